@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "Journal",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "CatalogModel", targets: ["CatalogModel"]),
+    .library(name: "Journaling", targets: ["Journaling"]),
+    .executable(name: "journal", targets: ["journal"]),
+  ],
+  targets: [
+    // The floors, lowest first: each knows only those below it.
+    .target(name: "CLevelDB", linkerSettings: [.linkedLibrary("leveldb")]),
+    .target(name: "LevelDB", dependencies: ["CLevelDB"]),
+    .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
+    .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
+    .target(name: "CBOR"),
+    .target(name: "Tables"),
+    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
+    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables"]),
+
+    // The tools.
+    .executableTarget(name: "journal", dependencies: ["CatalogModel"], path: "Tools/journal"),
+    .target(
+      name: "CPeers", path: "Tools/benchmark/CPeers",
+      linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
+    .executableTarget(
+      name: "benchmark", dependencies: ["CatalogModel", "CPeers"], path: "Tools/benchmark",
+      exclude: ["CPeers"]),
+
+    // The tests: a folder for each module, then those that need a whole journal.
+    .target(
+      name: "TestSupport", dependencies: ["CatalogModel", "LevelDB"], path: "Tests/TestSupport"),
+    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
+    .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
+    .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
+    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
+    .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),
+    .testTarget(name: "CommandLineTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
+    .testTarget(name: "CrashTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
+    .testTarget(name: "FuzzTests", dependencies: ["CatalogModel", "TestSupport"]),
+  ],
+  cxxLanguageStandard: .cxx17
+)
+
+for target in package.targets where !["CLevelDB", "CSHA256", "CPeers"].contains(target.name) {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
+}
