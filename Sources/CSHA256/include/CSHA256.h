@@ -1,1 +1,16 @@
+// SHA-256 of libcrypto behind three functions.
+//
+// The functions of the "EVP" family look their algorithm up at each start, which costs as much as hashing an
+// event; the direct ones are called deprecated by OpenSSL 3, so they are named in this one place only.
 #pragma once
+
+#include <stddef.h>
+
+/// The state of a hash under way; as large as libcrypto's, which CSHA256.c checks.
+typedef struct csha256 {
+  unsigned long long words[14];
+} csha256;
+
+void csha256_start(csha256 *_Nonnull hash);
+void csha256_update(csha256 *_Nonnull hash, const void *_Nullable bytes, size_t count);
+void csha256_finish(csha256 *_Nonnull hash, unsigned char digest[_Nonnull 32]);

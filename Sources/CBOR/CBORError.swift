@@ -1,0 +1,41 @@
+/// Why bytes are not deterministic CBOR as this project writes it (RFC 8949 §4.2), and where.
+public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong. New codes may come; switch with a `default`.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The bytes end inside an item.
+    public static let truncated = Code(rawValue: "truncated")
+    /// Another kind of item stands where the format wants a certain one.
+    public static let unexpectedItem = Code(rawValue: "unexpectedItem")
+    /// The item has a shorter or a sorted form, which is the only one allowed.
+    public static let notDeterministic = Code(rawValue: "notDeterministic")
+    /// A text is not UTF-8.
+    public static let invalidText = Code(rawValue: "invalidText")
+    /// An item that this format never uses: an indefinite length, an unknown tag or simple value.
+    public static let unsupported = Code(rawValue: "unsupported")
+    /// Items are nested more than ``CBORLimits/depth`` deep.
+    public static let tooDeep = Code(rawValue: "tooDeep")
+    /// Bytes follow where the last item ends.
+    public static let trailingBytes = Code(rawValue: "trailingBytes")
+  }
+
+  /// What is wrong.
+  public let code: Code
+  /// Where, in bytes from the start of what was read.
+  public let offset: Int
+
+  package init(_ code: Code, at offset: Int) {
+    self.code = code
+    self.offset = offset
+  }
+
+  public var description: String { "\(code.rawValue) CBOR at byte \(offset)" }
+}
+
+/// Bounds that keep a hostile item from costing more than its own bytes.
+public enum CBORLimits {
+  /// How deep arrays and dictionaries may be nested.
+  public static let depth = 128
+}

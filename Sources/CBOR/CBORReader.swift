@@ -1,0 +1,326 @@
+import Foundation
+
+/// The kind of an item, in the three high bits of its first byte.
+enum CBORMajor: UInt8 {
+  case unsigned = 0
+  case negative = 1
+  case bytes = 2
+  case text = 3
+  case array = 4
+  case map = 5
+  case tag = 6
+  case simple = 7
+}
+
+/// First bytes that are a whole item, or announce a number.
+enum CBORByte {
+  static let `false`: UInt8 = 0xF4
+  static let `true`: UInt8 = 0xF5
+  static let null: UInt8 = 0xF6
+  static let undefined: UInt8 = 0xF7
+  static let half: UInt8 = 0xF9
+  static let single: UInt8 = 0xFA
+  static let double: UInt8 = 0xFB
+}
+
+enum CBORTag {
+  /// A date as Foundation keeps it: seconds since 2001-01-01T00:00:00Z. The standard tag 1 counts from
+  /// 1970, and the sum of both loses bits of a fraction.
+  static let foundationDate: UInt64 = 2001
+}
+
+/// Reads deterministic CBOR from bytes that somebody else keeps alive.
+///
+/// Marked safe although it holds a pointer: a reader is only made inside a closure that is lent the bytes,
+/// and each read is checked against their end first. All reads throw ``CBORError`` and leave the offset
+/// where the fault is.
+@safe package struct CBORReader {
+  private let base: UnsafeRawPointer
+  private let end: Int
+  /// Where the next item starts.
+  package private(set) var offset: Int
+
+  /// - Parameter bytes: must stay valid and unchanged for as long as the reader is used.
+  package init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe base = unsafe bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
+    end = bytes.count
+    offset = 0
+  }
+
+  package init(_ bytes: UnsafeRawBufferPointer, from start: Int) {
+    unsafe self.init(bytes)
+    offset = min(max(start, 0), bytes.count)
+  }
+
+  package var isAtEnd: Bool { offset == end }
+
+  /// The bytes from one offset to another, both of which this reader has passed.
+  package func passed(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    precondition(range.lowerBound >= 0 && range.upperBound <= offset)
+    return unsafe UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+  }
+
+  package func expectEnd() throws(CBORError) {
+    if offset != end { throw CBORError(.trailingBytes, at: offset) }
+  }
+
+  /// The first byte of the next item, without passing it.
+  @inline(__always)
+  func peek() throws(CBORError) -> UInt8 {
+    guard offset < end else { throw CBORError(.truncated, at: offset) }
+    return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  /// The kind and the argument of the next item's head, which must be in its shortest form.
+  @inline(__always)
+  mutating func head() throws(CBORError) -> (major: UInt8, argument: UInt64) {
+    let first = try peek()
+    let low = first & 0x1F
+    if low < 24 {
+      offset += 1
+      return (first >> 5, UInt64(low))
+    }
+    return (first >> 5, try longArgument(low))
+  }
+
+  private mutating func longArgument(_ low: UInt8) throws(CBORError) -> UInt64 {
+    guard low < 28 else { throw CBORError(.unsupported, at: offset) }
+    let width = 1 << Int(low - 24)
+    guard end - offset > width else { throw CBORError(.truncated, at: offset) }
+    var argument: UInt64 = 0
+    for index in 1...width {
+      argument = argument << 8 | UInt64(unsafe base.load(fromByteOffset: offset + index, as: UInt8.self))
+    }
+    let least: UInt64 = low == 24 ? 24 : 1 << (UInt64(width) * 4)
+    guard argument >= least else { throw CBORError(.notDeterministic, at: offset) }
+    offset += 1 + width
+    return argument
+  }
+
+  @inline(__always)
+  private mutating func argument(_ major: CBORMajor) throws(CBORError) -> UInt64 {
+    let start = offset
+    let head = try head()
+    guard head.major == major.rawValue else {
+      offset = start
+      throw CBORError(.unexpectedItem, at: start)
+    }
+    return head.argument
+  }
+
+  /// The length in bytes, or the number of elements, of an item that needs at least `width` bytes for each.
+  @inline(__always)
+  private mutating func count(_ major: CBORMajor, width: UInt64) throws(CBORError) -> Int {
+    let start = offset
+    let count = try argument(major)
+    guard count <= UInt64(end - offset) / width else { throw CBORError(.truncated, at: start) }
+    return Int(count)
+  }
+
+  package mutating func readUnsigned() throws(CBORError) -> UInt64 { try argument(.unsigned) }
+
+  /// An unsigned integer that fits `Int`.
+  package mutating func readCount() throws(CBORError) -> Int {
+    let start = offset
+    guard let count = Int(exactly: try argument(.unsigned)) else { throw CBORError(.unsupported, at: start) }
+    return count
+  }
+
+  package mutating func readInteger() throws(CBORError) -> Int64 {
+    let start = offset
+    let head = try head()
+    guard head.argument <= UInt64(Int64.max) else { throw CBORError(.unsupported, at: start) }
+    switch head.major {
+    case CBORMajor.unsigned.rawValue: return Int64(head.argument)
+    case CBORMajor.negative.rawValue: return ~Int64(head.argument)
+    default: throw CBORError(.unexpectedItem, at: start)
+    }
+  }
+
+  package mutating func readArrayHead() throws(CBORError) -> Int { try count(.array, width: 1) }
+  package mutating func readMapHead() throws(CBORError) -> Int { try count(.map, width: 2) }
+
+  /// Fails unless the next item is an array of exactly `count` elements.
+  package mutating func expectArray(count: Int) throws(CBORError) {
+    let start = offset
+    guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
+  }
+
+  /// The content of a byte string; valid as long as the bytes this reader was made of.
+  package mutating func readBytes() throws(CBORError) -> UnsafeRawBufferPointer {
+    let count = try count(.bytes, width: 1)
+    defer { offset += count }
+    return unsafe UnsafeRawBufferPointer(start: base + offset, count: count)
+  }
+
+  package mutating func readText() throws(CBORError) -> String {
+    let start = offset
+    let count = try count(.text, width: 1)
+    let utf8 = unsafe UnsafeBufferPointer(
+      start: (base + offset).assumingMemoryBound(to: UInt8.self), count: count)
+    guard let text = unsafe String(validating: utf8, as: UTF8.self) else {
+      throw CBORError(.invalidText, at: start)
+    }
+    offset += count
+    return text
+  }
+
+  /// Passes a text without making a string of it, and without looking at its bytes.
+  package mutating func skipText() throws(CBORError) { offset += try count(.text, width: 1) }
+
+  /// Passes one item of any kind and fails unless it is deterministic CBOR that ``Value`` can hold.
+  package mutating func skip() throws(CBORError) { try skip(depth: 0, allowingUndefined: false) }
+
+  mutating func skip(depth: Int, allowingUndefined: Bool) throws(CBORError) {
+    let start = offset
+    let first = try peek()
+    switch first >> 5 {
+    case CBORMajor.unsigned.rawValue, CBORMajor.negative.rawValue:
+      let head = try head()
+      guard head.major == 0 || head.argument <= UInt64(Int64.max) else {
+        throw CBORError(.unsupported, at: start)
+      }
+    case CBORMajor.bytes.rawValue: offset += try count(.bytes, width: 1)
+    case CBORMajor.text.rawValue: try skipValidText()
+    case CBORMajor.array.rawValue:
+      guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
+      for _ in 0..<(try readArrayHead()) { try skip(depth: depth + 1, allowingUndefined: false) }
+    case CBORMajor.map.rawValue:
+      guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
+      try skipTextMap(depth: depth + 1)
+    case CBORMajor.tag.rawValue:
+      guard try head().argument == CBORTag.foundationDate else { throw CBORError(.unsupported, at: start) }
+      _ = try readDouble()
+    default:
+      switch first {
+      case CBORByte.false, CBORByte.true, CBORByte.null: offset += 1
+      case CBORByte.undefined where allowingUndefined: offset += 1
+      case CBORByte.half, CBORByte.single, CBORByte.double: _ = try readDouble()
+      default: throw CBORError(.unsupported, at: start)
+      }
+    }
+  }
+
+  /// Passes a map whose keys are texts in rising order.
+  private mutating func skipTextMap(depth: Int) throws(CBORError) {
+    let count = try readMapHead()
+    var previous = 0..<0
+    for index in 0..<count {
+      let start = offset
+      try skipValidText()
+      if index > 0, compare(previous, start..<offset) >= 0 { throw CBORError(.notDeterministic, at: start) }
+      previous = start..<offset
+      try skip(depth: depth, allowingUndefined: false)
+    }
+  }
+
+  mutating func skipValidText() throws(CBORError) {
+    let start = offset
+    let count = try count(.text, width: 1)
+    // Nearly all text is ASCII: eight bytes at a time, and the full check only for the rest.
+    var index = offset
+    let stop = offset + count
+    while stop - index >= 8 {
+      let word = unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      if word & 0x8080_8080_8080_8080 != 0 { break }
+      index += 8
+    }
+    while index < stop, unsafe base.load(fromByteOffset: index, as: UInt8.self) < 0x80 { index += 1 }
+    if index < stop {
+      let utf8 = unsafe UnsafeBufferPointer(
+        start: (base + index).assumingMemoryBound(to: UInt8.self), count: stop - index)
+      guard unsafe String(validating: utf8, as: UTF8.self) != nil else {
+        throw CBORError(.invalidText, at: start)
+      }
+    }
+    offset = stop
+  }
+
+  /// The order of two encoded keys: below zero when the first comes first, zero when they are equal.
+  @inline(__always)
+  func compare(_ left: Range<Int>, _ right: Range<Int>) -> Int {
+    unsafe compareBytes(base + left.lowerBound, left.count, base + right.lowerBound, right.count)
+  }
+
+  package mutating func readDouble() throws(CBORError) -> Double {
+    let start = offset
+    let first = try peek()
+    let width: Int
+    switch first {
+    case CBORByte.half: width = 2
+    case CBORByte.single: width = 4
+    case CBORByte.double: width = 8
+    default: throw CBORError(.unexpectedItem, at: start)
+    }
+    guard end - offset > width else { throw CBORError(.truncated, at: start) }
+    var bits: UInt64 = 0
+    for index in 1...width {
+      bits = bits << 8 | UInt64(unsafe base.load(fromByteOffset: offset + index, as: UInt8.self))
+    }
+    let double: Double
+    let shortest: Bool
+    switch width {
+    case 2:
+      double = CBORFloat.double(half: UInt16(bits))
+      shortest = !double.isNaN || bits == 0x7E00
+    case 4:
+      double = Double(Float(bitPattern: UInt32(bits)))
+      if case .single = CBORFloat(double) { shortest = true } else { shortest = false }
+    default:
+      double = Double(bitPattern: bits)
+      if case .double = CBORFloat(double) { shortest = true } else { shortest = false }
+    }
+    guard shortest else { throw CBORError(.notDeterministic, at: start) }
+    offset += 1 + width
+    return double
+  }
+
+  /// Reads one item of any kind as a value.
+  package mutating func readValue() throws(CBORError) -> Value { try readValue(depth: 0) }
+
+  func isUndefined() throws(CBORError) -> Bool { try peek() == CBORByte.undefined }
+
+  private mutating func readValue(depth: Int) throws(CBORError) -> Value {
+    let start = offset
+    let first = try peek()
+    switch first >> 5 {
+    case CBORMajor.unsigned.rawValue:
+      let unsigned = try readUnsigned()
+      return Int64(exactly: unsigned).map { .integer($0) } ?? .unsigned(unsigned)
+    case CBORMajor.negative.rawValue: return .integer(try readInteger())
+    case CBORMajor.bytes.rawValue: return .data(unsafe Data(try readBytes()))
+    case CBORMajor.text.rawValue: return .string(try readText())
+    case CBORMajor.array.rawValue:
+      guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
+      var elements: [Value] = []
+      for _ in 0..<(try readArrayHead()) { elements.append(try readValue(depth: depth + 1)) }
+      return .array(elements)
+    case CBORMajor.map.rawValue:
+      guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
+      var dictionary: [String: Value] = [:]
+      for _ in 0..<(try readMapHead()) {
+        let key = try readText()
+        dictionary[key] = try readValue(depth: depth + 1)
+      }
+      return .dictionary(dictionary)
+    case CBORMajor.tag.rawValue:
+      guard try head().argument == CBORTag.foundationDate else { throw CBORError(.unsupported, at: start) }
+      return .date(Date(timeIntervalSinceReferenceDate: try readDouble()))
+    default:
+      switch first {
+      case CBORByte.false, CBORByte.true, CBORByte.null:
+        offset += 1
+        return first == CBORByte.null ? .null : .bool(first == CBORByte.true)
+      case CBORByte.half, CBORByte.single, CBORByte.double: return .double(try readDouble())
+      default: throw CBORError(.unsupported, at: start)
+      }
+    }
+  }
+}
+
+/// Bytewise lexicographic order.
+@inline(__always)
+func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int) -> Int {
+  let order = unsafe memcmp(left, right, min(leftCount, rightCount))
+  return order != 0 ? Int(order) : leftCount - rightCount
+}

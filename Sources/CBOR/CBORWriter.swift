@@ -1,0 +1,128 @@
+import Foundation
+
+/// Writes deterministic CBOR (RFC 8949 §4.2) into a growing buffer.
+package struct CBORWriter: ~Copyable {
+  /// What has been written.
+  package private(set) var bytes: [UInt8] = []
+
+  package init(reserving capacity: Int = 0) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  /// Gives the bytes away and ends the writer.
+  package consuming func finish() -> [UInt8] { bytes }
+
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  package mutating func append(integer: Int64) {
+    if integer >= 0 {
+      head(.unsigned, UInt64(integer))
+    } else {
+      head(.negative, ~UInt64(bitPattern: integer))
+    }
+  }
+
+  package mutating func append(unsigned: UInt64) { head(.unsigned, unsigned) }
+
+  package mutating func append(text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      head(.text, UInt64(utf8.count))
+      unsafe bytes.append(contentsOf: utf8)
+    }
+  }
+
+  package mutating func append(bytes content: UnsafeRawBufferPointer) {
+    head(.bytes, UInt64(content.count))
+    unsafe bytes.append(contentsOf: content)
+  }
+
+  package mutating func append(bytes content: [UInt8]) {
+    head(.bytes, UInt64(content.count))
+    bytes.append(contentsOf: content)
+  }
+
+  package mutating func appendArrayHead(count: Int) { head(.array, UInt64(count)) }
+  package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
+  package mutating func appendNull() { bytes.append(CBORByte.null) }
+  /// Stands for "this field goes away" in the changes of an update; never a value.
+  package mutating func appendUndefined() { bytes.append(CBORByte.undefined) }
+  package mutating func append(bool: Bool) { bytes.append(bool ? CBORByte.true : CBORByte.false) }
+
+  package mutating func append(double: Double) {
+    switch CBORFloat(double) {
+    case .half(let bits):
+      bytes.append(CBORByte.half)
+      append(bigEndian: bits)
+    case .single(let bits):
+      bytes.append(CBORByte.single)
+      append(bigEndian: bits)
+    case .double(let bits):
+      bytes.append(CBORByte.double)
+      append(bigEndian: bits)
+    }
+  }
+
+  /// Items that are encoded already.
+  package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
+  package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
+  package mutating func append(encoded: ArraySlice<UInt8>) { bytes.append(contentsOf: encoded) }
+
+  package mutating func append(_ value: Value) {
+    switch value {
+    case .null: appendNull()
+    case .bool(let bool): append(bool: bool)
+    case .integer(let integer): append(integer: integer)
+    case .unsigned(let unsigned): append(unsigned: unsigned)
+    case .double(let double): append(double: double)
+    case .string(let string): append(text: string)
+    case .data(let data):
+      head(.bytes, UInt64(data.count))
+      bytes.append(contentsOf: data)
+    case .date(let date):
+      head(.tag, CBORTag.foundationDate)
+      append(double: date.timeIntervalSinceReferenceDate)
+    case .array(let elements):
+      appendArrayHead(count: elements.count)
+      for element in elements { append(element) }
+    case .dictionary(let dictionary):
+      appendMapHead(count: dictionary.count)
+      for (key, value) in dictionary.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
+        append(text: key)
+        append(value)
+      }
+    }
+  }
+
+  private mutating func head(_ major: CBORMajor, _ argument: UInt64) {
+    let high = major.rawValue << 5
+    switch argument {
+    case 0..<24: bytes.append(high | UInt8(truncatingIfNeeded: argument))
+    case 24...0xFF:
+      bytes.append(high | 24)
+      bytes.append(UInt8(truncatingIfNeeded: argument))
+    case 0x100...0xFFFF:
+      bytes.append(high | 25)
+      append(bigEndian: UInt16(truncatingIfNeeded: argument))
+    case 0x1_0000...0xFFFF_FFFF:
+      bytes.append(high | 26)
+      append(bigEndian: UInt32(truncatingIfNeeded: argument))
+    default:
+      bytes.append(high | 27)
+      append(bigEndian: argument)
+    }
+  }
+
+  private mutating func append<T: FixedWidthInteger & Sendable>(bigEndian value: T) {
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+  }
+}
+
+/// The order of the texts that are keys of a map: by their encoded bytes, so shorter ones first.
+enum CBORKeyOrder {
+  static func precedes(_ left: String, _ right: String) -> Bool {
+    let (leftCount, rightCount) = (left.utf8.count, right.utf8.count)
+    if leftCount != rightCount { return leftCount < rightCount }
+    return left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+}

@@ -1,0 +1,105 @@
+/// What records and their changes share: maps whose keys are small numbers, then texts.
+///
+/// All functions but ``check`` are given bytes that passed it; were that wrong, they would answer less, but
+/// never read outside of the bytes.
+enum FieldMap {
+  /// Fails unless the bytes are one such map in deterministic form.
+  static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
+    var reader = unsafe CBORReader(bytes)
+    let count = try reader.readMapHead()
+    var previous = 0..<0
+    for index in 0..<count {
+      let start = reader.offset
+      try skipKey(&reader)
+      if index > 0, reader.compare(previous, start..<reader.offset) >= 0 {
+        throw CBORError(.notDeterministic, at: start)
+      }
+      previous = start..<reader.offset
+      try reader.skip(depth: 1, allowingUndefined: allowingUndefined)
+    }
+    try reader.expectEnd()
+  }
+
+  @inline(__always)
+  private static func skipKey(_ reader: inout CBORReader) throws(CBORError) {
+    let first = try reader.peek()
+    if first < 24 {
+      _ = try reader.head()
+    } else {
+      try reader.skipValidText()
+    }
+  }
+
+  /// The value behind an encoded key.
+  static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Value? {
+    guard let range = unsafe range(ofKey: key, in: bytes) else { return nil }
+    var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+    return try? reader.readValue()
+  }
+
+  /// Where the value behind an encoded key stands.
+  static func range(ofKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
+    var reader = unsafe CBORReader(bytes)
+    do throws(CBORError) {
+      for _ in 0..<(try reader.readMapHead()) {
+        let start = reader.offset
+        try skipKey(&reader)
+        let order = unsafe compareBytes(
+          bytes.baseAddress! + start, reader.offset - start, key.baseAddress!, key.count)
+        if order > 0 { return nil }
+        let valueStart = reader.offset
+        try reader.skip(depth: 1, allowingUndefined: true)
+        if order == 0 { return valueStart..<reader.offset }
+      }
+    } catch {
+      return nil
+    }
+    return nil
+  }
+
+  /// Calls `body` with each key and a reader that stands before its value.
+  static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (FieldKey, inout CBORReader) -> Void) {
+    var reader = unsafe CBORReader(bytes)
+    do throws(CBORError) {
+      for _ in 0..<(try reader.readMapHead()) {
+        let key: FieldKey
+        if try reader.peek() < 24 {
+          key = .field(UInt8(try reader.readUnsigned()))
+        } else {
+          key = .attribute(try reader.readText())
+        }
+        var value = reader
+        body(key, &value)
+        try reader.skip(depth: 1, allowingUndefined: true)
+      }
+    } catch {
+      return
+    }
+  }
+
+  /// One field of a map: where its key and its value stand.
+  struct Field {
+    var key: Range<Int>
+    var value: Range<Int>
+  }
+
+  /// All fields of a map, in order.
+  static func fields(in bytes: UnsafeRawBufferPointer) -> [Field] {
+    var fields: [Field] = []
+    var reader = unsafe CBORReader(bytes)
+    do throws(CBORError) {
+      let count = try reader.readMapHead()
+      fields.reserveCapacity(count)
+      for _ in 0..<count {
+        let start = reader.offset
+        try skipKey(&reader)
+        let middle = reader.offset
+        try reader.skip(depth: 1, allowingUndefined: true)
+        fields.append(Field(key: start..<middle, value: middle..<reader.offset))
+      }
+    } catch {
+      return fields
+    }
+    return fields
+  }
+}

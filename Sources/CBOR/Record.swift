@@ -1,0 +1,142 @@
+/// What is known of one entity: numbered fields that its model defines, and named attributes that are the
+/// user's own. A value in encoded form: one deterministic CBOR map, decoded field by field when asked.
+///
+/// ```swift
+/// let record = Record(["name": .string("Café"), "stars": .integer(4)])
+/// record["name"]        // .string("Café")
+/// ```
+///
+/// Two records are equal exactly when their bytes are. Looking a field up takes time that grows with the
+/// number of bytes before it; a record is small.
+public struct Record: Hashable, Sendable {
+  /// A CBOR map: the numbered fields (keys 0…23) in rising order, then the named attributes in the order
+  /// of their encoded names.
+  public let bytes: [UInt8]
+
+  /// Encodes fields and attributes.
+  /// - Complexity: O(n log n) in the number of attributes.
+  public init(_ attributes: [String: Value] = [:], fields: [UInt8: Value] = [:]) {
+    var writer = CBORWriter(reserving: 32 + 24 * attributes.count)
+    writer.appendMapHead(count: fields.count + attributes.count)
+    for (number, value) in fields.sorted(by: { $0.key < $1.key }) {
+      precondition(number < 24, "a numbered field has a number from 0 to 23")
+      writer.append(unsigned: UInt64(number))
+      writer.append(value)
+    }
+    if attributes.count == 1, let (name, value) = attributes.first {
+      writer.append(text: name)
+      writer.append(value)
+    } else {
+      for (name, value) in attributes.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
+        writer.append(text: name)
+        writer.append(value)
+      }
+    }
+    bytes = writer.finish()
+  }
+
+  /// Takes encoded bytes after checking that they are what ``bytes`` promises.
+  /// - Throws: ``CBORError``
+  /// - Complexity: O(n) in the number of bytes; nothing is decoded.
+  public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
+    try unsafe FieldMap.check(bytes, allowingUndefined: false)
+    self.bytes = unsafe Array(bytes)
+  }
+
+  /// Takes bytes that this module has just made.
+  init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The value of an attribute, nil when there is none of that name.
+  public subscript(name: String) -> Value? {
+    var key = CBORWriter(reserving: name.utf8.count + 3)
+    key.append(text: name)
+    return value(forKey: key.finish())
+  }
+
+  /// The value of a numbered field, nil when the record has none.
+  public subscript(field number: UInt8) -> Value? {
+    number < 24 ? value(forKey: [number]) : nil
+  }
+
+  /// All attributes, decoded.
+  public var attributes: [String: Value] {
+    var attributes: [String: Value] = [:]
+    forEach { key, value in
+      if case .attribute(let name) = key { attributes[name] = value }
+    }
+    return attributes
+  }
+
+  /// Calls `body` with each field and attribute, in the order of the bytes.
+  public func forEach(_ body: (FieldKey, Value) -> Void) {
+    unsafe bytes.withUnsafeBytes { buffer in
+      unsafe FieldMap.forEach(in: buffer) { key, reader in
+        body(key, (try? reader.readValue()) ?? .null)
+      }
+    }
+  }
+
+  private func value(forKey key: [UInt8]) -> Value? {
+    unsafe bytes.withUnsafeBytes { buffer in
+      unsafe key.withUnsafeBytes { unsafe FieldMap.value(forKey: $0, in: buffer) }
+    }
+  }
+}
+
+/// The name of a part of a record.
+public enum FieldKey: Hashable, Sendable {
+  /// A field that the model defines.
+  case field(UInt8)
+  /// An attribute that the user named.
+  case attribute(String)
+}
+
+/// The difference between two records of one entity: the payload of an update.
+///
+/// A CBOR map like a record's, holding only what differs; `undefined` stands for what goes away.
+public struct RecordChanges: Hashable, Sendable {
+  /// The encoded map.
+  public let bytes: [UInt8]
+
+  /// Takes encoded bytes after checking them.
+  /// - Throws: ``CBORError``
+  public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
+    try unsafe FieldMap.check(bytes, allowingUndefined: true)
+    self.bytes = unsafe Array(bytes)
+  }
+
+  init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Encodes what shall be set and what shall go away; what is in both is set.
+  public init(
+    set attributes: [String: Value] = [:], remove names: some Sequence<String> = [],
+    setFields fields: [UInt8: Value] = [:], removeFields numbers: some Sequence<UInt8> = []
+  ) {
+    var all: [String: Value?] = attributes.mapValues { $0 }
+    for name in names where all[name] == nil { all.updateValue(nil, forKey: name) }
+    var numbered: [UInt8: Value?] = fields.mapValues { $0 }
+    for number in numbers where numbered[number] == nil { numbered.updateValue(nil, forKey: number) }
+    var writer = CBORWriter()
+    writer.appendMapHead(count: numbered.count + all.count)
+    for (number, value) in numbered.sorted(by: { $0.key < $1.key }) {
+      precondition(number < 24, "a numbered field has a number from 0 to 23")
+      writer.append(unsigned: UInt64(number))
+      if let value { writer.append(value) } else { writer.appendUndefined() }
+    }
+    for (name, value) in all.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
+      writer.append(text: name)
+      if let value { writer.append(value) } else { writer.appendUndefined() }
+    }
+    bytes = writer.finish()
+  }
+
+  /// Calls `body` with each changed part and its new value, nil when it goes away.
+  public func forEach(_ body: (FieldKey, Value?) -> Void) {
+    unsafe bytes.withUnsafeBytes { buffer in
+      unsafe FieldMap.forEach(in: buffer) { key, reader in
+        let goesAway = (try? reader.isUndefined()) ?? false
+        body(key, goesAway ? nil : (try? reader.readValue()) ?? .null)
+      }
+    }
+  }
+}

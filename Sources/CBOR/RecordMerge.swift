@@ -1,0 +1,104 @@
+/// Applying changes to a record, and finding them between two: both walk two sorted maps side by side, on
+/// their bytes, and decode nothing.
+extension Record {
+  /// This record with changes applied: what is set replaces, what is undefined goes away.
+  /// - Complexity: O(n + m) in the numbers of bytes.
+  public func applying(_ changes: RecordChanges) -> Record {
+    var merge = FieldMerge()
+    merge.walk(bytes, changes.bytes) { left, right, merge in
+      if let right {
+        if right.isUndefined { return }
+        merge.take(right)
+      } else if let left {
+        merge.take(left)
+      }
+    }
+    return Record(trusted: merge.finish())
+  }
+
+  /// What must be applied to this record to get the other, nil when they are equal.
+  /// - Complexity: O(n + m) in the numbers of bytes.
+  public func changes(to other: Record) -> RecordChanges? {
+    if bytes == other.bytes { return nil }
+    var merge = FieldMerge()
+    merge.walk(bytes, other.bytes) { left, right, merge in
+      if let right {
+        if let left, left.hasValue(of: right) { return }
+        merge.take(right)
+      } else if let left {
+        merge.takeKeyAsUndefined(of: left)
+      }
+    }
+    return RecordChanges(trusted: merge.finish())
+  }
+}
+
+/// One field met on a walk, lent from the bytes it stands in.
+@safe private struct LentField {
+  let bytes: UnsafeRawBufferPointer
+  let field: FieldMap.Field
+
+  var isUndefined: Bool { unsafe bytes[field.value.lowerBound] == CBORByte.undefined }
+
+  func hasValue(of other: LentField) -> Bool {
+    unsafe field.value.count == other.field.value.count
+      && compareBytes(
+        bytes.baseAddress! + field.value.lowerBound, field.value.count,
+        other.bytes.baseAddress! + other.field.value.lowerBound, other.field.value.count) == 0
+  }
+
+  func order(to other: LentField) -> Int {
+    unsafe compareBytes(
+      bytes.baseAddress! + field.key.lowerBound, field.key.count,
+      other.bytes.baseAddress! + other.field.key.lowerBound, other.field.key.count)
+  }
+}
+
+/// Builds a map from the fields of two others.
+private struct FieldMerge: ~Copyable {
+  private var count = 0
+  private var body: [UInt8] = []
+
+  /// Calls `visit` with each key that either map has, in order, and the fields that carry it.
+  mutating func walk(
+    _ left: [UInt8], _ right: [UInt8],
+    _ visit: (LentField?, LentField?, inout FieldMerge) -> Void
+  ) {
+    body.reserveCapacity(left.count + right.count)
+    unsafe left.withUnsafeBytes { leftBytes in
+      unsafe right.withUnsafeBytes { rightBytes in
+        let leftFields = unsafe FieldMap.fields(in: leftBytes)
+        let rightFields = unsafe FieldMap.fields(in: rightBytes)
+        var (l, r) = (0, 0)
+        while l < leftFields.count || r < rightFields.count {
+          let lent = l < leftFields.count ? unsafe LentField(bytes: leftBytes, field: leftFields[l]) : nil
+          let other = r < rightFields.count ? unsafe LentField(bytes: rightBytes, field: rightFields[r]) : nil
+          let order: Int
+          if let lent, let other { order = lent.order(to: other) } else { order = lent == nil ? 1 : -1 }
+          visit(order <= 0 ? lent : nil, order >= 0 ? other : nil, &self)
+          if order <= 0 { l += 1 }
+          if order >= 0 { r += 1 }
+        }
+      }
+    }
+  }
+
+  mutating func take(_ lent: LentField) {
+    count += 1
+    unsafe body.append(
+      contentsOf: lent.bytes[lent.field.key.lowerBound..<lent.field.value.upperBound])
+  }
+
+  mutating func takeKeyAsUndefined(of lent: LentField) {
+    count += 1
+    unsafe body.append(contentsOf: lent.bytes[lent.field.key])
+    body.append(CBORByte.undefined)
+  }
+
+  consuming func finish() -> [UInt8] {
+    var writer = CBORWriter(reserving: body.count + 9)
+    writer.appendMapHead(count: count)
+    writer.append(encoded: body)
+    return writer.finish()
+  }
+}

@@ -1,0 +1,73 @@
+/// A SHA-256 of 32 bytes. Ordered by its bytes, printed as 64 lowercase hexadecimal digits.
+public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The bytes, eight a word, the most significant first.
+  let words: (UInt64, UInt64, UInt64, UInt64)
+
+  /// 32 zero bytes: what stands before the first entry.
+  public static let zero = Digest(words: (0, 0, 0, 0))
+
+  init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+
+  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 32 else { return nil }
+    var words: [UInt64] = [0, 0, 0, 0]
+    for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
+    self.words = (words[0], words[1], words[2], words[3])
+  }
+
+  /// Reads 64 hexadecimal digits, nil for anything else.
+  public init?(hex: some StringProtocol) {
+    let digits = Array(hex.utf8)
+    guard digits.count == 64 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: 64, by: 2) {
+      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self.init(bytes: bytes)
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  /// The 32 bytes.
+  public var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    for word in [words.0, words.1, words.2, words.3] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+      }
+    }
+    return bytes
+  }
+
+  /// 64 lowercase hexadecimal digits, as `sha256sum` prints them.
+  public var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(64)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  public var description: String { hex }
+
+  public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+  public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
+
+  public func hash(into hasher: inout Hasher) {
+    // Any 64 bits of a SHA-256 are as good as all.
+    hasher.combine(words.0)
+  }
+}
