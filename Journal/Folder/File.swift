@@ -23,8 +23,6 @@ struct File: ~Copyable {
     case updating
     /// Must not exist.
     case creating
-    /// Made when it does not exist, and left as it is when it does.
-    case locking
   }
 
   private let descriptor: Int32
@@ -37,7 +35,6 @@ struct File: ~Copyable {
       case .reading: O_RDONLY
       case .updating: O_RDWR
       case .creating: O_RDWR | O_CREAT | O_EXCL
-      case .locking: O_RDWR | O_CREAT
       }
     if access == .creating { try hook.check(.create(path)) }
     let opened = retryingInterrupts { unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
@@ -69,7 +66,7 @@ struct File: ~Copyable {
     var rest = unsafe bytes
     var position = offset
     while !rest.isEmpty {
-      let allowed = try unsafe hook.check(.write(path, bytes: rest, offset: position), limit: rest.count)
+      let allowed = try unsafe hook.checkWrite(path, rest, at: position)
       let written = unsafe retryingInterrupts { unsafe pwrite(descriptor, rest.baseAddress, allowed, off_t(position)) }
       guard written > 0 else { throw failure("can't write the file") }
       unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...])
