@@ -35,7 +35,9 @@ final class LevelDBLog: EntryLog {
   /// Opens the database of a journal.
   /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, or when the database is another
   ///   journal's.
-  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError) -> LevelDBLog {
+  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError)
+    -> LevelDBLog
+  {
     try translating {
       var options = Database.Options()
       options.checksParanoidly = access != .readOnlyUpToDamage
@@ -143,7 +145,7 @@ private enum Key {
   /// The revision of an entry's key, nil for any other key.
   static func revision(_ key: RawSpan) -> Revision? {
     guard key.byteCount == 9 else { return nil }
-    return key.withUnsafeBytes { bytes in
+    return unsafe key.withUnsafeBytes { bytes in
       guard unsafe bytes[0] == entryTag else { return nil }
       let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
       return Revision(exactly: number)
@@ -155,7 +157,8 @@ extension Cursor {
   /// Moves to the last entry whose key is not after `key`.
   fileprivate mutating func seekToLast(notAfter key: [UInt8]) throws(DatabaseError) -> Bool {
     guard try seek(to: key) else { return try seekToLast() }
-    let isThere = (try? withEntry { found, _ in found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
+    let isThere =
+      (try? withEntry { found, _ in unsafe found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
     return try isThere ? true : previous()
   }
 }
@@ -169,7 +172,8 @@ extension JournalError {
     case .busy: self.init(.locked, error.message, path: error.path)
     case .corruption, .notFound, .outOfMemory:
       self.init(
-        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path)
+        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path
+      )
     default:
       if let number = error.osError {
         self.init(systemError: number, error.message, path: error.path)

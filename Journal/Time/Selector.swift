@@ -32,7 +32,8 @@ public struct Selector: Hashable, Sendable {
   /// - Throws: ``JournalError`` with code `invalidSelector`.
   public init(_ text: String) throws(JournalError) {
     let trimmed = text.trimmingCharacters(in: .whitespaces)
-    guard let form = Self.revision(trimmed) ?? Self.head(trimmed) ?? Self.ago(trimmed)
+    guard
+      let form = Self.revision(trimmed) ?? Self.head(trimmed) ?? Self.ago(trimmed)
         ?? Timestamp(trimmed).map({ .date($0) })
     else {
       throw JournalError(
