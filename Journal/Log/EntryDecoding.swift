@@ -137,7 +137,7 @@ import Foundation
 
 extension CBORReader {
   fileprivate struct EventHead {
-    let operation: Operation
+    let operation: Event.Operation
     let entity: Entity
     let previous: Revision
   }
@@ -173,7 +173,7 @@ extension CBORReader {
   fileprivate mutating func readEventHead() throws(CBORError) -> EventHead {
     let start = offset
     try expectArray(count: 4)
-    guard let operation = Operation(rawValue: UInt8(truncatingIfNeeded: try readCount())),
+    guard let operation = Event.Operation(rawValue: UInt8(truncatingIfNeeded: try readCount())),
       let kind = UInt8(exactly: try readCount())
     else { throw CBORError(.unsupported, at: start) }
     let number = try readCount()

@@ -1,3 +1,4 @@
+import Dispatch
 import LevelDB
 import Synchronization
 
@@ -16,6 +17,9 @@ final class LevelDBLog: EntryLog {
   }
 
   private let database: Database
+  /// Entered by each call; closing waits until all have left.
+  private let calls = DispatchGroup()
+  private let isClosed = Mutex(false)
   /// Kept for its memory; `append` is called by one thread at a time.
   private let batch = Mutex(WriteBatch())
 
@@ -71,7 +75,7 @@ final class LevelDBLog: EntryLog {
   }
 
   func append(_ entries: [SealedEntry]) throws(JournalError) {
-    try Self.translating {
+    try using {
       try batch.withLock { batch in
         batch.clear()
         for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
@@ -84,7 +88,7 @@ final class LevelDBLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    try Self.translating {
+    try using {
       var cursor = try database.cursor()
       var isAtEntry =
         newestFirst
@@ -103,7 +107,7 @@ final class LevelDBLog: EntryLog {
   }
 
   func newestRevision() throws(JournalError) -> Revision {
-    try Self.translating {
+    try using {
       var cursor = try database.cursor()
       guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
       return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
@@ -111,7 +115,19 @@ final class LevelDBLog: EntryLog {
   }
 
   func close() throws(JournalError) {
+    isClosed.withLock { $0 = true }
+    calls.wait()
     try Self.translating { try database.close() }
+  }
+
+  private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+    let isOpen = isClosed.withLock { isClosed in
+      if !isClosed { calls.enter() }
+      return !isClosed
+    }
+    guard isOpen else { throw JournalError(.closed, "the journal has been closed", path: database.path) }
+    defer { calls.leave() }
+    return try Self.translating(body)
   }
 
   /// The one place where LevelDB's errors become the journal's.
