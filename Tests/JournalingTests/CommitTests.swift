@@ -144,7 +144,9 @@ import Testing
       }
       #expect(behind?.code == .conflict)
       #expect(journal.head.revision == 3)
-      try journal.commit(expecting: [.journal(at: 3), .entity(.account(ana), at: 2), .entity(.account(9), at: 0)]) {
+      try journal.commit(expecting: [
+        .journal(at: 3), .entity(.account(ana), at: 2), .entity(.account(9), at: 0),
+      ]) {
         try $0.deposit(1, on: ana)
       }
       #expect(journal.state.accounts[ana]?.balance == 12)
@@ -209,7 +211,9 @@ import Testing
       DispatchQueue.concurrentPerform(iterations: 16) { thread in
         for turn in 0..<25 {
           do {
-            let commit = try journal.commit(by: "\(thread)", note: "\(turn)") { try $0.deposit(1, on: account) }
+            let commit = try journal.commit(by: "\(thread)", note: "\(turn)") {
+              try $0.deposit(1, on: account)
+            }
             // Who is told that a commit is done sees it.
             #expect(journal.head.revision >= commit.revision)
           } catch {
