@@ -42,7 +42,8 @@ public final class Journal<State: EventSourced>: Sendable {
   private let lock: FolderLock
   private let isClosed = Mutex(false)
 
-  private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
+  private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
+  {
     id = opened.id
     folder = opened.folder
     url = URL(fileURLWithPath: opened.folder.path, isDirectory: true)

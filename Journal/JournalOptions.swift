@@ -1,4 +1,4 @@
-import LevelDB
+package import LevelDB
 
 /// How a journal is opened, beyond what suits nearly all.
 public struct JournalOptions: Sendable {

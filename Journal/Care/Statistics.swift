@@ -31,7 +31,9 @@ extension Journal {
     var counts: [Int] = []
     for name in try Folder.names(path) {
       // LevelDB may remove a file between the two looks.
-      if let status = try Folder.status("\(path)/\(name)"), status.kind == .file { counts.append(status.byteCount) }
+      if let status = try Folder.status("\(path)/\(name)"), status.kind == .file {
+        counts.append(status.byteCount)
+      }
     }
     return counts
   }

@@ -38,10 +38,12 @@ extension Journal {
   /// - Parameter progress: called now and then with the revision reached and the newest one.
   /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
-  public func verify(progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }) throws -> Verification {
+  public func verify(progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }) throws
+    -> Verification
+  {
     let expected = version
     var verifier = Verifier<State>(id: id)
-    do {
+    do throws(JournalError) {
       if expected.revision > 0 {
         try log.readAll(1...expected.revision) { entry throws(JournalError) in
           try verifier.check(entry)
@@ -49,7 +51,7 @@ extension Journal {
         }
       }
       verifier.finish(expected)
-    } catch let error as JournalError {
+    } catch {
       if error.code == .closed { throw error }
       verifier.note(error)
     }
@@ -70,7 +72,9 @@ extension Journal {
       return
     }
     // Commits may have gone on; an older mark than the state says that HEAD was not written.
-    if mark.revision < expected.revision || (mark.revision == expected.revision && mark.digest != expected.digest) {
+    if mark.revision < expected.revision
+      || (mark.revision == expected.revision && mark.digest != expected.digest)
+    {
       verifier.note(
         JournalError(
           .damaged, "HEAD names entry \(mark.revision), and the newest one is \(expected.revision)",
@@ -103,14 +107,16 @@ private struct Verifier<State: EventSourced> {
       note(JournalError(.damaged, "the chain of digests is broken before this entry", revision: revision))
     }
     if revision > 1, header.date < result.head.timestamp {
-      note(JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
+      note(
+        JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
     }
     var events = try entry.events()
     while let event = try events.next() {
       if event.previous != state.revision(of: event.entity) {
         note(
           JournalError(
-            .damaged, "the event of \(State.name(of: event.entity)) names \(event.previous) as the one before it, "
+            .damaged,
+            "the event of \(State.name(of: event.entity)) names \(event.previous) as the one before it, "
               + "which is \(state.revision(of: event.entity))", revision: revision))
       }
       try state.apply(event, at: revision)
@@ -127,7 +133,9 @@ private struct Verifier<State: EventSourced> {
   mutating func finish(_ expected: Version<State>) {
     result.blobCount = blobs.count
     if result.head != expected.head {
-      note(JournalError(.damaged, "the newest entry is not the one that was committed", revision: expected.revision))
+      note(
+        JournalError(
+          .damaged, "the newest entry is not the one that was committed", revision: expected.revision))
     }
     for problem in state.problems() {
       note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))

@@ -65,9 +65,11 @@ struct File: ~Copyable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) {
     var rest = unsafe bytes
     var position = offset
-    while !rest.isEmpty {
+    while unsafe !rest.isEmpty {
       let allowed = try unsafe hook.checkWrite(path, rest, at: position)
-      let written = unsafe retryingInterrupts { unsafe pwrite(descriptor, rest.baseAddress, allowed, off_t(position)) }
+      let written = retryingInterrupts {
+        unsafe pwrite(descriptor, rest.baseAddress, allowed, off_t(position))
+      }
       guard written > 0 else { throw failure("can't write the file") }
       unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       position += written
@@ -78,7 +80,7 @@ struct File: ~Copyable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(JournalError) -> Int {
     var filled = 0
     while filled < buffer.count {
-      let count = unsafe retryingInterrupts {
+      let count = retryingInterrupts {
         unsafe pread(descriptor, buffer.baseAddress! + filled, buffer.count - filled, off_t(offset + filled))
       }
       guard count >= 0 else { throw failure("can't read the file") }
@@ -109,7 +111,9 @@ struct File: ~Copyable {
     let count = try byteCount()
     guard count > 0 else { return Data() }
     let address = unsafe mmap(nil, count, PROT_READ, MAP_PRIVATE, descriptor, 0)
-    guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure("can't map the file") }
+    guard let address = unsafe address, unsafe address != MAP_FAILED else {
+      throw failure("can't map the file")
+    }
     return unsafe Data(bytesNoCopy: address, count: count, deallocator: .unmap)
   }
 

@@ -24,7 +24,8 @@ extension Optional where Wrapped == FileHook {
   }
 
   /// The same for a write; gives how many of its bytes may be written at once.
-  func checkWrite(_ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) -> Int {
+  func checkWrite(_ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) -> Int
+  {
     guard let self else { return bytes.count }
     let operation = unsafe FileOperation(.write, path: path, offset: UInt64(offset), bytes: Array(bytes))
     switch self(operation) {

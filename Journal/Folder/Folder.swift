@@ -120,14 +120,13 @@ enum Folder {
 
 /// Fills a buffer from the operating system's source of randomness.
 func fillWithRandomBytes(_ buffer: UnsafeMutableRawBufferPointer) {
-  #if canImport(Darwin)
-    unsafe arc4random_buf(buffer.baseAddress!, buffer.count)
-  #else
-    var filled = 0
-    while filled < buffer.count {
-      let count = unsafe getrandom(buffer.baseAddress! + filled, buffer.count - filled, 0)
-      // Cannot fail for a valid buffer except by a signal.
-      if count > 0 { filled += count }
+  var filled = 0
+  while filled < buffer.count {
+    // The call gives up to 256 bytes at a time, all of them or none, and fails on a broken system only.
+    let count = min(buffer.count - filled, 256)
+    guard unsafe getentropy(buffer.baseAddress! + filled, count) == 0 else {
+      fatalError("the operating system gives no random bytes")
     }
-  #endif
+    filled += count
+  }
 }

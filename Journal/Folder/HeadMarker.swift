@@ -37,7 +37,9 @@ final class HeadMarker: Sendable {
   /// Makes the file of a new journal.
   static func create(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
     var contents = [UInt8](repeating: 0, count: 2 * Slot.stride)
-    for (index, byte) in encode(Mark(revision: 0, digest: .zero), id: id).enumerated() { contents[index] = byte }
+    for (index, byte) in encode(Mark(revision: 0, digest: .zero), id: id).enumerated() {
+      contents[index] = byte
+    }
     try Folder.writeFile(folder.head, contents, in: folder.path, hook: folder.hook)
   }
 
@@ -88,7 +90,9 @@ final class HeadMarker: Sendable {
     }
     bytes += mark.digest.bytes
     let checksum = CRC32C.checksum(bytes)
-    for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: checksum >> shift)) }
+    for shift in stride(from: 24, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: checksum >> shift))
+    }
     return bytes
   }
 

@@ -83,13 +83,16 @@ struct JournalFolder: Sendable {
       throw JournalError(.notFound, "there is no journal; make one first", path: path)
     }
     guard status.kind == .folder else {
-      throw JournalError(.notAJournal, status.kind == .link
+      throw JournalError(
+        .notAJournal,
+        status.kind == .link
           ? "the journal is behind a symbolic link; name the folder itself"
           : "this is a file, and a journal is a folder", path: path)
     }
     guard status.owner == geteuid() else {
       throw JournalError(
-        .permission, "the folder belongs to another user (id \(status.owner)); open it as that user", path: path)
+        .permission, "the folder belongs to another user (id \(status.owner)); open it as that user",
+        path: path)
     }
     guard try Folder.status(format) != nil else {
       throw JournalError(.notAJournal, "there is no FORMAT file, so this is no journal", path: path)

@@ -16,7 +16,7 @@ final class BlobHash: @unchecked Sendable {
       return
     }
     // A pointer can't be sent to another thread as it is; what makes it safe is the wait.
-    let address = unsafe UInt(bitPattern: bytes.baseAddress)
+    let address = UInt(bitPattern: bytes.baseAddress)
     let count = bytes.count
     queue.async(group: pending) { [self] in
       unsafe hash.update(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count))
@@ -27,8 +27,8 @@ final class BlobHash: @unchecked Sendable {
 
   /// The digest of all bytes so far; the hash starts anew.
   func finish() -> Digest {
-    let finished = hash
-    hash = SHA256Hash()
+    var finished = SHA256Hash()
+    swap(&hash, &finished)
     return finished.finish()
   }
 }

@@ -41,9 +41,13 @@ public final class BlobStore: Sendable {
     var buffer = [UInt8](repeating: 0, count: BlobWriter.chunkByteCount)
     var offset = 0
     while true {
-      let count = try unsafe buffer.withUnsafeMutableBytes { buffer in try unsafe file.read(into: buffer, at: offset) }
+      let count = try unsafe buffer.withUnsafeMutableBytes { buffer in
+        try unsafe file.read(into: buffer, at: offset)
+      }
       if count == 0 { break }
-      try unsafe buffer.withUnsafeBytes { try unsafe writer.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      try unsafe buffer.withUnsafeBytes {
+        try unsafe writer.write(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+      }
       offset += count
     }
     return try writer.finish()
@@ -72,10 +76,8 @@ public final class BlobStore: Sendable {
     } catch {
       throw error.code == .notFound ? missing(blob) : error
     }
-    let isWhole =
-      data.count == blob.byteCount
-      && unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) } == blob.digest
-    guard isWhole else {
+    let digest = unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) }
+    guard data.count == blob.byteCount, digest == blob.digest else {
       throw JournalError(
         .damaged, "the bytes of an image are altered; put the file back from a backup", path: path)
     }
@@ -99,7 +101,8 @@ public final class BlobStore: Sendable {
     } catch let error as JournalError {
       return error
     } catch {
-      return JournalError(.io, "the bytes of an image can't be read", path: path(of: blob.digest), cause: error)
+      return JournalError(
+        .io, "the bytes of an image can't be read", path: path(of: blob.digest), cause: error)
     }
   }
 

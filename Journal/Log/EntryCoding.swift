@@ -34,7 +34,8 @@ enum EntryCoding {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
     guard payloadByteCount < byteLimit else {
       throw JournalError(
-        .tooLarge, "an entry of \(payloadByteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
+        .tooLarge,
+        "an entry of \(payloadByteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
     }
     var writer = CBORWriter(reserving: 160 + header.note.utf8.count + payloadByteCount + 44 * events.count)
     writer.appendArrayHead(count: 7)
@@ -53,7 +54,8 @@ enum EntryCoding {
       writer.append(unsigned: UInt64(event.previous))
     }
     var seal = EntrySeal(
-      journal: journal, revision: revision, previousDigest: header.previousDigest, header: writer.bytes)
+      journal: journal, revision: revision, previousDigest: header.previousDigest,
+      headerDigest: unsafe writer.bytes.withUnsafeBytes { unsafe EntrySeal.headerDigest($0) })
 
     let salts = randomBytes(saltByteCount * events.count)
     writer.appendArrayHead(count: events.count)
@@ -63,14 +65,16 @@ enum EntryCoding {
       let start = writer.bytes.count
       writer.append(encoded: salts[index * saltByteCount..<(index + 1) * saltByteCount])
       writer.append(encoded: payload)
-      unsafe writer.bytes.withUnsafeBytes { unsafe seal.add(payload: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+      unsafe writer.bytes.withUnsafeBytes {
+        unsafe seal.add(payload: UnsafeRawBufferPointer(rebasing: $0[start...]))
+      }
     }
     return SealedEntry(revision: revision, bytes: writer.finish(), digest: seal.finish())
   }
 
   private static func randomBytes(_ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      fillWithRandomBytes(UnsafeMutableRawBufferPointer(buffer))
+      unsafe fillWithRandomBytes(UnsafeMutableRawBufferPointer(buffer))
       initialized = count
     }
   }
@@ -98,22 +102,21 @@ struct EntrySeal: ~Copyable {
 
   private var hash = SHA256Hash()
 
-  init(journal: JournalID, revision: Revision, previousDigest: Digest, header: [UInt8]) {
-    unsafe header.withUnsafeBytes {
-      unsafe self.init(journal: journal, revision: revision, previousDigest: previousDigest, header: $0)
-    }
+  /// The digest of the first of the two items of an entry.
+  static func headerDigest(_ header: UnsafeRawBufferPointer) -> Digest {
+    var hash = SHA256Hash()
+    hash.update(Tag.header)
+    unsafe hash.update(header)
+    return hash.finish()
   }
 
-  init(journal: JournalID, revision: Revision, previousDigest: Digest, header: UnsafeRawBufferPointer) {
-    var headerHash = SHA256Hash()
-    headerHash.update(Tag.header)
-    unsafe headerHash.update(header)
+  init(journal: JournalID, revision: Revision, previousDigest: Digest, headerDigest: Digest) {
     hash.update(Tag.entry)
     hash.update(EntryCoding.version)
     hash.update(journal.bytes)
     hash.update(UInt64(revision))
     hash.update(previousDigest)
-    hash.update(headerHash.finish())
+    hash.update(headerDigest)
   }
 
   /// Adds the digest of one event's salt and payload.

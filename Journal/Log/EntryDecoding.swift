@@ -51,7 +51,7 @@ import Foundation
       for _ in 0..<count { _ = try reader.readEventHead() }
       var seal = unsafe EntrySeal(
         journal: journal, revision: revision, previousDigest: previousDigest,
-        header: reader.passed(0..<reader.offset))
+        headerDigest: EntrySeal.headerDigest(reader.passed(0..<reader.offset)))
       try reader.expectArray(count: count)
       for _ in 0..<count { unsafe seal.add(payload: try reader.readBytes()) }
       try reader.expectEnd()
@@ -125,7 +125,7 @@ import Foundation
       case .add: change = .add(try unsafe Record(checking: payload))
       case .update: change = .update(try unsafe RecordChanges(checking: payload))
       case .delete:
-        guard payload.isEmpty else { throw CBORError(.trailingBytes, at: start) }
+        guard unsafe payload.isEmpty else { throw CBORError(.trailingBytes, at: start) }
         change = .delete
       }
       return Event(entity: head.entity, previous: head.previous, change: change)
@@ -137,7 +137,7 @@ import Foundation
 
 extension CBORReader {
   fileprivate struct EventHead {
-    let operation: Operation
+    let operation: Event.Operation
     let entity: Entity
     let previous: Revision
   }
@@ -164,14 +164,16 @@ extension CBORReader {
 
   fileprivate mutating func readDigest() throws(CBORError) -> Digest {
     let start = offset
-    guard let digest = unsafe Digest(bytes: try readBytes()) else { throw CBORError(.unexpectedItem, at: start) }
+    guard let digest = unsafe Digest(bytes: try readBytes()) else {
+      throw CBORError(.unexpectedItem, at: start)
+    }
     return digest
   }
 
   fileprivate mutating func readEventHead() throws(CBORError) -> EventHead {
     let start = offset
     try expectArray(count: 4)
-    guard let operation = Operation(rawValue: UInt8(truncatingIfNeeded: try readCount())),
+    guard let operation = Event.Operation(rawValue: UInt8(truncatingIfNeeded: try readCount())),
       let kind = UInt8(exactly: try readCount())
     else { throw CBORError(.unsupported, at: start) }
     let number = try readCount()

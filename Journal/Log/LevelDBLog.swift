@@ -1,3 +1,4 @@
+import Dispatch
 import LevelDB
 import Synchronization
 
@@ -16,6 +17,9 @@ final class LevelDBLog: EntryLog {
   }
 
   private let database: Database
+  /// Entered by each call; closing waits until all have left.
+  private let calls = DispatchGroup()
+  private let isClosed = Mutex(false)
   /// Kept for its memory; `append` is called by one thread at a time.
   private let batch = Mutex(WriteBatch())
 
@@ -35,7 +39,9 @@ final class LevelDBLog: EntryLog {
   /// Opens the database of a journal.
   /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, or when the database is another
   ///   journal's.
-  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError) -> LevelDBLog {
+  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError)
+    -> LevelDBLog
+  {
     try translating {
       var options = Database.Options()
       options.checksParanoidly = access != .readOnlyUpToDamage
@@ -69,7 +75,7 @@ final class LevelDBLog: EntryLog {
   }
 
   func append(_ entries: [SealedEntry]) throws(JournalError) {
-    try Self.translating {
+    try using {
       try batch.withLock { batch in
         batch.clear()
         for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
@@ -82,7 +88,7 @@ final class LevelDBLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    try Self.translating {
+    try using {
       var cursor = try database.cursor()
       var isAtEntry =
         newestFirst
@@ -101,7 +107,7 @@ final class LevelDBLog: EntryLog {
   }
 
   func newestRevision() throws(JournalError) -> Revision {
-    try Self.translating {
+    try using {
       var cursor = try database.cursor()
       guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
       return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
@@ -109,7 +115,19 @@ final class LevelDBLog: EntryLog {
   }
 
   func close() throws(JournalError) {
+    isClosed.withLock { $0 = true }
+    calls.wait()
     try Self.translating { try database.close() }
+  }
+
+  private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+    let isOpen = isClosed.withLock { isClosed in
+      if !isClosed { calls.enter() }
+      return !isClosed
+    }
+    guard isOpen else { throw JournalError(.closed, "the journal has been closed", path: database.path) }
+    defer { calls.leave() }
+    return try Self.translating(body)
   }
 
   /// The one place where LevelDB's errors become the journal's.
@@ -143,7 +161,7 @@ private enum Key {
   /// The revision of an entry's key, nil for any other key.
   static func revision(_ key: RawSpan) -> Revision? {
     guard key.byteCount == 9 else { return nil }
-    return key.withUnsafeBytes { bytes in
+    return unsafe key.withUnsafeBytes { bytes in
       guard unsafe bytes[0] == entryTag else { return nil }
       let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
       return Revision(exactly: number)
@@ -155,7 +173,8 @@ extension Cursor {
   /// Moves to the last entry whose key is not after `key`.
   fileprivate mutating func seekToLast(notAfter key: [UInt8]) throws(DatabaseError) -> Bool {
     guard try seek(to: key) else { return try seekToLast() }
-    let isThere = (try? withEntry { found, _ in found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
+    let isThere =
+      (try? withEntry { found, _ in unsafe found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
     return try isThere ? true : previous()
   }
 }
@@ -169,7 +188,8 @@ extension JournalError {
     case .busy: self.init(.locked, error.message, path: error.path)
     case .corruption, .notFound, .outOfMemory:
       self.init(
-        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path)
+        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path
+      )
     default:
       if let number = error.osError {
         self.init(systemError: number, error.message, path: error.path)

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Names a point in time: `120`, `HEAD`, `HEAD~3`, `2026-08-01`, `2026-08-01T10:00:00Z`, `5 minutes ago`.
-public struct Selector: Hashable, Sendable {
+public struct RevisionSelector: Hashable, Sendable {
   enum Form: Hashable, Sendable {
     case revision(Revision)
     case head(back: Int)
@@ -12,16 +12,16 @@ public struct Selector: Hashable, Sendable {
   let form: Form
 
   /// The entry of that number; 0 is the empty journal.
-  public static func revision(_ revision: Revision) -> Selector { Selector(form: .revision(revision)) }
+  public static func revision(_ revision: Revision) -> RevisionSelector { RevisionSelector(form: .revision(revision)) }
 
   /// So many entries before the newest one.
-  public static func head(back: Int = 0) -> Selector { Selector(form: .head(back: back)) }
+  public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }
 
   /// The newest entry whose date is not after this one. A date no entry can have is the nearest that can.
-  public static func date(_ date: Date) -> Selector {
+  public static func date(_ date: Date) -> RevisionSelector {
     let range = Timestamp.fourDigitYears
     let nearest = date.timeIntervalSinceReferenceDate < 0 ? range.lowerBound : range.upperBound
-    return Selector(form: .date(Timestamp(date) ?? nearest))
+    return RevisionSelector(form: .date(Timestamp(date) ?? nearest))
   }
 
   init(form: Form) { self.form = form }
@@ -32,7 +32,8 @@ public struct Selector: Hashable, Sendable {
   /// - Throws: ``JournalError`` with code `invalidSelector`.
   public init(_ text: String) throws(JournalError) {
     let trimmed = text.trimmingCharacters(in: .whitespaces)
-    guard let form = Self.revision(trimmed) ?? Self.head(trimmed) ?? Self.ago(trimmed)
+    guard
+      let form = Self.revision(trimmed) ?? Self.head(trimmed) ?? Self.ago(trimmed)
         ?? Timestamp(trimmed).map({ .date($0) })
     else {
       throw JournalError(
@@ -83,7 +84,7 @@ extension Journal {
   /// The revision that a selector means now.
   /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date.
-  public func revision(at selector: Selector) throws -> Revision {
+  public func revision(at selector: RevisionSelector) throws -> Revision {
     let newest = head.revision
     switch selector.form {
     case .revision(let revision):
@@ -121,10 +122,10 @@ extension Journal {
   /// The state at a point in time.
   /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
   /// - Complexity: O(n) in the number of entries before it.
-  public func state(asOf selector: Selector) throws -> State { try version(asOf: selector).state }
+  public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
-  public func version(asOf selector: Selector) throws -> Version<State> {
+  public func version(asOf selector: RevisionSelector) throws -> Version<State> {
     let revision = try revision(at: selector)
     let newest = version
     if revision == newest.revision { return newest }
