@@ -59,7 +59,7 @@ extension Catalog {
   ///   size takes the memory of one entity.
   /// - Throws: what `flush` throws.
   package func writeMembers<Failure: Error>(
-    to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void = { _ in }
+    to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
     writer.key("categories")
     writer.beginArray()
@@ -82,5 +82,10 @@ extension Catalog {
       try flush(&writer)
     }
     writer.endArray()
+  }
+
+  /// Writes the members `categories`, `items` and `images` into the object that is open, all in one piece.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writeMembers(to: &writer) { (_: inout JSONWriter) in }
   }
 }

@@ -12,7 +12,7 @@ struct ModelTests {
     var history = CatalogHistory()
     var model = NaiveCatalog()
     var models = [model]
-    for _ in 0..<400 {
+    for _ in 0..<200 {
       let revision = history.revision + 1
       var attempt = model
       try history.commit { draft in
@@ -25,7 +25,7 @@ struct ModelTests {
       models.append(model)
       try #require(NaiveCatalog(history.state, numbers: model) == model)
     }
-    #expect(history.revision > 300)
+    #expect(history.revision > 150)
     for (revision, model) in models.enumerated() {
       #expect(NaiveCatalog(history.states[revision], numbers: model) == model)
     }

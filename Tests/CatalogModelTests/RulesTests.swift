@@ -105,7 +105,7 @@ struct RulesTests {
       let id = try history.commit { try $0.addItem(kind: "book", attributes: ["deep": deepest]) }
       let record = try #require(history.state.item(id)?.record)
       // A record that is read from the log has to pass this check.
-      let read = try record.bytes.withUnsafeBytes { try Record(checking: $0) }
+      let read = try unsafe record.bytes.withUnsafeBytes { try unsafe Record(checking: $0) }
       #expect(read["deep"] == deepest)
       for depth in [128, 2_000] {
         let words = "\"deep\" of item:1 is nested more than 127 deep"
