@@ -1,6 +1,5 @@
 import Foundation
 import LevelDB
-import Synchronization
 import TestSupport
 import Testing
 
@@ -231,14 +230,6 @@ import Testing
       #expect(!names.contains("LOG"))
     }
   }
-}
-
-/// A number that several threads add to.
-private final class Counter: Sendable {
-  private let number: Mutex<Int>
-  init(_ number: Int) { self.number = Mutex(number) }
-  var value: Int { number.withLock { $0 } }
-  func increment() { number.withLock { $0 += 1 } }
 }
 
 /// The code of the error that `body` throws, or nil if it throws none.

@@ -163,3 +163,21 @@ extension FileOperation {
   /// The last part of the path.
   var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 }
+
+/// A number that several threads count up.
+final class Counter: Sendable {
+  private let number: Mutex<Int>
+
+  init(_ number: Int = 0) { self.number = Mutex(number) }
+
+  var value: Int { number.withLock { $0 } }
+
+  /// Adds one, and answers the sum.
+  @discardableResult
+  func increment() -> Int {
+    number.withLock { number in
+      number += 1
+      return number
+    }
+  }
+}
