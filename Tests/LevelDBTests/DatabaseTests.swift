@@ -233,16 +233,11 @@ import Testing
 }
 
 /// The code of the error that `body` throws, or nil if it throws none.
-func code(_ body: () throws -> Void) -> DatabaseError.Code? {
+func code<Result>(_ body: () throws -> Result) -> DatabaseError.Code? {
   do {
-    try body()
+    _ = try body()
     return nil
   } catch {
     return (error as? DatabaseError)?.code
   }
-}
-
-/// The code of the error that `body` throws, or nil if it throws none.
-func code<Result>(_ body: () throws -> Result) -> DatabaseError.Code? {
-  code { _ = try body() }
 }

@@ -11,10 +11,14 @@ func key(_ number: Int) -> [UInt8] {
 /// A value that belongs to entry `number` only.
 func value(_ number: Int, byteCount: Int = 100) -> [UInt8] {
   var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
-  return (0..<byteCount).map { _ in
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(byteCount + 7)
+  while bytes.count < byteCount {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return UInt8(truncatingIfNeeded: state >> 56)
+    unsafe withUnsafeBytes(of: state) { unsafe bytes.append(contentsOf: $0) }
   }
+  bytes.removeLast(bytes.count - byteCount)
+  return bytes
 }
 
 struct Entry: Equatable {
