@@ -320,7 +320,9 @@ enum CBORTag {
 
 /// Bytewise lexicographic order.
 @inline(__always)
-func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int) -> Int {
+func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int)
+  -> Int
+{
   let order = unsafe memcmp(left, right, min(leftCount, rightCount))
   return order != 0 ? Int(order) : leftCount - rightCount
 }

@@ -109,8 +109,9 @@ public struct RecordChanges: Hashable, Sendable {
 
   /// Encodes what shall be set and what shall go away; what is in both is set.
   public init(
-    set attributes: [String: Value] = [:], remove names: some Sequence<String> = [],
-    setFields fields: [UInt8: Value] = [:], removeFields numbers: some Sequence<UInt8> = []
+    set attributes: [String: Value] = [:], remove names: some Sequence<String> = EmptyCollection(),
+    setFields fields: [UInt8: Value] = [:],
+    removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
     var all: [String: Value?] = attributes.mapValues { $0 }
     for name in names where all[name] == nil { all.updateValue(nil, forKey: name) }

@@ -1,0 +1,81 @@
+/// What went wrong, where, and what can be done about it.
+///
+/// After any error but ``Code/outcomeUnknown`` nothing was written.
+public struct JournalError: Error, Sendable, CustomStringConvertible {
+  /// The kind of an error. New ones may come; switch with a `default`.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A rule of the model forbids the change. Nothing was written.
+    public static let rejected = Code(rawValue: "rejected")
+    /// What the commit expected is no longer so: somebody else changed it. Nothing was written.
+    public static let conflict = Code(rawValue: "conflict")
+    /// Writing or flushing failed: the entry is wholly there or wholly absent, and opening again tells.
+    public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
+    /// An earlier write failed; the journal takes no more until it is opened again.
+    public static let poisoned = Code(rawValue: "poisoned")
+    /// The journal has been closed.
+    public static let closed = Code(rawValue: "closed")
+    /// The journal was opened for reading only.
+    public static let readOnly = Code(rawValue: "readOnly")
+    /// Another process, or another part of this one, has the journal open.
+    public static let locked = Code(rawValue: "locked")
+    /// There is no journal, entry or entity of that name.
+    public static let notFound = Code(rawValue: "notFound")
+    /// Something is already there.
+    public static let alreadyExists = Code(rawValue: "alreadyExists")
+    /// The folder holds no journal, or things that no journal has.
+    public static let notAJournal = Code(rawValue: "notAJournal")
+    /// A newer version of this library wrote the journal.
+    public static let newerFormat = Code(rawValue: "newerFormat")
+    /// Bytes are missing or altered.
+    public static let damaged = Code(rawValue: "damaged")
+    /// The operating system does not let this user do it.
+    public static let permission = Code(rawValue: "permission")
+    /// The operating system reports a failure of a file.
+    public static let io = Code(rawValue: "io")
+    /// A value is larger than the journal takes.
+    public static let tooLarge = Code(rawValue: "tooLarge")
+    /// A call that makes no sense here, such as a commit inside a commit.
+    public static let wrongUse = Code(rawValue: "wrongUse")
+    /// A text that names no point in time.
+    public static let invalidSelector = Code(rawValue: "invalidSelector")
+  }
+
+  /// What kind of error it is.
+  public let code: Code
+  /// A sentence for a person.
+  public let message: String
+  /// The revision that is missing, altered or meant.
+  public let revision: Revision?
+  /// The file or folder it is about.
+  public let path: String?
+  /// The byte in that revision or file.
+  public let offset: Int?
+  /// What the error follows from.
+  public let cause: (any Error)?
+
+  public init(
+    _ code: Code, _ message: String, revision: Revision? = nil, path: String? = nil, offset: Int? = nil,
+    cause: (any Error)? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.revision = revision
+    self.path = path
+    self.offset = offset
+    self.cause = cause
+  }
+
+  public var description: String {
+    var text = message
+    var places: [String] = []
+    if let revision { places.append("revision \(revision)") }
+    if let path { places.append(path) }
+    if let offset { places.append("byte \(offset)") }
+    if !places.isEmpty { text += " (\(places.joined(separator: ", ")))" }
+    if let cause { text += ": \(cause)" }
+    return text
+  }
+}

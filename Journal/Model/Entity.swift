@@ -1,0 +1,26 @@
+/// An entry's number: 1, 2, 3, … without gaps. Revision 0 is the empty journal.
+public typealias Revision = Int
+
+/// What sort of thing an entity is; the model gives the numbers their names.
+public struct EntityKind: RawRepresentable, Hashable, Sendable {
+  /// An index into ``EventSourced/kindNames``.
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+/// One thing that has a history: `item:42`, `category:3`. Numbers are given in order and never used again.
+public struct Entity: Hashable, Comparable, Sendable {
+  /// What sort of thing it is.
+  public let kind: EntityKind
+  /// Its number among those of its kind, from 1.
+  public let number: Int
+
+  public init(kind: EntityKind, number: Int) {
+    self.kind = kind
+    self.number = number
+  }
+
+  public static func < (left: Entity, right: Entity) -> Bool {
+    (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)
+  }
+}

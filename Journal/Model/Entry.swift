@@ -1,0 +1,59 @@
+public import Foundation
+
+/// One atomic commit: the unit of the log, of time and of proof.
+public struct Entry: Sendable {
+  /// The entry's number.
+  public let revision: Revision
+  /// When it was committed, to the microsecond; never before the entry before it.
+  public let date: Date
+  /// Who made it, in the app's own words; empty when nobody was named.
+  public let author: String
+  /// Why; empty when nothing was said.
+  public let note: String
+  /// Whatever else the app wants to keep with the entry.
+  public let metadata: [String: String]
+  /// The digest of the entry before it; all zeros for the first.
+  public let previousDigest: Digest
+  /// The digest that seals this entry and, through its predecessor, all before it.
+  public let digest: Digest
+  /// What changed, each entity at most once.
+  public let events: [Event]
+}
+
+/// Which entry is the newest.
+public struct Head: Hashable, Sendable {
+  /// Its number; 0 when the journal is empty.
+  public let revision: Revision
+  /// Its date; 1970 when the journal is empty.
+  public let date: Date
+  /// Its digest; all zeros when the journal is empty.
+  public let digest: Digest
+}
+
+/// A state, and the entry that made it.
+public struct Version<State: EventSourced>: Sendable {
+  /// The entry that the state is as of.
+  public let head: Head
+  /// The state that the entries 1…``revision`` make.
+  public let state: State
+
+  /// The number of the entry.
+  public var revision: Revision { head.revision }
+  /// The date of the entry.
+  public var date: Date { head.date }
+  /// The digest of the entry.
+  public var digest: Digest { head.digest }
+}
+
+/// The bytes of an image, stored once under their SHA-256.
+public struct Blob: Hashable, Sendable {
+  /// The SHA-256 of the bytes.
+  public let digest: Digest
+  /// How many they are.
+  public let byteCount: Int
+
+  public init(digest: Digest, byteCount: Int) {
+    self.digest = digest
+    self.byteCount = byteCount
+  }
+}

@@ -1,0 +1,38 @@
+/// What an event does to its entity.
+public enum Operation: UInt8, Hashable, Sendable {
+  case add = 0
+  case update = 1
+  case delete = 2
+}
+
+/// One add, update or delete of one entity, inside an entry.
+public struct Event: Hashable, Sendable {
+  /// What becomes of the entity.
+  public enum Change: Hashable, Sendable {
+    case add(Record)
+    case update(RecordChanges)
+    case delete
+  }
+
+  /// What it happened to.
+  public let entity: Entity
+  /// The revision of the event before this one on the same entity, 0 when there is none.
+  public let previous: Revision
+  /// What happened.
+  public let change: Change
+
+  public init(entity: Entity, previous: Revision, change: Change) {
+    self.entity = entity
+    self.previous = previous
+    self.change = change
+  }
+
+  /// The change's name.
+  public var operation: Operation {
+    switch change {
+    case .add: .add
+    case .update: .update
+    case .delete: .delete
+    }
+  }
+}

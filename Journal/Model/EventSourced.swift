@@ -1,0 +1,55 @@
+/// A state that events make: what a journal is a journal of.
+///
+/// A model is a value type with structural sharing (a `Table`, say): the journal hands copies out to readers
+/// and goes on changing its own. It writes each entity as a ``Record`` and needs nothing else to have
+/// history, time travel and proof.
+public protocol EventSourced: Sendable {
+  /// Names the model and the version of its records, such as `"catalog/1"`.
+  static var schema: String { get }
+  /// The names of the kinds of entities; ``EntityKind/rawValue`` is an index into it.
+  static var kindNames: [String] { get }
+
+  /// The state at revision 0.
+  init()
+
+  /// What is known of an entity, nil when it is not there.
+  func record(of entity: Entity) -> Record?
+  /// The revision of the entity's newest event, of a deleted entity too; 0 when it never was.
+  func revision(of entity: Entity) -> Revision
+
+  /// Runs an event. The result may depend on nothing but this state and the event.
+  ///
+  /// A draft calls it for what is new, a replay for what the log holds: they can't differ.
+  /// - Throws: ``JournalError`` with code `damaged` when the event can't follow from this state, as when it
+  ///   adds what is there or updates what is not.
+  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError)
+
+  /// The blobs that a record names; they must be in the blob store before an entry may name them.
+  static func blobs(in record: Record, of kind: EntityKind) -> [Blob]
+  /// Rules of the model that this state breaks, in words; empty when all is well. Asked by `verify`.
+  func problems() -> [String]
+}
+
+extension EventSourced {
+  public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
+  public func problems() -> [String] { [] }
+
+  /// The entity's name, such as `item:42`.
+  public static func name(of entity: Entity) -> String {
+    let kind = Int(entity.kind.rawValue)
+    return "\(kind < kindNames.count ? kindNames[kind] : "kind\(kind)"):\(entity.number)"
+  }
+
+  /// The entity that a name such as `item:42` means.
+  /// - Throws: ``JournalError`` with code `notFound` for a text that names none.
+  public static func entity(named name: String) throws(JournalError) -> Entity {
+    let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let kind = kindNames.firstIndex(of: String(parts[0])),
+      let number = Int(parts[1]), number > 0, parts[1].allSatisfy(\.isNumber)
+    else {
+      let example = kindNames.map { "\($0):42" }.joined(separator: ", ")
+      throw JournalError(.notFound, "\"\(name)\" names no entity; names look like \(example)")
+    }
+    return Entity(kind: EntityKind(rawValue: UInt8(kind)), number: number)
+  }
+}
