@@ -61,6 +61,13 @@ final class Workbench {
     return url
   }
 
+  /// Runs `work` in a new folder that is removed afterwards.
+  func inNewFolder<Result>(_ work: (URL) throws -> Result) throws -> Result {
+    let folder = try newFolder("peer")
+    defer { discard(folder) }
+    return try work(folder)
+  }
+
   func discard(_ url: URL) {
     try? FileManager.default.removeItem(at: url)
   }

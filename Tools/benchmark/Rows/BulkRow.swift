@@ -30,9 +30,9 @@ func bulkRows(_ bench: Workbench) async throws -> [Row] {
   }
   func levelDB(pieces: Int) throws -> Double {
     guard let latest else { throw PeerFailure(description: "A peer ran before the journal had.") }
-    let folder = try bench.newFolder("peer")
-    defer { bench.discard(folder) }
-    return try LevelDBPeer.writeBatches(latest, count: latest.count, pieces: pieces, in: folder)
+    return try bench.inNewFolder {
+      try LevelDBPeer.writeBatches(latest, count: latest.count, pieces: pieces, in: $0)
+    }
   }
 
   let race = Race(
