@@ -16,9 +16,10 @@ let package = Package(
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
     .target(name: "CBOR"),
+    .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
     .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
-    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables"]),
+    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
     // The tools.
     .executableTarget(name: "journal", dependencies: ["CatalogModel"], path: "Tools/journal"),
@@ -34,6 +35,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["CatalogModel", "LevelDB"], path: "Tests/TestSupport"),
     .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
     .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),

@@ -24,10 +24,13 @@ public struct Entry: Sendable {
 public struct Head: Hashable, Sendable {
   /// Its number; 0 when the journal is empty.
   public let revision: Revision
-  /// Its date; 1970 when the journal is empty.
-  public let date: Date
+  /// Its date as the log keeps it.
+  package let timestamp: Timestamp
   /// Its digest; all zeros when the journal is empty.
   public let digest: Digest
+
+  /// Its date; 1970 when the journal is empty.
+  public var date: Date { timestamp.date }
 }
 
 /// A state, and the entry that made it.

@@ -1,12 +1,12 @@
-/// What an event does to its entity.
-public enum Operation: UInt8, Hashable, Sendable {
-  case add = 0
-  case update = 1
-  case delete = 2
-}
-
 /// One add, update or delete of one entity, inside an entry.
 public struct Event: Hashable, Sendable {
+  /// What an event does to its entity.
+  public enum Operation: UInt8, Hashable, Sendable {
+    case add = 0
+    case update = 1
+    case delete = 2
+  }
+
   /// What becomes of the entity.
   public enum Change: Hashable, Sendable {
     case add(Record)

@@ -42,6 +42,8 @@ package struct CBORWriter: ~Copyable {
     bytes.append(contentsOf: content)
   }
 
+  /// The head of a byte string whose content is appended next, as encoded bytes.
+  package mutating func appendBytesHead(count: Int) { head(.bytes, UInt64(count)) }
   package mutating func appendArrayHead(count: Int) { head(.array, UInt64(count)) }
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
   package mutating func appendNull() { bytes.append(CBORByte.null) }

@@ -1,1 +1,183 @@
+// LevelDB behind a small C face: status codes instead of strings, an Env of our own under it, and no
+// C++ exception that leaves it. START HERE to read the module; then Folder.h, DiskEnv.h, OverlayEnv.h.
+//
+// Every function that can fail takes a `cldb_status` owned by its caller and fills it; nothing in it needs
+// to be freed. Pointers handed out for keys and values are borrowed: see each function for how long.
+
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma clang assume_nonnull begin
+
+// MARK: Outcomes
+
+typedef enum cldb_code : int32_t {
+  CLDB_OK = 0,
+  // No such database folder. An absent key is not an error and has no code.
+  CLDB_NOT_FOUND,
+  // What is on disk contradicts itself: a checksum, a missing table, a link where a file should be.
+  CLDB_CORRUPTION,
+  // The operating system refused; `os_error` says why.
+  CLDB_IO_ERROR,
+  // The call itself is wrong.
+  CLDB_INVALID,
+  // A write to a database opened with `read_only`.
+  CLDB_READ_ONLY,
+  // A call after `cldb_close`.
+  CLDB_CLOSED,
+  // Another user holds it: a second opener at open, a live iterator at close.
+  CLDB_BUSY,
+  // An earlier write failed, so writes are refused until the database is opened again.
+  CLDB_POISONED,
+  CLDB_NO_MEMORY,
+  // Any other C++ exception.
+  CLDB_EXCEPTION,
+} cldb_code;
+
+typedef struct cldb_status {
+  cldb_code code;
+  // An errno where one is known, else 0.
+  int32_t os_error;
+  // UTF-8, ended by a zero byte, cut short where it doesn't fit.
+  char message[512];
+} cldb_status;
+
+// MARK: The fault hook
+
+// What is about to be done to the disk.
+typedef enum cldb_operation_kind : int32_t {
+  CLDB_CREATE,       // a file is made, or emptied
+  CLDB_WRITE,        // one write(2) at the end of a file
+  CLDB_SYNC,         // a file's bytes are flushed to the drive
+  CLDB_RENAME,       // `path` becomes `new_path`
+  CLDB_REMOVE,       // a file is unlinked
+  CLDB_SYNC_FOLDER,  // a folder's names are flushed to the drive
+  CLDB_MAKE_FOLDER,  // a folder is made
+} cldb_operation_kind;
+
+typedef struct cldb_operation {
+  cldb_operation_kind kind;
+  const char *path;
+  const char *_Nullable new_path;
+  // For CLDB_WRITE: the bytes, and where in the file they go.
+  const void *_Nullable bytes;
+  size_t byte_count;
+  uint64_t offset;
+} cldb_operation;
+
+// Called before each operation that changes the disk, from any thread; for tests. Answers 0 to go on, or
+// an errno with which the operation then fails without being tried. For a write, lowering `*byte_count`
+// makes it a short write: so many bytes are written, and the rest is a new operation.
+typedef int32_t (*cldb_hook)(void *_Nullable context, const cldb_operation *operation, size_t *byte_count);
+
+// MARK: Opening and closing
+
+typedef struct cldb_options {
+  // Changes nothing on disk: what LevelDB rewrites at opening is kept in memory, and writes are refused.
+  bool read_only;
+  // Makes the folder and an empty database where there is none. A folder that holds what is left of a
+  // database without its CURRENT file is refused all the same.
+  bool create_if_missing;
+  // Refuses a database that is already there.
+  bool error_if_exists;
+  // Refuses to open when a checksum in the log or the manifest is wrong, instead of dropping that part.
+  bool paranoid_checks;
+  // Snappy for the blocks of new tables.
+  bool compress;
+  // Sizes in bytes. LevelDB clips them to what it can work with.
+  size_t write_buffer_size;
+  size_t block_size;
+  size_t table_size;
+  size_t cache_size;
+  cldb_hook _Nullable hook;
+  void *_Nullable hook_context;
+} cldb_options;
+
+typedef struct cldb_database cldb_database;
+typedef struct cldb_iterator cldb_iterator;
+typedef struct cldb_batch cldb_batch;
+
+// Opens the database in the folder `path`. Returns NULL and fills `status` when that fails.
+// The result is safe to use from many threads and must be freed with `cldb_free`.
+cldb_database *_Nullable cldb_open(const char *path, const cldb_options *options, cldb_status *status);
+
+// Waits for calls in progress and closes. False, with CLDB_BUSY, while iterators exist. Closing twice is
+// fine. After it every other call answers CLDB_CLOSED.
+bool cldb_close(cldb_database *database, cldb_status *status);
+
+// Closes if that has not been done, and frees. No iterator may exist, and no other call be in progress.
+void cldb_free(cldb_database *database);
+
+// MARK: Reading
+
+// Receives a borrowed value, valid until it returns.
+typedef void (*cldb_receiver)(void *context, const void *bytes, size_t byte_count);
+
+// Calls `receive` once if the key is there, and not at all if it is not. False on failure only.
+bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
+              void *context, cldb_status *status);
+
+// An entry under an iterator: borrowed until the iterator moves or is freed.
+typedef struct cldb_entry {
+  const void *_Nullable key;
+  size_t key_size;
+  const void *_Nullable value;
+  size_t value_size;
+} cldb_entry;
+
+// A cursor over the state of this moment, at no entry. Checksums are verified, nothing is cached. It is
+// used by one thread at a time and freed, before the database is closed, with `cldb_iterator_free`.
+cldb_iterator *_Nullable cldb_iterator_new(cldb_database *database, cldb_status *status);
+void cldb_iterator_free(cldb_iterator *iterator);
+
+// Each moves and fills `entry`; false when there is no entry there, or when reading failed. LevelDB skips
+// what it can't read and goes on, so `cldb_iterator_status` must be asked after every scan.
+bool cldb_iterator_seek(cldb_iterator *iterator, const void *_Nullable key, size_t key_size,
+                        cldb_entry *entry);
+bool cldb_iterator_seek_first(cldb_iterator *iterator, cldb_entry *entry);
+bool cldb_iterator_seek_last(cldb_iterator *iterator, cldb_entry *entry);
+bool cldb_iterator_next(cldb_iterator *iterator, cldb_entry *entry);
+bool cldb_iterator_previous(cldb_iterator *iterator, cldb_entry *entry);
+
+// False if anything this iterator passed could not be read.
+bool cldb_iterator_status(cldb_iterator *iterator, cldb_status *status);
+
+// One of LevelDB's properties, such as "leveldb.stats"; `receive` is not called for an unknown one.
+bool cldb_property(cldb_database *database, const char *name, cldb_receiver receive, void *context,
+                   cldb_status *status);
+
+// The bytes in tables (not in the log) between two keys, about.
+bool cldb_approximate_size(cldb_database *database, const void *_Nullable first, size_t first_size,
+                           const void *_Nullable limit, size_t limit_size, uint64_t *size,
+                           cldb_status *status);
+
+// MARK: Writing
+
+// NULL when memory has run out.
+cldb_batch *_Nullable cldb_batch_new(void);
+void cldb_batch_free(cldb_batch *batch);
+
+// False when memory has run out; the batch is then unchanged.
+bool cldb_batch_put(cldb_batch *batch, const void *_Nullable key, size_t key_size,
+                    const void *_Nullable value, size_t value_size);
+
+// Empties the batch and keeps its memory.
+void cldb_batch_clear(cldb_batch *batch);
+size_t cldb_batch_size(const cldb_batch *batch);
+
+// Applies the batch as a whole; with `sync` it returns when the drive has confirmed it. After any failure
+// it is unknown whether the batch is stored, and all further writes answer CLDB_POISONED.
+bool cldb_write(cldb_database *database, cldb_batch *batch, bool sync, cldb_status *status);
+
+#pragma clang assume_nonnull end
+
+#ifdef __cplusplus
+}
+#endif

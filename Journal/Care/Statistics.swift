@@ -1,0 +1,40 @@
+import Foundation
+
+/// How large a journal is.
+public struct JournalStatistics: Sendable {
+  /// The number of entries.
+  public let entryCount: Int
+  /// Bytes of the log on disk.
+  public let logByteCount: Int
+  /// Bytes of all blobs on disk.
+  public let blobByteCount: Int
+  /// The number of blobs on disk, named or not.
+  public let blobCount: Int
+}
+
+extension Journal {
+  /// Looks at the journal's files.
+  /// - Throws: ``JournalError`` when they can't be listed.
+  /// - Complexity: O(n) in the number of files.
+  public func statistics() throws -> JournalStatistics {
+    let logByteCount = try byteCounts(folder.entries).reduce(0, +)
+    var blobByteCounts: [Int] = []
+    for name in try Folder.names(folder.images) where name.count == 2 {
+      blobByteCounts += try byteCounts("\(folder.images)/\(name)")
+    }
+    return JournalStatistics(
+      entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
+      blobCount: blobByteCounts.count)
+  }
+
+  private func byteCounts(_ path: String) throws(JournalError) -> [Int] {
+    var counts: [Int] = []
+    for name in try Folder.names(path) {
+      // LevelDB may remove a file between the two looks.
+      if let status = try Folder.status("\(path)/\(name)"), status.kind == .file {
+        counts.append(status.byteCount)
+      }
+    }
+    return counts
+  }
+}

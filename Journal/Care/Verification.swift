@@ -1,0 +1,144 @@
+/// What a verification found.
+public struct Verification: Sendable {
+  /// Something that is wrong.
+  public struct Problem: Sendable, CustomStringConvertible {
+    /// The first revision it concerns; nil when it concerns none.
+    public let revision: Revision?
+    /// The file it concerns.
+    public let path: String?
+    /// What is wrong, in a sentence.
+    public let message: String
+
+    public var description: String {
+      JournalError(.damaged, message, revision: revision, path: path).description
+    }
+  }
+
+  /// How many entries were read.
+  public var entryCount = 0
+  /// How many events they have.
+  public var eventCount = 0
+  /// How many different blobs they name.
+  public var blobCount = 0
+  /// The newest entry that was read.
+  public var head: Head = .empty
+  /// What is wrong; empty when all is well.
+  public var problems: [Problem] = []
+
+  /// Whether nothing is wrong.
+  public var isSound: Bool { problems.isEmpty }
+}
+
+extension Journal {
+  /// Reads the whole journal and checks that it is what was committed: every checksum, the chain of digests,
+  /// that events follow from the states before them, the links of histories, the dates, HEAD, the rules of
+  /// the model, and the bytes of every blob that was ever named.
+  ///
+  /// Commits may go on meanwhile; what is verified is the journal at the start.
+  /// - Parameter progress: called now and then with the revision reached and the newest one.
+  /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
+  /// - Complexity: O(n) in the bytes of the journal and its images.
+  public func verify(progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }) throws
+    -> Verification
+  {
+    let expected = version
+    var verifier = Verifier<State>(id: id)
+    do throws(JournalError) {
+      if expected.revision > 0 {
+        try log.readAll(1...expected.revision) { entry throws(JournalError) in
+          try verifier.check(entry)
+          if entry.revision % 1000 == 0 { progress(entry.revision, expected.revision) }
+        }
+      }
+      verifier.finish(expected)
+    } catch {
+      if error.code == .closed { throw error }
+      verifier.note(error)
+    }
+    for blob in verifier.blobs {
+      if let problem = blobs.problem(with: blob) { verifier.note(problem) }
+    }
+    try checkMarker(expected, &verifier)
+    progress(expected.revision, expected.revision)
+    return verifier.result
+  }
+
+  private func checkMarker(_ expected: Version<State>, _ verifier: inout Verifier<State>) throws {
+    let mark: HeadMarker.Mark
+    do throws(JournalError) {
+      mark = try HeadMarker.read(folder, id: id)
+    } catch {
+      verifier.note(error)
+      return
+    }
+    // Commits may have gone on; an older mark than the state says that HEAD was not written.
+    if mark.revision < expected.revision
+      || (mark.revision == expected.revision && mark.digest != expected.digest)
+    {
+      verifier.note(
+        JournalError(
+          .damaged, "HEAD names entry \(mark.revision), and the newest one is \(expected.revision)",
+          path: folder.head))
+    }
+  }
+}
+
+/// Goes through the entries in order and notes what does not fit.
+private struct Verifier<State: EventSourced> {
+  let id: JournalID
+  private(set) var result = Verification()
+  private(set) var blobs: Set<Blob> = []
+  private var state = State()
+
+  init(id: JournalID) { self.id = id }
+
+  mutating func note(_ error: JournalError) {
+    result.problems.append(
+      Verification.Problem(
+        revision: error.revision, path: error.path,
+        message: error.message + (error.cause.map { ": \($0)" } ?? "")))
+  }
+
+  /// - Throws: ``JournalError`` when nothing after this entry can be checked.
+  mutating func check(_ entry: EntryDecoder) throws(JournalError) {
+    let header = try entry.header()
+    let revision = entry.revision
+    if header.previousDigest != result.head.digest {
+      note(JournalError(.damaged, "the chain of digests is broken before this entry", revision: revision))
+    }
+    if revision > 1, header.date < result.head.timestamp {
+      note(
+        JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
+    }
+    var events = try entry.events()
+    while let event = try events.next() {
+      if event.previous != state.revision(of: event.entity) {
+        note(
+          JournalError(
+            .damaged,
+            "the event of \(State.name(of: event.entity)) names \(event.previous) as the one before it, "
+              + "which is \(state.revision(of: event.entity))", revision: revision))
+      }
+      try state.apply(event, at: revision)
+      result.eventCount += 1
+      if case .delete = event.change { continue }
+      if let record = state.record(of: event.entity) {
+        blobs.formUnion(State.blobs(in: record, of: event.entity.kind))
+      }
+    }
+    result.entryCount += 1
+    result.head = Head(revision: revision, timestamp: header.date, digest: try entry.digest(journal: id))
+  }
+
+  mutating func finish(_ expected: Version<State>) {
+    result.blobCount = blobs.count
+    if result.head != expected.head {
+      note(
+        JournalError(
+          .damaged, "the newest entry is not the one that was committed", revision: expected.revision))
+    }
+    for problem in state.problems() {
+      note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))
+    }
+  }
+}

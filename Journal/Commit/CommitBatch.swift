@@ -1,0 +1,65 @@
+import Dispatch
+import Synchronization
+
+/// The commits that one flush makes durable together.
+///
+/// The first to enter leads: it waits for the batch before this one, lets nobody in any more, writes, and
+/// tells the others. Who comes while a flush is in progress enters the next batch: group commit.
+///
+/// Thread-safety: `entries` and `waiting` are guarded by the committer's queue until the batch is closed, and
+/// then belong to the leader; the rest synchronises itself.
+final class CommitBatch: Sendable {
+  /// Ends when the batch before this one is done.
+  private let turn = DispatchSemaphore(value: 0)
+  /// Left when this batch is done. A group, as its wait costs no lock however many wait.
+  private let done = DispatchGroup()
+  private let outcome = Mutex<Outcome>(Outcome())
+
+  private struct Outcome {
+    var error: JournalError?
+    var isDone = false
+    var resume: [CheckedContinuation<Void, any Error>] = []
+  }
+
+  init() { done.enter() }
+
+  /// Lets the leader of this batch write. Called once.
+  func giveTurn() { turn.signal() }
+
+  /// Called by the leader of this batch, once.
+  func waitForTurn() { turn.wait() }
+
+  /// Called by the leader when the batch is durable, or is not.
+  func finish(_ error: JournalError?) {
+    let resume = outcome.withLock { outcome in
+      outcome.error = error
+      outcome.isDone = true
+      return outcome.resume
+    }
+    done.leave()
+    for continuation in resume { continuation.resume(with: Self.result(error)) }
+  }
+
+  /// Blocks until the batch is durable.
+  /// - Throws: ``JournalError`` with code `outcomeUnknown` when that failed.
+  func wait() throws(JournalError) {
+    done.wait()
+    if let error = outcome.withLock({ $0.error }) { throw error }
+  }
+
+  /// Suspends until the batch is durable.
+  func wait() async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      let now: Result<Void, any Error>? = outcome.withLock { outcome in
+        if outcome.isDone { return Self.result(outcome.error) }
+        outcome.resume.append(continuation)
+        return nil
+      }
+      if let now { continuation.resume(with: now) }
+    }
+  }
+
+  private static func result(_ error: JournalError?) -> Result<Void, any Error> {
+    if let error { .failure(error) } else { .success(()) }
+  }
+}

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// The newest durable version, and who waits for a newer one.
+///
+/// Reading takes a lock for the time of copying a few references: it never waits for a commit.
+final class Published<State: EventSourced>: Sendable {
+  private let newest: Mutex<Version<State>>
+  private let waiting = Mutex(Waiting())
+
+  private struct Waiting: Sendable {
+    var isClosed = false
+    var nextKey = 0
+    var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  init(_ version: Version<State>) { newest = Mutex(version) }
+
+  var version: Version<State> { newest.withLock { $0 } }
+
+  func publish(_ version: Version<State>) {
+    // The old version is let go outside of the lock: freeing its nodes can take a while.
+    let old = newest.withLock { newest in
+      let old = newest
+      newest = version
+      return old
+    }
+    _ = old
+    resumeAll { _ in }
+  }
+
+  /// Ends all waiting for good.
+  func close() { resumeAll { $0.isClosed = true } }
+
+  private func resumeAll(_ change: (inout Waiting) -> Void) {
+    let continuations = waiting.withLock { waiting in
+      change(&waiting)
+      defer { waiting.continuations = [:] }
+      return waiting.continuations
+    }
+    for continuation in continuations.values { continuation.resume() }
+  }
+
+  /// Suspends until there is a version newer than `revision`; false when the journal was closed or the task
+  /// was cancelled.
+  func wait(after revision: Revision) async -> Bool {
+    let key = waiting.withLock { waiting in
+      waiting.nextKey += 1
+      return waiting.nextKey
+    }
+    while !Task.isCancelled {
+      if version.revision > revision { return true }
+      if waiting.withLock({ $0.isClosed }) { return false }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          // Publishing comes before the look at who waits, so one of the two sees the other.
+          let goesOn = waiting.withLock { waiting in
+            if waiting.isClosed || version.revision > revision || Task.isCancelled { return true }
+            waiting.continuations[key] = continuation
+            return false
+          }
+          if goesOn { continuation.resume() }
+        }
+      } onCancel: {
+        waiting.withLock { $0.continuations.removeValue(forKey: key) }?.resume()
+      }
+    }
+    return false
+  }
+}

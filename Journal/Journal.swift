@@ -1,0 +1,199 @@
+public import Foundation
+import Synchronization
+
+/// START HERE. A journal: every change of an app's data, kept in order, durable before anyone sees it.
+///
+/// ```swift
+/// let journal = try CatalogJournal.openOrCreate(at: url)
+/// let cup = try journal.commit(by: "ana", note: "first find") { draft in
+///   try draft.addItem(kind: "place", attributes: ["name": .string("Café")])
+/// }.value
+/// journal.state.item(cup)                        // what is
+/// try journal.state(asOf: .head(back: 1))        // what was
+/// ```
+///
+/// One edit, from the call to the disk and back: ``commit(by:note:metadata:date:expecting:_:)-(_,_,_,_,_,(Draft<State>)->Value)``
+/// runs a body over a ``Draft``, whose events become an ``Entry`` (`Committer`), sealed (`EntryCoding`) and
+/// appended to the log (`EntryLog`). Opening, and ``state(asOf:)``, read the log back and apply the same
+/// events (`Replay`).
+///
+/// Safe to use from many threads. Reading never waits for a commit, and a state that was handed out never
+/// changes.
+public final class Journal<State: EventSourced>: Sendable {
+  /// What a journal is opened for.
+  public enum Mode: Sendable {
+    /// To read and to commit; nobody else can have it open.
+    case readWrite
+    /// To read only: nothing on disk is changed, and others may read too.
+    case readOnly
+  }
+
+  /// What tells this journal from all others.
+  public let id: JournalID
+  /// The journal's folder.
+  public let url: URL
+  /// The bytes of images.
+  public let blobs: BlobStore
+
+  let folder: JournalFolder
+  let log: any EntryLog
+  let published: Published<State>
+  private let committer: Committer<State>?
+  private let lock: FolderLock
+  private let isClosed = Mutex(false)
+
+  private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
+  {
+    id = opened.id
+    folder = opened.folder
+    url = URL(fileURLWithPath: opened.folder.path, isDirectory: true)
+    log = opened.log
+    lock = opened.lock
+    blobs = opened.blobs
+    published = Published(opened.version)
+    committer =
+      mode == .readOnly
+      ? nil
+      : Committer(
+        id: id, log: log, marker: try HeadMarker(folder, id: id), blobs: blobs, published: published,
+        flushesHead: options.flushesHeadAtEveryCommit)
+  }
+
+  // A journal that is let go is closed: what was acknowledged is durable already.
+  deinit { try? close() }
+
+  // MARK: Opening and closing
+
+  /// Makes an empty journal and opens it.
+  /// - Parameter url: the folder to make; its parent must exist.
+  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
+  public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
+    let folder = JournalFolder(url, hook: options.fileHook)
+    try folder.create { folder, id in try LevelDBLog.create(in: folder, id: id) }
+    return try open(at: url, options: options)
+  }
+
+  /// Opens a journal and rebuilds its newest state.
+  ///
+  /// Before anything in the folder is changed, the log is read as it is and held against HEAD.
+  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `newerFormat`, or
+  ///   `damaged` with the first revision that is missing or altered. The folder is then as it was.
+  /// - Complexity: O(n) in the number of entries.
+  public static func open(
+    at url: URL, mode: Mode = .readWrite, options: JournalOptions = JournalOptions()
+  ) throws -> Journal {
+    let opened = try OpenedFolder<State>(url, mode: mode, options: options)
+    return try Journal(opening: opened, mode: mode, options: options)
+  }
+
+  /// Opens a journal, or makes an empty one where nothing is: what an app does at launch.
+  /// - Throws: ``JournalError``, as `open` and `create` do.
+  public static func openOrCreate(
+    at url: URL, options: JournalOptions = JournalOptions()
+  ) throws -> Journal {
+    do {
+      return try open(at: url, options: options)
+    } catch let error as JournalError where error.code == .notFound && error.path == url.journalPath {
+      return try create(at: url, options: options)
+    }
+  }
+
+  /// Waits for commits in progress and closes the journal. All later calls that need the disk throw; states
+  /// that were handed out stay. Closing twice is fine.
+  /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same.
+  public func close() throws {
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    if wasClosed { return }
+    defer { lock.release() }
+    defer { published.close() }
+    var failure: (any Error)?
+    do { try committer?.close() } catch { failure = error }
+    do { try log.close() } catch { failure = failure ?? error }
+    if let failure { throw failure }
+  }
+
+  // MARK: Now
+
+  /// The newest durable state. Later commits do not touch what this returned.
+  /// - Complexity: O(1), and it never waits for a commit.
+  public var state: State { published.version.state }
+
+  /// The newest durable entry's number, date and digest.
+  /// - Complexity: O(1)
+  public var head: Head { published.version.head }
+
+  /// The newest durable state together with the entry that made it.
+  /// - Complexity: O(1)
+  public var version: Version<State> { published.version }
+
+  // MARK: Committing
+
+  /// Makes one atomic change. When it returns, the entry is durable and readers see it.
+  ///
+  /// The body runs alone, over the newest accepted state, and may be slow only at the cost of all others that
+  /// want to commit. Whatever it throws is thrown on, and nothing is written. A body that changes nothing
+  /// makes no entry.
+  ///
+  /// ```swift
+  /// try journal.commit(by: "ana", expecting: [.entity(.item(7), at: seen)]) { try $0.deleteItem(7) }
+  /// ```
+  /// - Parameters:
+  ///   - author: who makes the change, in the app's own words.
+  ///   - note: why.
+  ///   - metadata: whatever else shall be kept with the entry.
+  ///   - date: when it was made; now when nil. The entry before it sets the earliest date.
+  ///   - expecting: what must still be so.
+  ///   - body: changes the draft. It must not commit to this journal itself.
+  /// - Returns: what the body returned, and the revision.
+  /// - Throws: ``JournalError``: `rejected` or `conflict`, and nothing was written; `outcomeUnknown`, and
+  ///   the entry is wholly there or wholly absent.
+  /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
+  @discardableResult
+  public func commit<Value>(
+    by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
+    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
+  ) throws -> Commit<Value> {
+    try writing().commit(
+      request(author, note, metadata, date, expecting), body)
+  }
+
+  /// The same for tasks: suspends instead of blocking a thread while the flush is in progress.
+  ///
+  /// The body runs at once, on the thread of the task.
+  @discardableResult
+  public func commit<Value: Sendable>(
+    by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
+    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
+  ) async throws -> Commit<Value> {
+    try await writing().commit(request(author, note, metadata, date, expecting), body)
+  }
+
+  private func writing() throws(JournalError) -> Committer<State> {
+    guard let committer else {
+      throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)
+    }
+    return committer
+  }
+
+  private func request(
+    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?, _ expecting: [Expectation]
+  ) throws(JournalError) -> CommitRequest {
+    var timestamp: Timestamp?
+    if let date {
+      timestamp = Timestamp(date)
+      guard let timestamp, Timestamp.fourDigitYears.contains(timestamp) else {
+        throw JournalError(.rejected, "the date is out of range: its year must be 1 to 9999")
+      }
+    }
+    return CommitRequest(
+      author: author, note: note, metadata: metadata, date: timestamp, expecting: expecting)
+  }
+}
+
+extension URL {
+  /// The path that errors about a journal at this URL name.
+  fileprivate var journalPath: String { JournalFolder(self, hook: nil).path }
+}

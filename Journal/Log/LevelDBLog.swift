@@ -1,0 +1,201 @@
+import Dispatch
+import LevelDB
+import Synchronization
+
+/// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that the
+/// order of keys is time; what the journal is under the letter `m`.
+///
+/// Each key is written once, and nothing is overwritten or deleted.
+final class LevelDBLog: EntryLog {
+  /// How the database is opened.
+  enum Access {
+    case readWrite
+    /// Changes nothing on disk.
+    case readOnly
+    /// The same, and where LevelDB's own log is damaged reads up to there, in silence.
+    case readOnlyUpToDamage
+  }
+
+  private let database: Database
+  /// Entered by each call; closing waits until all have left.
+  private let calls = DispatchGroup()
+  private let isClosed = Mutex(false)
+  /// Kept for its memory; `append` is called by one thread at a time.
+  private let batch = Mutex(WriteBatch())
+
+  private init(_ database: Database) { self.database = database }
+
+  /// Makes the database of a new journal.
+  static func create(in folder: JournalFolder, id: JournalID) throws(JournalError) {
+    try translating {
+      let database = try Database(path: folder.entries, access: .existingOrNew, hook: folder.hook)
+      var batch = WriteBatch()
+      batch.put(Key.journal, id.bytes)
+      try database.write(&batch)
+      try database.close()
+    }
+  }
+
+  /// Opens the database of a journal.
+  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, or when the database is another
+  ///   journal's.
+  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError)
+    -> LevelDBLog
+  {
+    try translating {
+      var options = Database.Options()
+      options.checksParanoidly = access != .readOnlyUpToDamage
+      let database = try Database(
+        path: folder.entries, access: access == .readWrite ? .existing : .readOnly, options: options,
+        hook: folder.hook)
+      guard let found = try database.value(for: Key.journal) else {
+        throw JournalError(
+          .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
+          revision: 1, path: folder.entries)
+      }
+      guard found == id.bytes else {
+        throw JournalError(
+          .damaged, "the log belongs to another journal; put this journal's own back from a backup",
+          path: folder.entries)
+      }
+      return LevelDBLog(database)
+    }
+  }
+
+  /// Lets LevelDB drop the torn end of its own log.
+  ///
+  /// Only to be called after a look without changes has shown that every acknowledged entry is read all the
+  /// same: what is dropped are writes that were never confirmed.
+  static func dropTornTail(in folder: JournalFolder, id: JournalID) throws(JournalError) {
+    try translating {
+      var options = Database.Options()
+      options.checksParanoidly = false
+      try Database(path: folder.entries, access: .existing, options: options, hook: folder.hook).close()
+    }
+  }
+
+  func append(_ entries: [SealedEntry]) throws(JournalError) {
+    try using {
+      try batch.withLock { batch in
+        batch.clear()
+        for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
+        try database.write(&batch)
+      }
+    }
+  }
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    try using {
+      var cursor = try database.cursor()
+      var isAtEntry =
+        newestFirst
+        ? try cursor.seekToLast(notAfter: Key.entry(range.upperBound))
+        : try cursor.seek(to: Key.entry(range.lowerBound))
+      while isAtEntry {
+        let goesOn = try cursor.withEntry { key, value in
+          guard let revision = Key.revision(key), range.contains(revision) else { return false }
+          return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
+        }
+        guard goesOn else { break }
+        isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
+      }
+      try cursor.check()
+    }
+  }
+
+  func newestRevision() throws(JournalError) -> Revision {
+    try using {
+      var cursor = try database.cursor()
+      guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
+      return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
+    }
+  }
+
+  func close() throws(JournalError) {
+    isClosed.withLock { $0 = true }
+    calls.wait()
+    try Self.translating { try database.close() }
+  }
+
+  private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+    let isOpen = isClosed.withLock { isClosed in
+      if !isClosed { calls.enter() }
+      return !isClosed
+    }
+    guard isOpen else { throw JournalError(.closed, "the journal has been closed", path: database.path) }
+    defer { calls.leave() }
+    return try Self.translating(body)
+  }
+
+  /// The one place where LevelDB's errors become the journal's.
+  private static func translating<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+    do {
+      return try body()
+    } catch let error as JournalError {
+      throw error
+    } catch let error as DatabaseError {
+      throw JournalError(error)
+    } catch {
+      throw JournalError(.io, "the log failed in an unexpected way", cause: error)
+    }
+  }
+}
+
+/// The keys of the log.
+private enum Key {
+  static let journal: [UInt8] = [UInt8(ascii: "m")]
+  static let entryTag = UInt8(ascii: "e")
+
+  static func entry(_ revision: Revision) -> [UInt8] {
+    var key = [entryTag]
+    key.reserveCapacity(9)
+    for shift in stride(from: 56, through: 0, by: -8) {
+      key.append(UInt8(truncatingIfNeeded: revision >> shift))
+    }
+    return key
+  }
+
+  /// The revision of an entry's key, nil for any other key.
+  static func revision(_ key: RawSpan) -> Revision? {
+    guard key.byteCount == 9 else { return nil }
+    return unsafe key.withUnsafeBytes { bytes in
+      guard unsafe bytes[0] == entryTag else { return nil }
+      let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+      return Revision(exactly: number)
+    }
+  }
+}
+
+extension Cursor {
+  /// Moves to the last entry whose key is not after `key`.
+  fileprivate mutating func seekToLast(notAfter key: [UInt8]) throws(DatabaseError) -> Bool {
+    guard try seek(to: key) else { return try seekToLast() }
+    let isThere =
+      (try? withEntry { found, _ in unsafe found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
+    return try isThere ? true : previous()
+  }
+}
+
+extension JournalError {
+  init(_ error: DatabaseError) {
+    switch error.code {
+    case .closed: self.init(.closed, "the journal has been closed", path: error.path)
+    case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
+    case .poisoned: self.init(.poisoned, "an earlier write failed; open the journal again", path: error.path)
+    case .busy: self.init(.locked, error.message, path: error.path)
+    case .corruption, .notFound, .outOfMemory:
+      self.init(
+        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path
+      )
+    default:
+      if let number = error.osError {
+        self.init(systemError: number, error.message, path: error.path)
+      } else {
+        self.init(.io, error.message, path: error.path)
+      }
+    }
+  }
+}

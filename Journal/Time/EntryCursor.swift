@@ -1,0 +1,79 @@
+extension Journal {
+  /// The entry of a revision.
+  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// - Complexity: O(1) reads of the log.
+  public func entry(at revision: Revision) throws -> Entry {
+    let newest = head.revision
+    guard revision > 0, revision <= newest else {
+      throw JournalError(.notFound, "there is no entry \(revision); the journal has entries 1 to \(newest)")
+    }
+    return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id) }
+  }
+
+  /// Streams the entries of a range: memory does not grow with its length.
+  ///
+  /// ```swift
+  /// let cursor = journal.entries(newestFirst: true)
+  /// while let entry = try cursor.next() { print(entry.revision, entry.note) }
+  /// ```
+  /// - Parameters:
+  ///   - range: what is outside of the journal is left out; all entries when nil.
+  ///   - newestFirst: gives them in reverse.
+  public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
+    let newest = head.revision
+    let first = max(range?.lowerBound ?? 1, 1)
+    let last = min(range?.upperBound ?? newest, newest)
+    return EntryCursor(
+      log: log, id: id, remaining: first <= last ? first...last : nil, newestFirst: newestFirst)
+  }
+}
+
+/// Gives entries one after the other. Used by one thread at a time.
+public final class EntryCursor {
+  /// Entries are fetched in pieces of about this many bytes, or this many entries.
+  private static let chunkByteCount = 1 << 20
+  private static let chunkCount = 1000
+
+  private let log: any EntryLog
+  private let id: JournalID
+  private let newestFirst: Bool
+  private var remaining: ClosedRange<Revision>?
+  /// What was fetched and not given, the next one last.
+  private var fetched: [Entry] = []
+
+  init(log: any EntryLog, id: JournalID, remaining: ClosedRange<Revision>?, newestFirst: Bool) {
+    self.log = log
+    self.id = id
+    self.remaining = remaining
+    self.newestFirst = newestFirst
+  }
+
+  /// The next entry, nil after the last.
+  /// - Throws: ``JournalError`` with code `damaged` at an entry that is missing or altered.
+  public func next() throws -> Entry? {
+    if fetched.isEmpty { try fetch() }
+    return fetched.popLast()
+  }
+
+  private func fetch() throws(JournalError) {
+    guard let range = remaining else { return }
+    var expected = newestFirst ? range.upperBound : range.lowerBound
+    let step = newestFirst ? -1 : 1
+    var byteCount = 0
+    var entries: [Entry] = []
+    try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
+      guard revision == expected else { throw JournalError.missing(expected) }
+      entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id))
+      expected += step
+      byteCount += bytes.count
+      return byteCount < Self.chunkByteCount && entries.count < Self.chunkCount
+    }
+    guard !entries.isEmpty else { throw JournalError.missing(expected) }
+    if newestFirst {
+      remaining = expected >= range.lowerBound ? range.lowerBound...expected : nil
+    } else {
+      remaining = expected <= range.upperBound ? expected...range.upperBound : nil
+    }
+    fetched = entries.reversed()
+  }
+}

@@ -1,0 +1,49 @@
+extension Journal {
+  /// The entries that are committed from now on, each as soon as it is durable.
+  ///
+  /// ```swift
+  /// for try await entry in journal.newEntries { show(entry) }
+  /// ```
+  /// Nobody is waited for and nothing is dropped: a slow reader reads the log at its own pace. The sequence
+  /// ends when the journal is closed or the task is cancelled.
+  public var newEntries: NewEntries<State> { newEntries(after: head.revision) }
+
+  /// The entries after a revision: those that are there, and then those to come.
+  public func newEntries(after revision: Revision) -> NewEntries<State> {
+    NewEntries(journal: self, revision: revision)
+  }
+}
+
+/// Entries as they become durable.
+public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
+  public typealias Element = Entry
+  public typealias Failure = any Error
+
+  let journal: Journal<State>
+  let revision: Revision
+
+  public func makeAsyncIterator() -> Iterator { Iterator(journal: journal, revision: revision) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private let journal: Journal<State>
+    private var revision: Revision
+
+    init(journal: Journal<State>, revision: Revision) {
+      self.journal = journal
+      self.revision = revision
+    }
+
+    /// The next entry, nil when the journal was closed or the task was cancelled.
+    public mutating func next() async throws -> Entry? {
+      guard await journal.published.wait(after: revision) else { return nil }
+      let entry: Entry
+      do {
+        entry = try journal.entry(at: revision + 1)
+      } catch let error as JournalError where error.code == .closed {
+        return nil
+      }
+      revision += 1
+      return entry
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// Rebuilds states from the log.
+struct Replay<State: EventSourced>: Sendable {
+  let log: any EntryLog
+  let id: JournalID
+
+  /// The state that the entries 1…revision make.
+  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
+  /// - Complexity: O(n) in the number of events before it.
+  func version(through revision: Revision) throws(JournalError) -> Version<State> {
+    var state = State()
+    guard revision > 0 else { return Version(head: .empty, state: state) }
+    try log.readAll(1...revision) { entry throws(JournalError) in
+      var events = try entry.events()
+      while let event = try events.next() { try state.apply(event, at: entry.revision) }
+    }
+    return Version(head: try head(at: revision), state: state)
+  }
+
+  /// The number, date and digest of an entry.
+  func head(at revision: Revision) throws(JournalError) -> Head {
+    guard revision > 0 else { return .empty }
+    return try log.read(revision) { entry throws(JournalError) in
+      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: id))
+    }
+  }
+
+  /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from
+  /// what HEAD noted.
+  func checkDigests(
+    from first: Revision, through last: Revision, mark: HeadMarker.Mark
+  ) throws(JournalError) {
+    guard last > 0 else { return }
+    var previous: Digest? = first <= 1 ? .zero : nil
+    try log.readAll(max(first, 1)...last) { entry throws(JournalError) in
+      let header = try entry.header()
+      let digest = try entry.digest(journal: id)
+      let follows = previous == nil || previous == header.previousDigest
+      guard follows, entry.revision != mark.revision || digest == mark.digest else {
+        throw JournalError(
+          .damaged, "the entry is not the one that was acknowledged; put the journal back from a backup",
+          revision: entry.revision)
+      }
+      previous = digest
+    }
+  }
+}
+
+extension Head {
+  /// What stands before the first entry.
+  static let empty = Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: .zero)
+}

@@ -1,0 +1,149 @@
+/// Reads a dictionary.
+struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private let members: [String: Value]
+  let codingPath: [any CodingKey]
+  private let userInfo: [CodingUserInfoKey: any Sendable]
+
+  init(members: [String: Value], decoder: PartDecoder) {
+    self.members = members
+    codingPath = decoder.codingPath
+    userInfo = decoder.sendableUserInfo
+  }
+
+  var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
+
+  func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+
+  private func part(_ key: Key) throws -> PartDecoder {
+    part(try value(key), key)
+  }
+
+  private func part(_ value: Value, _ key: any CodingKey) -> PartDecoder {
+    PartDecoder(value: value, containerPath: codingPath, key: key, sendableUserInfo: userInfo)
+  }
+
+  private func value(_ key: Key) throws -> Value {
+    guard let value = members[key.stringValue] else {
+      throw DecodingError.keyNotFound(
+        key,
+        DecodingError.Context(
+          codingPath: codingPath, debugDescription: "no value for the key \"\(key.stringValue)\""))
+    }
+    return value
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try value(key) == .null }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try part(key).bool() }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try part(key).string() }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).floatingPoint(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).floatingPoint(type) }
+
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try part(key).integer(type)
+  }
+
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try part(key).decode(type) }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try part(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try part(key).unkeyedContainer()
+  }
+
+  /// As with Foundation's decoders, a superclass that wrote nothing finds null.
+  func superDecoder() -> any Decoder {
+    let key = PlaceKey.superclass
+    return part(members[key.stringValue] ?? .null, key)
+  }
+
+  func superDecoder(forKey key: Key) -> any Decoder {
+    part(members[key.stringValue] ?? .null, key)
+  }
+}
+
+/// Reads an array from its first element to its last.
+struct UnkeyedPartContainer: UnkeyedDecodingContainer {
+  private let elements: [Value]
+  let codingPath: [any CodingKey]
+  private let userInfo: [CodingUserInfoKey: any Sendable]
+  private(set) var currentIndex = 0
+
+  init(elements: [Value], decoder: PartDecoder) {
+    self.elements = elements
+    codingPath = decoder.codingPath
+    userInfo = decoder.sendableUserInfo
+  }
+
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex == elements.count }
+
+  /// Reads the next element and, if that succeeds, steps over it.
+  private mutating func next<T>(_ type: T.Type, _ read: (PartDecoder) throws -> T) throws -> T {
+    guard !isAtEnd else { throw end(type) }
+    let part = PartDecoder(
+      value: elements[currentIndex], containerPath: codingPath, key: PlaceKey.index(currentIndex),
+      sendableUserInfo: userInfo)
+    let result = try read(part)
+    currentIndex += 1
+    return result
+  }
+
+  private func end(_ type: Any.Type) -> DecodingError {
+    .valueNotFound(
+      type,
+      DecodingError.Context(
+        codingPath: codingPath + [PlaceKey.index(currentIndex)],
+        debugDescription: "the array ends after \(elements.count) elements, and one more is to be read"))
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    guard !isAtEnd else { throw end(Value?.self) }
+    guard elements[currentIndex] == .null else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.bool() } }
+  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.string() } }
+  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.floatingPoint(type) } }
+  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.floatingPoint(type) } }
+
+  mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try next(type) { try $0.integer(type) }
+  }
+
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next(type) { try $0.decode(type) } }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try next(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next((any UnkeyedDecodingContainer).self) { try $0.unkeyedContainer() }
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }
+}
+
+/// Reads a value that is no container.
+struct SinglePartContainer: SingleValueDecodingContainer {
+  let decoder: PartDecoder
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  func decodeNil() -> Bool { decoder.value == .null }
+  func decode(_ type: Bool.Type) throws -> Bool { try decoder.bool() }
+  func decode(_ type: String.Type) throws -> String { try decoder.string() }
+  func decode(_ type: Double.Type) throws -> Double { try decoder.floatingPoint(type) }
+  func decode(_ type: Float.Type) throws -> Float { try decoder.floatingPoint(type) }
+
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try decoder.integer(type) }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
+}

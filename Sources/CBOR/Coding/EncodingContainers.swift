@@ -1,0 +1,133 @@
+/// Writes a dictionary.
+struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let encoder: NodeEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  private func set(_ value: Value, _ key: Key) {
+    encoder.node.set(.finished(value), forKey: key.stringValue)
+  }
+
+  func encodeNil(forKey key: Key) { set(.null, key) }
+  func encode(_ value: Bool, forKey key: Key) { set(.bool(value), key) }
+  func encode(_ value: String, forKey key: Key) { set(.string(value), key) }
+  func encode(_ value: Double, forKey key: Key) { set(.double(value), key) }
+  func encode(_ value: Float, forKey key: Key) { set(.double(Double(value)), key) }
+
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) throws {
+    encoder.node.set(try encoder.integer(value, key: key), forKey: key.stringValue)
+  }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    encoder.node.set(try encoder.part(for: value, key: key), forKey: key.stringValue)
+  }
+
+  private func nested(_ key: any CodingKey) -> NodeEncoder {
+    encoder.nested(key, node: encoder.node.nested(forKey: key.stringValue))
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    nested(key).container(keyedBy: keyType)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    nested(key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { nested(PlaceKey.superclass) }
+
+  func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+}
+
+/// Writes an array.
+struct UnkeyedNodeContainer: UnkeyedEncodingContainer {
+  let encoder: NodeEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+  var count: Int { encoder.node.count }
+
+  private func append(_ value: Value) { encoder.node.append(.finished(value)) }
+
+  func encodeNil() { append(.null) }
+  func encode(_ value: Bool) { append(.bool(value)) }
+  func encode(_ value: String) { append(.string(value)) }
+  func encode(_ value: Double) { append(.double(value)) }
+  func encode(_ value: Float) { append(.double(Double(value))) }
+
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
+    encoder.node.append(try encoder.integer(value, key: PlaceKey.index(count)))
+  }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    encoder.node.append(try encoder.part(for: value, key: PlaceKey.index(count)))
+  }
+
+  private func nested() -> NodeEncoder {
+    let key = PlaceKey.index(count)
+    let node = EncodedNode()
+    encoder.node.append(.open(node))
+    return encoder.nested(key, node: node)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    nested().container(keyedBy: keyType)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
+
+  func superEncoder() -> any Encoder { nested() }
+}
+
+/// Writes a value that is no container.
+struct SingleNodeContainer: SingleValueEncodingContainer {
+  let encoder: NodeEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  private func set(_ value: Value) { encoder.node.set(.finished(value)) }
+
+  func encodeNil() { set(.null) }
+  func encode(_ value: Bool) { set(.bool(value)) }
+  func encode(_ value: String) { set(.string(value)) }
+  func encode(_ value: Double) { set(.double(value)) }
+  func encode(_ value: Float) { set(.double(Double(value))) }
+
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
+    encoder.node.set(try encoder.integer(value, key: nil))
+  }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    encoder.node.set(try encoder.part(for: value, key: nil))
+  }
+}
+
+/// A key that no type declares: a place in an array, or the superclass's.
+enum PlaceKey: CodingKey {
+  case index(Int)
+  case superclass
+
+  init?(stringValue: String) {
+    guard stringValue == Self.superclass.stringValue else { return nil }
+    self = .superclass
+  }
+
+  init?(intValue: Int) { self = .index(intValue) }
+
+  var stringValue: String {
+    switch self {
+    case .index(let index): "Index \(index)"
+    case .superclass: "super"
+    }
+  }
+
+  var intValue: Int? {
+    switch self {
+    case .index(let index): index
+    case .superclass: nil
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+
+/// Makes anything `Decodable` of a ``Value``: the reverse of ``ValueEncoder``.
+///
+/// Numbers are read across kinds where nothing is lost: an integral double as an integer, an integer as the
+/// nearest floating-point number. A number that does not fit is an error, never another number. No other kinds
+/// are mixed: a truth is not a 1, and a text not a date.
+public struct ValueDecoder: Sendable {
+  /// Handed to the values that decode themselves.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+  public init() {}
+
+  /// Decodes a value of a type.
+  ///
+  /// - Throws: `DecodingError`, with the path of the part that does not fit, and what `T` throws.
+  public func decode<T: Decodable>(_ type: T.Type, from value: Value) throws -> T {
+    try PartDecoder(value: value, containerPath: [], key: nil, sendableUserInfo: userInfo).decode(type)
+  }
+}
+
+/// The `Decoder` of one part of a value.
+struct PartDecoder: Decoder {
+  let value: Value
+  /// The path of the container around, and the key in it: joined only for who asks, as most parts are scalars
+  /// whose path nobody ever reads.
+  let containerPath: [any CodingKey]
+  let key: (any CodingKey)?
+  let sendableUserInfo: [CodingUserInfoKey: any Sendable]
+
+  var codingPath: [any CodingKey] {
+    guard let key else { return containerPath }
+    return containerPath + [key]
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard case .dictionary(let members) = value else {
+      throw mismatch([String: Value].self, "a dictionary")
+    }
+    return KeyedDecodingContainer(KeyedPartContainer<Key>(members: members, decoder: self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard case .array(let elements) = value else { throw mismatch([Value].self, "an array") }
+    return UnkeyedPartContainer(elements: elements, decoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer {
+    SinglePartContainer(decoder: self)
+  }
+
+  /// Foundation's own types as a ``Value`` has them, all others as they decode themselves.
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    let native: Any
+    if type == Date.self {
+      native = try date()
+    } else if type == Data.self {
+      native = try data()
+    } else if type == URL.self {
+      native = try url()
+    } else if type == Decimal.self {
+      native = try decimal()
+    } else {
+      return try T(from: self)
+    }
+    guard let result = native as? T else { throw mismatch(type, "a \(type)") }
+    return result
+  }
+}
+
+/// The kinds of values, each read from what stands for it and from nothing else.
+extension PartDecoder {
+  func bool() throws -> Bool {
+    guard case .bool(let bool) = value else { throw mismatch(Bool.self, "true or false") }
+    return bool
+  }
+
+  func string() throws -> String {
+    guard case .string(let string) = value else { throw mismatch(String.self, "a string") }
+    return string
+  }
+
+  func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+    let integer: T?
+    switch value {
+    case .integer(let number): integer = T(exactly: number)
+    case .unsigned(let number): integer = T(exactly: number)
+    case .double(let number): integer = T(exactly: number)
+    default: throw mismatch(type, "an integer")
+    }
+    guard let integer else { throw corrupted("the number \(number) does not fit \(type)") }
+    return integer
+  }
+
+  func floatingPoint<T: BinaryFloatingPoint>(_ type: T.Type) throws -> T {
+    switch value {
+    case .integer(let number): return T(number)
+    case .unsigned(let number): return T(number)
+    case .double(let number):
+      let result = T(number)
+      guard result.isFinite || !number.isFinite else {
+        throw corrupted("the number \(number) does not fit \(type)")
+      }
+      return result
+    default: throw mismatch(type, "a number")
+    }
+  }
+
+  private func date() throws -> Date {
+    guard case .date(let date) = value else { throw mismatch(Date.self, "a date") }
+    return date
+  }
+
+  private func data() throws -> Data {
+    guard case .data(let data) = value else { throw mismatch(Data.self, "data") }
+    return data
+  }
+
+  private func url() throws -> URL {
+    let text = try string()
+    guard let url = URL(string: text) else { throw corrupted("\"\(text)\" is not a URL") }
+    return url
+  }
+
+  private func decimal() throws -> Decimal {
+    switch value {
+    case .integer(let number): return Decimal(number)
+    case .unsigned(let number): return Decimal(number)
+    // The shortest digits of a double are those its writer meant: 0.1, not 0.1000000000000000055.
+    case .double(let number):
+      guard number.isFinite, let decimal = Decimal(string: number.description, locale: nil) else { break }
+      return decimal
+    case .string(let text):
+      if text == "NaN" { return .nan }
+      guard Self.isDecimal(text), let decimal = Decimal(string: text, locale: nil) else { break }
+      return decimal
+    default: throw mismatch(Decimal.self, "a number, or its digits as a string")
+    }
+    throw corrupted("\(number) is not a decimal number")
+  }
+
+  /// Foundation reads as far as it understands and drops the rest, so the text is looked at before.
+  private static func isDecimal(_ text: String) -> Bool {
+    text.wholeMatch(of: #/[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?/#) != nil
+  }
+
+  /// A number or text for an error's sentence.
+  private var number: String {
+    switch value {
+    case .integer(let number): number.description
+    case .unsigned(let number): number.description
+    case .double(let number): number.description
+    case .string(let text): "\"\(text)\""
+    default: value.kind
+    }
+  }
+
+  func corrupted(_ sentence: String) -> DecodingError {
+    .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: sentence))
+  }
+
+  func mismatch(_ type: Any.Type, _ expected: String) -> DecodingError {
+    let context = DecodingError.Context(
+      codingPath: codingPath, debugDescription: "\(value.kind) where \(expected) should be")
+    if case .null = value { return .valueNotFound(type, context) }
+    return .typeMismatch(type, context)
+  }
+}
+
+extension Value {
+  /// The kind of value, for an error's sentence.
+  fileprivate var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer, .unsigned: "an integer"
+    case .double: "a floating-point number"
+    case .string: "a string"
+    case .data: "data"
+    case .date: "a date"
+    case .array: "an array"
+    case .dictionary: "a dictionary"
+    }
+  }
+}

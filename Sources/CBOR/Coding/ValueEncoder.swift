@@ -1,0 +1,172 @@
+import Foundation
+
+/// Makes a ``Value`` of anything `Encodable`.
+///
+/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` stay what they are, a `URL` is
+/// its text, a `Decimal` its digits as text (a double could not hold them all), a `UUID` its text. `Float` is
+/// widened, without loss. `nil` is `.null` where it is encoded; synthesized code leaves it out.
+public struct ValueEncoder: Sendable {
+  /// Handed to the values that encode themselves.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+  public init() {}
+
+  /// Encodes a value.
+  ///
+  /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64`, and what `value` throws.
+  public func encode<T: Encodable>(_ value: T) throws -> Value {
+    try NodeEncoder(codingPath: [], userInfo: userInfo).part(for: value, key: nil).value
+  }
+}
+
+/// A part of the value being made. Containers handed out go on writing into their node while the parts around
+/// are written, so nodes are references; all else is a value at once.
+enum EncodedPart {
+  case finished(Value)
+  case open(EncodedNode)
+
+  var value: Value {
+    switch self {
+    case .finished(let value): value
+    case .open(let node): node.value
+    }
+  }
+}
+
+/// What one `Encoder` writes into.
+final class EncodedNode {
+  enum Content {
+    case nothing
+    case single(EncodedPart)
+    case array([EncodedPart])
+    case dictionary([String: EncodedPart])
+  }
+
+  private(set) var content = Content.nothing
+
+  /// The whole value. Who encodes nothing is an empty dictionary, as with Foundation's encoders.
+  var value: Value {
+    switch content {
+    case .nothing: .dictionary([:])
+    case .single(let part): part.value
+    case .array(let parts): .array(parts.map(\.value))
+    case .dictionary(let parts): .dictionary(parts.mapValues(\.value))
+    }
+  }
+
+  /// Makes the node a dictionary, or keeps it one: a type may ask for its container again.
+  func becomeDictionary() {
+    switch content {
+    case .nothing: content = .dictionary([:])
+    case .dictionary: break
+    default: preconditionFailure("a value encodes itself into one kind of container only")
+    }
+  }
+
+  func becomeArray() {
+    switch content {
+    case .nothing: content = .array([])
+    case .array: break
+    default: preconditionFailure("a value encodes itself into one kind of container only")
+    }
+  }
+
+  func set(_ part: EncodedPart) {
+    guard case .nothing = content else {
+      preconditionFailure("a value encodes itself into one kind of container only, and a single one once")
+    }
+    content = .single(part)
+  }
+
+  func set(_ part: EncodedPart, forKey key: String) {
+    guard case .dictionary(var parts) = content else { return }
+    // The list must not be shared while it is changed, or it would be copied each time.
+    content = .nothing
+    parts[key] = part
+    content = .dictionary(parts)
+  }
+
+  func append(_ part: EncodedPart) {
+    guard case .array(var parts) = content else { return }
+    content = .nothing
+    parts.append(part)
+    content = .array(parts)
+  }
+
+  var count: Int {
+    guard case .array(let parts) = content else { return 0 }
+    return parts.count
+  }
+
+  /// The node of a nested container that was asked for under the same key before, or a new one.
+  func nested(forKey key: String) -> EncodedNode {
+    if case .dictionary(let parts) = content, case .open(let node) = parts[key] { return node }
+    let node = EncodedNode()
+    set(.open(node), forKey: key)
+    return node
+  }
+}
+
+/// The `Encoder` that one value encodes itself into.
+struct NodeEncoder: Encoder {
+  let codingPath: [any CodingKey]
+  let sendableUserInfo: [CodingUserInfoKey: any Sendable]
+  let node: EncodedNode
+
+  init(
+    codingPath: [any CodingKey], userInfo: [CodingUserInfoKey: any Sendable],
+    node: EncodedNode = EncodedNode()
+  ) {
+    self.codingPath = codingPath
+    self.sendableUserInfo = userInfo
+    self.node = node
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    node.becomeDictionary()
+    return KeyedEncodingContainer(KeyedNodeContainer<Key>(encoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    node.becomeArray()
+    return UnkeyedNodeContainer(encoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    SingleNodeContainer(encoder: self)
+  }
+
+  /// An encoder for what stands under `key`, writing into `node`.
+  func nested(_ key: any CodingKey, node: EncodedNode) -> NodeEncoder {
+    NodeEncoder(codingPath: codingPath + [key], userInfo: sendableUserInfo, node: node)
+  }
+
+  /// Encodes a value: Foundation's own types as a ``Value`` has them, all others as they encode themselves.
+  func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
+    // The types are compared before anything is cast, as a cast takes many times longer.
+    if T.self == Date.self, let date = value as? Date { return .finished(.date(date)) }
+    if T.self == Data.self, let data = value as? Data { return .finished(.data(data)) }
+    if T.self == URL.self, let url = value as? URL { return .finished(.string(url.absoluteString)) }
+    if T.self == Decimal.self, let decimal = value as? Decimal {
+      return .finished(.string(decimal.description))
+    }
+    let path = if let key { codingPath + [key] } else { codingPath }
+    let encoder = NodeEncoder(codingPath: path, userInfo: sendableUserInfo)
+    try value.encode(to: encoder)
+    return .open(encoder.node)
+  }
+
+  /// An integer of any width.
+  func integer<T: FixedWidthInteger>(_ value: T, key: (any CodingKey)?) throws -> EncodedPart {
+    if let integer = Int64(exactly: value) { return .finished(.integer(integer)) }
+    if let integer = UInt64(exactly: value) { return .finished(.unsigned(integer)) }
+    let path = if let key { codingPath + [key] } else { codingPath }
+    throw EncodingError.invalidValue(
+      value,
+      EncodingError.Context(
+        codingPath: path,
+        debugDescription: "\(value) fits neither Int64 nor UInt64; encode it as a string instead"))
+  }
+}

@@ -1,0 +1,66 @@
+// Files on disk, as LevelDB wants them. Each is used by one thread at a time, but for DiskTable.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "Folder.h"
+#include "leveldb/env.h"
+
+namespace cldb {
+
+// A log or a manifest, read from its beginning.
+class DiskReader final : public leveldb::SequentialFile {
+ public:
+  DiskReader(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  ~DiskReader() override;
+  leveldb::Status Read(size_t count, leveldb::Slice* result, char* scratch) override;
+  leveldb::Status Skip(uint64_t count) override;
+
+ private:
+  const std::string path_;
+  const int descriptor_;
+};
+
+// A table, read at any place. Not mapped: a mapped table that is cut while it is open ends the process.
+class DiskTable final : public leveldb::RandomAccessFile {
+ public:
+  DiskTable(std::string path, int descriptor, uint64_t size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  ~DiskTable() override;
+  leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
+
+ private:
+  const std::string path_;
+  const int descriptor_;
+  const uint64_t size_;
+};
+
+// True unless `bytes` is the footer of a table in a file of `file_size` bytes and points outside of it.
+// LevelDB allocates whatever a footer asks for, before it reads or checks anything.
+bool FooterFits(const char* bytes, size_t count, uint64_t file_size);
+
+// A new file. Its first flush also flushes its folder, without which the name could be lost in a crash.
+class DiskWriter final : public leveldb::WritableFile {
+ public:
+  DiskWriter(Folder& folder, std::string name, int descriptor);
+  ~DiskWriter() override;
+  leveldb::Status Append(const leveldb::Slice& data) override;
+  leveldb::Status Close() override;
+  leveldb::Status Flush() override;
+  leveldb::Status Sync() override;
+
+ private:
+  static constexpr size_t kBufferSize = 64 * 1024;
+
+  Folder& folder_;
+  const std::string name_;
+  int descriptor_;
+  uint64_t offset_ = 0;
+  bool name_is_flushed_ = false;
+  size_t used_ = 0;
+  const std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace cldb

@@ -1,0 +1,94 @@
+// The folder of a database, and every system call made in it.
+//
+// Invariants:
+//  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
+//     nothing outside of the folder can be read or changed, whatever the files in it say.
+//  2. Each change to the disk is shown to the hook first, if there is one.
+//  3. After one failed create, write, flush or rename, no further change is made ("poisoned"). The kernel
+//     marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after a failed
+//     append: whatever is written later may be lost in silence.
+//
+// Safe to use from many threads.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "CLevelDB.h"
+#include "leveldb/status.h"
+
+namespace cldb {
+
+// What a folder holds, seen from its names.
+enum class Content {
+  kEmpty,       // nothing, or what a creation that never finished has left
+  kDatabase,    // CURRENT is there
+  kNoCurrent,   // files of a database that once worked, without its CURRENT
+};
+
+class Folder {
+ public:
+  // Opens the folder. With `make` it is made first if need be, and its parent flushed.
+  static leveldb::Status Open(const std::string& path, bool make, cldb_hook hook, void* hook_context,
+                              std::unique_ptr<Folder>* result);
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
+
+  // The bare name in a path that LevelDB put together. An error for one that would leave the folder, which
+  // a forged CURRENT can ask for.
+  leveldb::Status NameOf(const std::string& path, std::string* name) const;
+
+  // Fails with Corruption if anything in the folder is not a regular file.
+  leveldb::Status Inspect(Content* content) const;
+  leveldb::Status List(std::vector<std::string>* names) const;
+  bool Exists(const std::string& name) const;
+  leveldb::Status SizeOf(const std::string& name, uint64_t* size) const;
+  leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
+  // Opens or makes an empty file that only stands for something, such as a lock.
+  leveldb::Status OpenMarker(const std::string& name, int* descriptor);
+
+  leveldb::Status Create(const std::string& name, int* descriptor);
+  // Writes all bytes at the end of the file and moves `offset` on.
+  leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
+                        uint64_t* offset);
+  leveldb::Status SyncFile(int descriptor, const std::string& name);
+  leveldb::Status CloseFile(int descriptor, const std::string& name);
+  leveldb::Status SyncFolder();
+  // Renames and flushes the folder.
+  leveldb::Status Rename(const std::string& from, const std::string& to);
+  // A failure here does not poison: at worst an unused file stays.
+  leveldb::Status Remove(const std::string& name);
+
+  // Refuses all changes from now on. The first reason stays.
+  void Poison(const std::string& reason);
+  bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
+  std::string poison_reason() const;
+
+ private:
+  Folder(std::string path, cldb_hook hook, void* hook_context)
+      : path_(std::move(path)), hook_(hook), hook_context_(hook_context) {}
+
+  leveldb::Status Make();
+  int Ask(cldb_operation_kind kind, const std::string& path) const;
+  leveldb::Status Refusal() const;
+  leveldb::Status Failure(const std::string& path, const char* what, int error);
+
+  const std::string path_;
+  const cldb_hook hook_;
+  void* const hook_context_;
+  int descriptor_ = -1;
+
+  std::atomic<bool> poisoned_{false};
+  mutable std::mutex mutex_;  // guards poison_reason_
+  std::string poison_reason_;
+};
+
+}  // namespace cldb

@@ -1,0 +1,31 @@
+// LevelDB's LOCK file: an fcntl lock, and a list of what this process has locked.
+//
+// An fcntl lock is lost when any code in the process closes the file, and is no obstacle within one
+// process. So the list is asked before the file is opened, by device and inode: `db` and `./db` are one.
+
+#pragma once
+
+#include <sys/types.h>
+
+#include "Folder.h"
+#include "leveldb/env.h"
+
+namespace cldb {
+
+class LockedFile final : public leveldb::FileLock {
+ public:
+  static leveldb::Status Acquire(Folder& folder, const std::string& name, LockedFile** result);
+  ~LockedFile() override { Release(); }
+  // Harmless when repeated.
+  void Release();
+
+ private:
+  LockedFile(int descriptor, dev_t device, ino_t inode)
+      : descriptor_(descriptor), device_(device), inode_(inode) {}
+
+  int descriptor_;
+  const dev_t device_;
+  const ino_t inode_;
+};
+
+}  // namespace cldb

@@ -1,0 +1,79 @@
+/// A place in a text. All access to the text's memory is here, and every access is checked against
+/// its bounds: outside of them it reads zero, a byte that JSON allows nowhere.
+///
+/// The memory must outlive the cursor: make one only inside a `withUnsafeBytes`.
+@safe struct JSONCursor {
+  private let bytes: UnsafeRawBufferPointer
+  var position = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe self.bytes = bytes
+  }
+
+  var count: Int { unsafe bytes.count }
+
+  var isAtEnd: Bool { position >= count }
+
+  /// The byte at the position, zero at the end.
+  @inline(__always) var byte: UInt8 { self[position] }
+
+  /// The byte at `offset`, zero outside of the text.
+  @inline(__always) subscript(offset: Int) -> UInt8 {
+    // Compared as unsigned numbers, a negative offset is out of bounds too.
+    UInt(bitPattern: offset) < UInt(bitPattern: count) ? unsafe bytes[offset] : 0
+  }
+
+  /// The next eight bytes, the first one lowest; nil when fewer are left.
+  @inline(__always) var word: UInt64? {
+    guard position >= 0, position <= count &- 8 else { return nil }
+    return UInt64(
+      littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+  }
+
+  /// The text of a range whose bytes are known to be UTF-8.
+  func text(in range: Range<Int>) -> String {
+    unsafe String(decoding: slice(range), as: UTF8.self)
+  }
+
+  /// Appends the bytes of a range.
+  func append(_ range: Range<Int>, to buffer: inout [UInt8]) {
+    unsafe buffer.append(contentsOf: slice(range))
+  }
+
+  private func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside of the text")
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+  }
+
+  /// An error at `offset`, with its line and column. O(`offset`).
+  func error(_ code: JSONError.Code, at offset: Int, _ message: String) -> JSONError {
+    var line = 1
+    var column = 1
+    for index in 0..<min(offset, count) {
+      if self[index] == UInt8(ascii: "\n") {
+        line += 1
+        column = 1
+      } else if self[index] & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
+    return JSONError(code: code, offset: offset, line: line, column: column, message: message)
+  }
+
+  /// The error for a byte that should not be at the position, or for the text's end there.
+  func unexpected(expecting expected: String) -> JSONError {
+    guard !isAtEnd else {
+      return error(.unexpectedEnd, at: position, "the text ends where \(expected) should be")
+    }
+    return error(.unexpectedCharacter, at: position, "\(name(of: byte)) where \(expected) should be")
+  }
+
+  func name(of byte: UInt8) -> String {
+    switch byte {
+    case 0x21...0x7E: "'\(Character(Unicode.Scalar(byte)))'"
+    case 0x20: "a space"
+    case 0x80...: "a character outside of ASCII"
+    default: "the control character \(byte)"
+    }
+  }
+}

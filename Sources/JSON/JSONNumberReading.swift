@@ -1,0 +1,130 @@
+/// A number as it stands in the text, already found valid, finite as a `Double`, and half read.
+struct NumberToken {
+  let range: Range<Int>
+  let isNegative: Bool
+  /// Neither a point nor an exponent.
+  let isInteger: Bool
+  /// The first 19 significant digits, as many as are sure to fit, as one number.
+  let mantissa: UInt64
+  /// Whether the number has no more digits than the mantissa.
+  let isExact: Bool
+  /// The power of ten to be multiplied with an exact mantissa.
+  let exponent: Int
+}
+
+extension JSONCursor {
+  /// Reads a number that starts at the position.
+  mutating func readNumber() throws(JSONError) -> NumberToken {
+    let start = position
+    let isNegative = byte == UInt8(ascii: "-")
+    if isNegative { position += 1 }
+
+    var digits = DigitCollector()
+    let integerStart = position
+    collect(&digits)
+    let integerCount = position - integerStart
+    guard integerCount > 0 else { throw missingDigit(after: "'-'") }
+    guard integerCount == 1 || self[integerStart] != UInt8(ascii: "0") else {
+      throw error(.invalidNumber, at: start, "a number that starts with a needless zero")
+    }
+
+    var isInteger = true
+    var fractionCount = 0
+    if byte == UInt8(ascii: ".") {
+      isInteger = false
+      position += 1
+      let fractionStart = position
+      collect(&digits)
+      fractionCount = position - fractionStart
+      guard fractionCount > 0 else { throw missingDigit(after: "the point") }
+    }
+
+    var exponent = 0
+    if byte | 0x20 == UInt8(ascii: "e") {
+      isInteger = false
+      position += 1
+      exponent = try readExponent()
+    }
+
+    let token = NumberToken(
+      range: start..<position, isNegative: isNegative, isInteger: isInteger, mantissa: digits.mantissa,
+      isExact: digits.dropped == 0, exponent: exponent - fractionCount)
+    // A number below 10^308 is finite. Only others need the dear conversion to know.
+    if integerCount + exponent > 308, !double(of: token).isFinite {
+      throw error(.numberOutOfRange, at: start, "a number beyond the largest Double, about 1.8e308")
+    }
+    return token
+  }
+
+  /// Significant digits, gathered from the left until no more are sure to fit.
+  private struct DigitCollector {
+    var mantissa: UInt64 = 0
+    var count = 0
+    var dropped = 0
+
+    @inline(__always) mutating func add(_ digit: UInt8) {
+      if count < 19 {
+        mantissa = mantissa &* 10 &+ UInt64(digit)
+        // Leading zeros take no room.
+        if mantissa > 0 { count += 1 }
+      } else {
+        dropped += 1
+      }
+    }
+  }
+
+  @inline(__always) private mutating func collect(_ digits: inout DigitCollector) {
+    while true {
+      let digit = byte &- UInt8(ascii: "0")
+      guard digit < 10 else { return }
+      digits.add(digit)
+      position += 1
+    }
+  }
+
+  /// Reads what stands after `e`. Exponents beyond a million are held there; `double(of:)` reads the text.
+  private mutating func readExponent() throws(JSONError) -> Int {
+    let isNegative = byte == UInt8(ascii: "-")
+    if isNegative || byte == UInt8(ascii: "+") { position += 1 }
+    let start = position
+    var exponent = 0
+    while byte &- UInt8(ascii: "0") < 10 {
+      exponent = min(exponent * 10 + Int(byte - UInt8(ascii: "0")), 1_000_000)
+      position += 1
+    }
+    guard position > start else { throw missingDigit(after: "the exponent's sign or 'e'") }
+    return isNegative ? -exponent : exponent
+  }
+
+  private func missingDigit(after place: String) -> JSONError {
+    guard !isAtEnd else {
+      return error(.unexpectedEnd, at: position, "the text ends where a digit should be, after \(place)")
+    }
+    return error(.invalidNumber, at: position, "\(name(of: byte)) where a digit should be, after \(place)")
+  }
+
+  /// The nearest `Double`.
+  func double(of token: NumberToken) -> Double {
+    // Both operands are exact here, so that the one rounding is the right one (Clinger's fast path).
+    if token.isExact, token.mantissa <= 1 << 53, abs(token.exponent) <= 22 {
+      let magnitude =
+        token.exponent < 0
+        ? Double(token.mantissa) / Self.powersOfTen[-token.exponent]
+        : Double(token.mantissa) * Self.powersOfTen[token.exponent]
+      return token.isNegative ? -magnitude : magnitude
+    }
+    // The standard library rounds correctly too, but needs a string. It knows every valid JSON number.
+    return Double(text(in: token.range)) ?? .nan
+  }
+
+  /// The integer without its sign, if it fits.
+  func magnitude(of token: NumberToken) -> UInt64? {
+    if token.isExact { return token.mantissa }
+    return UInt64(text(in: token.isNegative ? token.range.dropFirst() : token.range))
+  }
+
+  private static let powersOfTen: [Double] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+  ]
+}

@@ -1,0 +1,165 @@
+/// Hears of a text's parts in their order. What a handler does not implement, it does not hear.
+///
+/// Reading values and splitting arrays are two handlers of one parser, so they reject the same texts.
+protocol JSONHandler {
+  /// A value begins at `offset`, inside of `depth` arrays and objects.
+  mutating func willRead(at offset: Int, depth: Int)
+  /// The value that began last at `depth` ends before `offset`.
+  mutating func didRead(upTo offset: Int, depth: Int)
+  mutating func null()
+  mutating func bool(_ value: Bool)
+  mutating func number(_ token: NumberToken, in cursor: JSONCursor)
+  mutating func string(_ token: StringToken, in cursor: JSONCursor)
+  mutating func key(_ token: StringToken, in cursor: JSONCursor)
+  mutating func beginContainer(at offset: Int)
+  mutating func endArray(in cursor: JSONCursor) throws(JSONError)
+  mutating func endObject(in cursor: JSONCursor) throws(JSONError)
+}
+
+extension JSONHandler {
+  mutating func willRead(at offset: Int, depth: Int) {}
+  mutating func didRead(upTo offset: Int, depth: Int) {}
+  mutating func null() {}
+  mutating func bool(_ value: Bool) {}
+  mutating func number(_ token: NumberToken, in cursor: JSONCursor) {}
+  mutating func string(_ token: StringToken, in cursor: JSONCursor) {}
+  mutating func key(_ token: StringToken, in cursor: JSONCursor) {}
+  mutating func beginContainer(at offset: Int) {}
+  mutating func endArray(in cursor: JSONCursor) throws(JSONError) {}
+  mutating func endObject(in cursor: JSONCursor) throws(JSONError) {}
+}
+
+/// Reads one JSON text, strictly as RFC 8259 has it, and tells a handler what it finds.
+///
+/// It keeps the open arrays and objects in a list instead of calling itself, so that no nesting can
+/// exhaust the stack.
+struct JSONParser<Handler: JSONHandler> {
+  private enum Container {
+    case array
+    case object
+  }
+
+  private var cursor: JSONCursor
+  private(set) var handler: Handler
+  private var open: [Container] = []
+
+  init(_ cursor: JSONCursor, handler: Handler) {
+    self.cursor = cursor
+    self.handler = handler
+  }
+
+  /// Reads the whole text.
+  mutating func parse() throws(JSONError) {
+    if cursor[0] == 0xEF, cursor[1] == 0xBB, cursor[2] == 0xBF { cursor.position = 3 }
+    cursor.skipWhitespace()
+    repeat {
+      try readValueOrOpening()
+    } while try readFollowing()
+    guard cursor.isAtEnd else {
+      let name = cursor.name(of: cursor.byte)
+      throw cursor.error(
+        .trailingText, at: cursor.position, "\(name) after the value; a text holds one value only")
+    }
+  }
+
+  /// Reads a scalar or an empty container whole, or else up to the first value of a container, which is
+  /// read by going round again.
+  private mutating func readValueOrOpening() throws(JSONError) {
+    while true {
+      let byte = cursor.byte
+      handler.willRead(at: cursor.position, depth: open.count)
+      switch byte {
+      case UInt8(ascii: "\""):
+        let token = try cursor.readString()
+        handler.string(token, in: cursor)
+      case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        let token = try cursor.readNumber()
+        handler.number(token, in: cursor)
+      case UInt8(ascii: "{"):
+        try begin(.object)
+        if cursor.byte == UInt8(ascii: "}") { return }
+        try readKey(orElse: "a key in quotation marks or '}'")
+        continue
+      case UInt8(ascii: "["):
+        try begin(.array)
+        if cursor.byte == UInt8(ascii: "]") { return }
+        continue
+      case UInt8(ascii: "t"):
+        try cursor.readLiteral("true")
+        handler.bool(true)
+      case UInt8(ascii: "f"):
+        try cursor.readLiteral("false")
+        handler.bool(false)
+      case UInt8(ascii: "n"):
+        try cursor.readLiteral("null")
+        handler.null()
+      default:
+        throw cursor.unexpected(expecting: "a value")
+      }
+      handler.didRead(upTo: cursor.position, depth: open.count)
+      return
+    }
+  }
+
+  /// Reads what may stand after a value: ends of containers, then a comma.
+  ///
+  /// - Returns: whether another value follows.
+  private mutating func readFollowing() throws(JSONError) -> Bool {
+    while true {
+      cursor.skipWhitespace()
+      guard let container = open.last else { return false }
+      switch (cursor.byte, container) {
+      case (UInt8(ascii: ","), .array):
+        cursor.position += 1
+        cursor.skipWhitespace()
+        return true
+      case (UInt8(ascii: ","), .object):
+        cursor.position += 1
+        cursor.skipWhitespace()
+        try readKey(orElse: "a key in quotation marks")
+        return true
+      case (UInt8(ascii: "]"), .array):
+        cursor.position += 1
+        open.removeLast()
+        try handler.endArray(in: cursor)
+      case (UInt8(ascii: "}"), .object):
+        cursor.position += 1
+        open.removeLast()
+        try handler.endObject(in: cursor)
+      case (_, .array):
+        throw cursor.unexpected(expecting: "',' or ']'")
+      case (_, .object):
+        throw cursor.unexpected(expecting: "',' or '}'")
+      }
+      handler.didRead(upTo: cursor.position, depth: open.count)
+    }
+  }
+
+  private mutating func begin(_ container: Container) throws(JSONError) {
+    guard open.count < JSONLimits.depth else {
+      throw cursor.error(
+        .tooDeep, at: cursor.position,
+        "more than \(JSONLimits.depth) arrays and objects inside one another")
+    }
+    handler.beginContainer(at: cursor.position)
+    open.append(container)
+    cursor.position += 1
+    cursor.skipWhitespace()
+  }
+
+  private mutating func readKey(orElse expected: String) throws(JSONError) {
+    guard cursor.byte == UInt8(ascii: "\"") else { throw cursor.unexpected(expecting: expected) }
+    let token = try cursor.readString()
+    handler.key(token, in: cursor)
+    cursor.skipWhitespace()
+    guard cursor.byte == UInt8(ascii: ":") else { throw cursor.unexpected(expecting: "':'") }
+    cursor.position += 1
+    cursor.skipWhitespace()
+  }
+}
+
+/// What a text may hold at most.
+enum JSONLimits {
+  /// Arrays and objects inside one another.
+  static let depth = 512
+}

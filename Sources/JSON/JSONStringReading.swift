@@ -1,0 +1,180 @@
+/// A string as it stands in the text, already found valid.
+struct StringToken {
+  /// What is between the quotation marks.
+  let range: Range<Int>
+  let hasEscapes: Bool
+}
+
+extension JSONCursor {
+  @inline(__always) mutating func skipWhitespace() {
+    // Most places of a compact text have none.
+    guard byte <= 0x20 else { return }
+    while true {
+      switch byte {
+      case 0x20, 0x0A, 0x0D, 0x09: position += 1
+      default: return
+      }
+    }
+  }
+
+  mutating func readLiteral(_ literal: StaticString) throws(JSONError) {
+    let text = literal.description
+    for (index, expected) in text.utf8.enumerated() where self[position + index] != expected {
+      position += index
+      throw unexpected(expecting: "the rest of '\(text)'")
+    }
+    position += text.utf8.count
+  }
+
+  /// Reads a string, whose opening quotation mark is at the position, up to its closing one.
+  mutating func readString() throws(JSONError) -> StringToken {
+    let opening = position
+    position += 1
+    var hasEscapes = false
+    while true {
+      if let word {
+        let skipped = plainBytes(in: word)
+        position += skipped
+        if skipped == 8 { continue }
+      }
+      switch byte {
+      case UInt8(ascii: "\""):
+        position += 1
+        return StringToken(range: opening + 1..<position - 1, hasEscapes: hasEscapes)
+      case UInt8(ascii: "\\"):
+        hasEscapes = true
+        try skipEscape()
+      case 0x80...:
+        try skipMultibyteScalar()
+      case 0x00..<0x20:
+        guard !isAtEnd else {
+          throw error(.unexpectedEnd, at: opening, "the string that starts here has no end")
+        }
+        throw error(
+          .invalidString, at: position,
+          "\(name(of: byte)) inside a string; it must be written as an escape, such as \\n")
+      default:
+        position += 1
+      }
+    }
+  }
+
+  /// How many of a word's bytes, from its first, need no second look: ASCII, but no control character,
+  /// quotation mark or backslash.
+  @inline(__always) private func plainBytes(in word: UInt64) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
+    // Each term sets the high bit of a byte it looks for. A borrow can set more of them, but only above
+    // the first that is right, and only the lowest counts.
+    let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+    let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+    let found =
+      (word | ((word &- ones &* 0x20) & ~word)
+        | ((quotes &- ones) & ~quotes)
+        | ((backslashes &- ones) & ~backslashes)) & highs
+    return found.trailingZeroBitCount / 8
+  }
+
+  private mutating func skipEscape() throws(JSONError) {
+    let start = position
+    switch self[start + 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      position += 2
+    case UInt8(ascii: "u"):
+      guard codeUnit(at: start + 2) != nil else {
+        throw error(.invalidString, at: start, "\\u without four hexadecimal digits")
+      }
+      position += 6
+    default:
+      throw error(
+        .invalidString, at: start,
+        #"a backslash that starts no escape; \" \\ \/ \b \f \n \r \t \u0000 are known"#)
+    }
+  }
+
+  /// The number that four hexadecimal digits write.
+  private func codeUnit(at offset: Int) -> UInt16? {
+    var unit: UInt16 = 0
+    for index in offset..<offset + 4 {
+      let digit: UInt8
+      switch self[index] {
+      case let byte where byte &- UInt8(ascii: "0") < 10: digit = byte - UInt8(ascii: "0")
+      case let byte where (byte | 0x20) &- UInt8(ascii: "a") < 6:
+        digit = (byte | 0x20) - UInt8(ascii: "a") + 10
+      default: return nil
+      }
+      unit = unit << 4 | UInt16(digit)
+    }
+    return unit
+  }
+
+  /// Steps over one scalar of two to four bytes, well-formed as the Unicode standard's table 3-7 has it.
+  private mutating func skipMultibyteScalar() throws(JSONError) {
+    let second: ClosedRange<UInt8>
+    let length: Int
+    switch byte {
+    case 0xC2...0xDF: (second, length) = (0x80...0xBF, 2)
+    case 0xE0: (second, length) = (0xA0...0xBF, 3)
+    case 0xED: (second, length) = (0x80...0x9F, 3)
+    case 0xE1...0xEF: (second, length) = (0x80...0xBF, 3)
+    case 0xF0: (second, length) = (0x90...0xBF, 4)
+    case 0xF1...0xF3: (second, length) = (0x80...0xBF, 4)
+    case 0xF4: (second, length) = (0x80...0x8F, 4)
+    default: throw invalidUTF8()
+    }
+    guard second.contains(self[position + 1]),
+      length < 3 || self[position + 2] & 0xC0 == 0x80,
+      length < 4 || self[position + 3] & 0xC0 == 0x80
+    else { throw invalidUTF8() }
+    position += length
+  }
+
+  private func invalidUTF8() -> JSONError {
+    error(.invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read as UTF-8 only")
+  }
+
+  /// The text that a token stands for. Half of a surrogate pair becomes U+FFFD.
+  func text(of token: StringToken) -> String {
+    guard token.hasEscapes else { return text(in: token.range) }
+    var result: [UInt8] = []
+    result.reserveCapacity(token.range.count)
+    var place = token.range.lowerBound
+    var runStart = place
+    while place < token.range.upperBound {
+      guard self[place] == UInt8(ascii: "\\") else {
+        place += 1
+        continue
+      }
+      append(runStart..<place, to: &result)
+      place = appendEscape(at: place, to: &result)
+      runStart = place
+    }
+    append(runStart..<place, to: &result)
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Appends what the escape at `place` stands for, and returns the place behind it.
+  private func appendEscape(at place: Int, to result: inout [UInt8]) -> Int {
+    switch self[place + 1] {
+    case UInt8(ascii: "b"): result.append(0x08)
+    case UInt8(ascii: "f"): result.append(0x0C)
+    case UInt8(ascii: "n"): result.append(0x0A)
+    case UInt8(ascii: "r"): result.append(0x0D)
+    case UInt8(ascii: "t"): result.append(0x09)
+    case UInt8(ascii: "u"):
+      let unit = UInt32(codeUnit(at: place + 2) ?? 0)
+      if 0xD800...0xDBFF ~= unit, self[place + 6] == UInt8(ascii: "\\"), self[place + 7] == UInt8(ascii: "u"),
+        let low = codeUnit(at: place + 8), 0xDC00...0xDFFF ~= low,
+        let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + UInt32(low) - 0xDC00)
+      {
+        result.append(contentsOf: UTF8.encode(scalar)!)
+        return place + 12
+      }
+      result.append(contentsOf: UTF8.encode(Unicode.Scalar(unit) ?? "\u{FFFD}")!)
+      return place + 6
+    case let byte: result.append(byte)
+    }
+    return place + 2
+  }
+}

@@ -1,0 +1,209 @@
+internal import CLevelDB
+
+/// An ordered map from bytes to bytes in one folder, kept by LevelDB. **Start here.**
+///
+/// 1. It is safe to use from many threads. Writes are applied one after the other.
+/// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until
+///    the database is opened again. Reading goes on.
+/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening.
+/// 4. It is closed by `close()`, or when it goes. A call after that is an error.
+@safe
+package final class Database: Sendable {
+  /// What opening may do to the disk.
+  package enum Access: Sendable {
+    /// Nothing at all. New files of LevelDB are held in memory (about the size of the log), and writes are
+    /// refused. No lock is taken: another one must keep writers away.
+    case readOnly
+    /// Open what is there, for writing.
+    case existing
+    /// Make a new database, and refuse one that is there.
+    case new
+    /// Open what is there, or make a new one where there is none.
+    case existingOrNew
+  }
+
+  /// How LevelDB works. The defaults were chosen by measuring with entries of 300 bytes.
+  package struct Options: Sendable {
+    /// Whether a wrong checksum in the log or the manifest makes opening fail. Off for recovery only: that
+    /// part is then dropped in silence.
+    package var checksParanoidly = true
+    /// Whether new tables are compressed by Snappy. It halves what is on disk at best; scanning takes 1.7
+    /// times as long and a lookup twice.
+    package var compresses = false
+    /// The bytes that are held in memory, besides the log, before they become a table. Opening after a
+    /// crash reads as much.
+    package var writeBufferByteCount = 8 << 20
+    /// The bytes that are read, checked and cached as one. More scan faster, fewer look up faster.
+    package var blockByteCount = 16 << 10
+    /// The bytes after which a compaction begins another table.
+    package var tableByteCount = 8 << 20
+    /// The bytes of blocks that are kept for lookups. Scans leave them alone.
+    package var cacheByteCount = 8 << 20
+
+    package init() {}
+  }
+
+  /// The folder of the database, as given at opening.
+  package let path: String
+
+  // Unsafe by its type only: everything that is done with it is guarded by a lock on the other side, and
+  // it stays valid until `deinit`.
+  private nonisolated(unsafe) let handle: OpaquePointer
+  // Called through `handle`, so it must not go before it.
+  private let hook: FileHookBox?
+
+  /// Opens the database in a folder.
+  ///
+  /// - Parameter hook: for tests; sees each change to the disk, and can make it fail.
+  /// - Throws: `notFound` if there is none and none is to be made; `invalidUse` if there is one and a new
+  ///   one is to be made; `busy` if it is open for writing elsewhere; `corruption` if the folder holds
+  ///   parts of a database only, or anything but plain files; `inputOutput`.
+  /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
+  package init(
+    path: String, access: Access, options: Options = Options(), hook: FileHook? = nil
+  ) throws(DatabaseError) {
+    let box = hook.map(FileHookBox.init)
+    var settings = unsafe cldb_options()
+    unsafe settings.read_only = access == .readOnly
+    unsafe settings.create_if_missing = access == .new || access == .existingOrNew
+    unsafe settings.error_if_exists = access == .new
+    unsafe settings.paranoid_checks = options.checksParanoidly
+    unsafe settings.compress = options.compresses
+    unsafe settings.write_buffer_size = max(0, options.writeBufferByteCount)
+    unsafe settings.block_size = max(0, options.blockByteCount)
+    unsafe settings.table_size = max(0, options.tableByteCount)
+    unsafe settings.cache_size = max(0, options.cacheByteCount)
+    if let box {
+      unsafe settings.hook = unsafe FileHookBox.call
+      unsafe settings.hook_context = unsafe box.context
+    }
+    var status = cldb_status()
+    guard let handle = unsafe cldb_open(path, &settings, &status) else {
+      throw DatabaseError(status, path: path)
+    }
+    self.path = path
+    unsafe self.handle = unsafe handle
+    self.hook = box
+  }
+
+  deinit { unsafe cldb_free(handle) }
+
+  /// Waits for calls that are in progress and closes the database. Closing again does nothing.
+  ///
+  /// - Throws: `busy` while there are cursors; the database stays open.
+  package func close() throws(DatabaseError) {
+    try unsafe DatabaseError.check(path: path) { status in unsafe cldb_close(handle, status) }
+  }
+
+  /// Stores the entries of a batch, all or none.
+  ///
+  /// - Parameters:
+  ///   - batch: what to store. It is left as it is.
+  ///   - sync: whether to wait until the drive has confirmed it.
+  /// - Throws: `inputOutput` or another error if it is unknown whether the batch is stored; `poisoned` if
+  ///   nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
+  package func write(_ batch: inout WriteBatch, sync: Bool = true) throws(DatabaseError) {
+    let batch = unsafe batch.handle
+    try unsafe DatabaseError.check(path: path) { status in
+      unsafe cldb_write(handle, batch, sync, status)
+    }
+  }
+
+  /// Lends the value of a key to `body`.
+  ///
+  /// - Returns: what `body` returns, or nil if there is no such key.
+  /// - Throws: `corruption` or `inputOutput` if it can't be known or read, else what `body` throws.
+  /// - Complexity: O(log *n*), and one read of a block where it is not cached.
+  package func withValue<Result>(
+    for key: RawSpan, _ body: (_ value: RawSpan) throws -> Result
+  ) throws -> Result? {
+    var result: Swift.Result<Result, any Error>?
+    try unsafe lendValue(for: key) { value in
+      result = Swift.Result { try unsafe body(value.bytes) }
+    }
+    return try result?.get()
+  }
+
+  /// A copy of the value of a key, or nil if there is no such key.
+  ///
+  /// - Throws: `corruption` or `inputOutput` if it can't be known or read.
+  /// - Complexity: O(log *n*), and one read of a block where it is not cached.
+  package func value(for key: RawSpan) throws(DatabaseError) -> [UInt8]? {
+    var copy: [UInt8]?
+    try unsafe lendValue(for: key) { value in copy = unsafe Array(value) }
+    return copy
+  }
+
+  /// A copy of the value of a key, or nil if there is no such key.
+  package func value(for key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
+    try unsafe value(for: key.span.bytes)
+  }
+
+  /// A cursor over the entries of this moment, at none of them yet.
+  package func cursor() throws(DatabaseError) -> Cursor {
+    var status = cldb_status()
+    guard let cursor = unsafe cldb_iterator_new(handle, &status) else {
+      throw DatabaseError(status, path: path)
+    }
+    return unsafe Cursor(self, handle: cursor)
+  }
+
+  /// One of LevelDB's own figures as a text, such as `leveldb.stats` or `leveldb.num-files-at-level0`; nil
+  /// if it knows none of that name.
+  package func property(_ name: String) throws(DatabaseError) -> String? {
+    var text: String?
+    try unsafe lend { receive, context, status in
+      unsafe cldb_property(handle, name, receive, context, status)
+    } to: { bytes in
+      text = unsafe String(decoding: bytes, as: UTF8.self)
+    }
+    return text
+  }
+
+  /// About how many bytes the tables hold for the keys from `first` on and before `limit`. What is still in
+  /// the log is not counted.
+  package func approximateByteCount(from first: [UInt8], to limit: [UInt8]) throws(DatabaseError) -> UInt64 {
+    var count: UInt64 = 0
+    try unsafe DatabaseError.check(path: path) { status in
+      unsafe first.withUnsafeBytes { first in
+        unsafe limit.withUnsafeBytes { limit in
+          unsafe cldb_approximate_size(
+            handle, first.baseAddress, first.count, limit.baseAddress, limit.count, &count, status)
+        }
+      }
+    }
+    return count
+  }
+
+  private func lendValue(
+    for key: RawSpan, to receiver: (UnsafeRawBufferPointer) -> Void
+  ) throws(DatabaseError) {
+    try unsafe lend { receive, context, status in
+      unsafe key.withUnsafeBytes { key in
+        unsafe cldb_get(handle, key.baseAddress, key.count, receive, context, status)
+      }
+    } to: { value in
+      unsafe receiver(value)
+    }
+  }
+
+  /// Makes a call of the C face that hands bytes to a receiver, and has them handed to a closure.
+  private func lend(
+    _ call: (cldb_receiver, UnsafeMutableRawPointer, UnsafeMutablePointer<cldb_status>) -> Bool,
+    to receiver: (UnsafeRawBufferPointer) -> Void
+  ) throws(DatabaseError) {
+    typealias Receiver = (UnsafeRawBufferPointer) -> Void
+    var status = cldb_status()
+    let isDone = unsafe withoutActuallyEscaping(receiver) { receiver in
+      var receiver = unsafe receiver
+      return unsafe withUnsafeMutablePointer(to: &receiver) { context in
+        unsafe call(
+          { context, bytes, count in
+            let receiver = unsafe context.assumingMemoryBound(to: Receiver.self).pointee
+            unsafe receiver(UnsafeRawBufferPointer(start: bytes, count: count))
+          }, context, &status)
+      }
+    }
+    guard isDone else { throw DatabaseError(status, path: path) }
+  }
+}

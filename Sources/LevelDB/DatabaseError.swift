@@ -1,0 +1,101 @@
+internal import CLevelDB
+
+/// Why a database could not do what it was asked for.
+package struct DatabaseError: Error, Sendable, Equatable {
+  /// The kinds of failure that a caller may want to tell apart.
+  package enum Code: Sendable, Equatable {
+    /// There is no database at the path.
+    case notFound
+    /// What is on disk contradicts itself: a checksum, a missing file, a link where a file should be.
+    case corruption
+    /// The operating system refused; `osError` says why.
+    case inputOutput
+    /// The call makes no sense here, such as reading an entry where the cursor has none.
+    case invalidUse
+    /// A write to a database that was opened for reading only.
+    case readOnly
+    /// A call after `close()`.
+    case closed
+    /// Somebody else holds it: another opener at opening, a cursor at closing.
+    case busy
+    /// An earlier failure made writing unsafe; only opening anew tells what is stored.
+    case poisoned
+    /// A file asked for more memory than there is.
+    case outOfMemory
+    /// Something in LevelDB failed in a way that has no name.
+    case unexpected
+  }
+
+  /// The kind of failure.
+  package var code: Code
+  /// What happened, for people; it names the file where one is to blame.
+  package var message: String
+  /// The folder of the database.
+  package var path: String
+  /// The system's error number, where the system was the cause.
+  package var osError: Int32?
+
+  package init(_ code: Code, _ message: String, path: String, osError: Int32? = nil) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.osError = osError
+  }
+}
+
+extension DatabaseError: CustomStringConvertible {
+  /// One sentence on what happened and where, and one on what to do where there is something to do.
+  package var description: String {
+    let place = message.contains(path) ? message : "\(path): \(message)"
+    guard let advice else { return place }
+    return "\(place). \(advice)"
+  }
+
+  private var advice: String? {
+    switch code {
+    case .notFound: "Check the path, or make a new database there."
+    case .corruption: "Nothing was changed. Keep a copy of the folder before you try anything else."
+    case .inputOutput: "Once the cause is gone, open it again to see what is stored."
+    case .busy: "Try again when the other user is done."
+    case .poisoned: "Close it and open it again to see what is stored."
+    case .closed: "Open it again."
+    case .invalidUse, .readOnly, .outOfMemory, .unexpected: nil
+    }
+  }
+}
+
+extension DatabaseError {
+  /// The only place where LevelDB's failures become this module's.
+  init(_ status: borrowing cldb_status, path: String) {
+    let message = unsafe withUnsafeBytes(of: status.message) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    let osError = status.os_error == 0 ? nil : status.os_error
+    self.init(Code(status.code), message, path: path, osError: osError)
+  }
+
+  /// Runs a call of the C face, and throws what it reports when it answers false.
+  static func check(
+    path: String, _ call: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
+  ) throws(DatabaseError) {
+    var status = cldb_status()
+    guard unsafe call(&status) else { throw DatabaseError(status, path: path) }
+  }
+}
+
+extension DatabaseError.Code {
+  fileprivate init(_ code: cldb_code) {
+    switch code {
+    case CLDB_NOT_FOUND: self = .notFound
+    case CLDB_CORRUPTION: self = .corruption
+    case CLDB_IO_ERROR: self = .inputOutput
+    case CLDB_INVALID: self = .invalidUse
+    case CLDB_READ_ONLY: self = .readOnly
+    case CLDB_CLOSED: self = .closed
+    case CLDB_BUSY: self = .busy
+    case CLDB_POISONED: self = .poisoned
+    case CLDB_NO_MEMORY: self = .outOfMemory
+    default: self = .unexpected
+    }
+  }
+}

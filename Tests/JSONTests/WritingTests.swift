@@ -1,0 +1,149 @@
+import CBOR
+import Foundation
+import JSON
+import Testing
+
+@Suite struct WritingTests {
+  @Test(
+    arguments: [
+      (.null, "null"), (.bool(true), "true"), (.integer(.min), "-9223372036854775808"),
+      (.unsigned(.max), "18446744073709551615"), (.double(1), "1.0"), (.double(0.1), "0.1"),
+      (.double(1e300), "1e+300"), (.double(-0.0), "-0.0"), (.double(.leastNonzeroMagnitude), "5e-324"),
+      (.double(.nan), #"{"$double":"nan"}"#), (.double(-.infinity), #"{"$double":"-inf"}"#),
+      (.string("a\"\\/\n\u{1}\u{7F}é😀"), "\"a\\\"\\\\/\\n\\u0001\u{7F}é😀\""),
+      (.data(Data("hello".utf8)), #"{"$data":"aGVsbG8="}"#),
+      (.date(Date(timeIntervalSince1970: 1_785_578_400)), #"{"$date":"2026-08-01T10:00:00.000000Z"}"#),
+      (.array([]), "[]"), (.array([.array([.null]), .dictionary([:])]), "[[null],{}]"),
+      (.dictionary(["$date": .null]), #"{"$$date":null}"#),
+      (.dictionary(["$$data": .null]), #"{"$$$data":null}"#),
+      (.dictionary(["$dates": .null]), #"{"$dates":null}"#),
+      (.dictionary(["$date": .null, "a": .null]), #"{"$date":null,"a":null}"#),
+    ] as [(Value, String)])
+  func everyKindOfValueIsWritten(value: Value, text: String) {
+    #expect(value.json == text)
+  }
+
+  // Foundation's description of such a date ends the process, so that no test may take one as its argument.
+  @Test func aDateOutsideOfFourDigitYearsIsItsSeconds() throws {
+    for (seconds, text) in [(1e12, "1000000000000.0"), (-6.4e10, "-64000000000.0"), (.infinity, "inf")] {
+      let value = Value.date(Date(timeIntervalSinceReferenceDate: seconds))
+      #expect(value.json == "{\"$date\":\"\(text)\"}")
+      let isSame = try Value(json: value.json, decodingWrappers: true) == value
+      #expect(isSame)
+    }
+    #expect(Value.date(Date(timeIntervalSinceReferenceDate: .nan)).json == #"{"$date":"nan"}"#)
+    guard case .date(let date) = try Value(json: #"{"$date":"nan"}"#, decodingWrappers: true) else {
+      Issue.record("no date")
+      return
+    }
+    #expect(date.timeIntervalSinceReferenceDate.isNaN)
+  }
+
+  @Test func keysStandInTheOrderOfTheirBytes() {
+    let keys = ["b", "a", "", "Z", "é", "ab", "\u{FFFF}", "😀", "10", "9"]
+    let value = Value.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
+    let sorted = ["", "10", "9", "Z", "a", "ab", "b", "é", "\u{FFFF}", "😀"]
+    #expect(value.json == "{" + sorted.map { "\"\($0)\":null" }.joined(separator: ",") + "}")
+  }
+
+  @Test func whatIsWrittenReadsBackAsTheSameValue() throws {
+    var generator = SeededGenerator()
+    for _ in 0..<5_000 {
+      let value = Value.random(using: &generator)
+      let isSame = try Value(json: value.json, decodingWrappers: true) == value
+      #expect(isSame, "\(value.json)")
+      // Without the wrappers it is plain JSON, which is written as it was, or escaped.
+      #expect(throws: Never.self) { try Value(json: value.json) }
+    }
+  }
+
+  @Test func notANumberReadsBack() throws {
+    guard case .double(let number) = try Value(json: Value.double(.nan).json, decodingWrappers: true) else {
+      Issue.record("no double")
+      return
+    }
+    #expect(number.isNaN)
+  }
+
+  @Test func wrappersAreDictionariesUnlessAskedFor() throws {
+    #expect(try Value(json: #"{"$data":""}"#) == .dictionary(["$data": .string("")]))
+  }
+
+  @Test func aDateMayBeWrittenAsAPersonWouldWriteIt() throws {
+    #expect(
+      try Value(json: #"[{"$date":"2026-08-01"}]"#, decodingWrappers: true)
+        == .array([.date(Date(timeIntervalSince1970: 1_785_542_400))]))
+  }
+
+  @Test(arguments: [
+    #"{"$date":"2026-02-30"}"#, #"{"$date":"2026"}"#, #"{"$date":5}"#, #"{"$data":"a"}"#, #"{"$double":"1"}"#,
+    #"{"$double":1.5}"#, #"{"$data":null}"#,
+  ])
+  func aWrapperWithTheWrongContentIsRejected(text: String) {
+    let error = #expect(throws: JSONError.self) {
+      try Value(json: "[0," + text + "]", decodingWrappers: true)
+    }
+    #expect(error?.code == .invalidWrapper)
+    #expect(error?.offset == 3)
+  }
+
+  @Test func aDeeplyNestedValueIsWrittenWithoutExhaustingTheStack() {
+    var value = Value.null
+    for _ in 0..<5_000 { value = .array([value]) }
+    #expect(value.json.utf8.count == 10_004)
+  }
+
+  @Test func objectsAreStreamedInTheOrderOfTheCalls() throws {
+    var writer = JSONWriter()
+    for id in 1...2 {
+      writer.beginObject()
+      writer.member("id", id)
+      writer.member("name", id == 1 ? "Europe" : nil)
+      writer.member("deleted", false)
+      writer.member("date", Timestamp(microseconds: 0))
+      writer.member("attributes", .dictionary(["b": .integer(1), "a": .double(.infinity)]))
+      writer.key("images")
+      writer.beginArray()
+      writer.integer(UInt64.max)
+      writer.beginArray()
+      writer.endArray()
+      writer.string("\"")
+      writer.null()
+      writer.bool(true)
+      writer.endArray()
+      writer.endObject()
+      writer.newline()
+    }
+    let date = "1970-01-01T00:00:00.000000Z"
+    let rest =
+      #""deleted":false,"date":"\#(date)","attributes":{"a":{"$double":"inf"},"b":1},"images":[18446744073709551615,[],"\"",null,true]}"#
+    #expect(writer.text == "{\"id\":1,\"name\":\"Europe\",\(rest)\n{\"id\":2,\"name\":null,\(rest)\n")
+  }
+
+  @Test func aStreamGoesOnAfterItsStartWasTakenAway() {
+    var writer = JSONWriter()
+    writer.beginArray()
+    writer.integer(1)
+    let start = writer.text
+    writer.removeAll()
+    writer.integer(2)
+    writer.endArray()
+    #expect(start + writer.text == "[1,2]")
+  }
+
+  @Test func aKeyWithoutAnObjectEndsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      var writer = JSONWriter()
+      writer.beginArray()
+      writer.key("a")
+    }
+  }
+
+  @Test func aValueWithoutAKeyEndsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.null()
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// A folder that something happened to must give its history or an error that says what and where; and trying
+/// to open it must change nothing.
+@Suite struct OpeningTests {
+  @Test func aMissingJournalIsNotMade() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appendingPathComponent("None.journal")
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.code == .notFound)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.isEmpty)
+    }
+  }
+
+  @Test func creatingOverSomethingIsRefused() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.create(at: url) }
+      #expect(error?.code == .alreadyExists)
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 1)
+    }
+  }
+
+  @Test func openOrCreateMakesAJournalOnceAndOpensItAfterwards() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appendingPathComponent("Bank.journal")
+      let first = try Journal<Ledger>.openOrCreate(at: url)
+      try first.commit { try $0.open(owner: "Ana") }
+      try first.close()
+      #expect(try Journal<Ledger>.openOrCreate(at: url).state.accounts.count == 1)
+      let nowhere = folder.url.appendingPathComponent("no/such/Bank.journal")
+      #expect(throws: JournalError.self) { try Journal<Ledger>.openOrCreate(at: nowhere) }
+    }
+  }
+
+  @Test func theFolderIsForItsOwnerAlone() throws {
+    try withFilledLedger { url in
+      let names = try #require(FileManager.default.subpaths(atPath: url.path))
+      #expect(names.count > 8)
+      let own = try permissions(url.path)
+      #expect(own == 0o700)
+      for name in names {
+        let path = "\(url.path)/\(name)"
+        let found = try permissions(path)
+        #expect(found == (isFolder(path) ? 0o700 : 0o600), "\(name)")
+      }
+    }
+  }
+
+  @Test func oneProcessCanNotOpenAJournalTwiceForWritingWhateverItsName() throws {
+    try withLedger { journal, url in
+      for name in [
+        url.path, url.path + "/", url.path + "/./", url.deletingLastPathComponent().path + "/./Bank.journal",
+      ] {
+        let error = #expect(throws: JournalError.self) {
+          try Journal<Ledger>.open(at: URL(fileURLWithPath: name))
+        }
+        #expect(error?.code == .locked)
+      }
+      let reading = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }
+      #expect(reading?.code == .locked)
+      try journal.close()
+      let first = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      let second = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(first.head == second.head)
+    }
+  }
+
+  @Test func readingOnlyChangesNothingOnDisk() throws {
+    try withFilledLedger { url in
+      let before = try contents(of: url)
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(journal.state.accounts[1]?.balance == 60)
+      #expect(try journal.verify().isSound)
+      let error = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Eve") } }
+      #expect(error?.code == .readOnly)
+      #expect(throws: JournalError.self) { try journal.blobs.add(Data([1])) }
+      try journal.close()
+      #expect(try contents(of: url) == before)
+    }
+  }
+
+  @Test func aLogThatWasCutEmptiedOrDeletedIsFoundOut() throws {
+    try withFilledLedger { url in
+      let log = try logFile(url)
+      let whole = try Data(contentsOf: log)
+      for count in [0, 1, whole.count / 2, whole.count - 1] {
+        try whole.prefix(count).write(to: log)
+        let error = try expectDamage(url)
+        #expect(error.revision != nil)
+        #expect(error.message.contains("missing"))
+      }
+      try FileManager.default.removeItem(at: log)
+      let error = try expectDamage(url)
+      #expect(error.code == .damaged)
+      try whole.write(to: log)
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 60)
+    }
+  }
+
+  @Test func theFirstMissingRevisionIsNamed() throws {
+    try withFilledLedger { url in
+      let log = try logFile(url)
+      try Data().write(to: log)
+      // The fixture was closed and opened once, so entries 1 to 30 are in a table.
+      #expect(try expectDamage(url).revision == 31)
+    }
+  }
+
+  @Test func aDeletedTableIsFoundOut() throws {
+    try withFilledLedger { url in
+      let entries = url.appendingPathComponent("entries")
+      let table = try #require(
+        FileManager.default.contentsOfDirectory(atPath: entries.path).first { $0.hasSuffix(".ldb") })
+      try FileManager.default.removeItem(at: entries.appendingPathComponent(table))
+      _ = try expectDamage(url)
+    }
+  }
+
+  @Test(arguments: ["HEAD", "LOCK", "FORMAT", "entries/CURRENT", "entries", "images", "snapshots"])
+  func aMissingPartIsFoundOut(_ name: String) throws {
+    try withFilledLedger { url in
+      try FileManager.default.removeItem(at: url.appendingPathComponent(name))
+      let before = try contents(of: url)
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.path?.contains(url.lastPathComponent) == true)
+      #expect(try contents(of: url) == before)
+    }
+  }
+
+  @Test func theHeadOfAnotherJournalIsFoundOut() throws {
+    try withFilledLedger { url in
+      try withFilledLedger { other in
+        let head = url.appendingPathComponent("HEAD")
+        try FileManager.default.removeItem(at: head)
+        try FileManager.default.copyItem(at: other.appendingPathComponent("HEAD"), to: head)
+        #expect(try expectDamage(url).message.contains("another journal"))
+      }
+    }
+  }
+
+  @Test func theEntriesOfAnotherJournalAreFoundOut() throws {
+    try withFilledLedger { url in
+      try withFilledLedger { other in
+        let entries = url.appendingPathComponent("entries")
+        try FileManager.default.removeItem(at: entries)
+        try FileManager.default.copyItem(at: other.appendingPathComponent("entries"), to: entries)
+        #expect(try expectDamage(url).message.contains("another journal"))
+      }
+    }
+  }
+
+  @Test func aNewerFormatIsNotTouched() throws {
+    try withFilledLedger { url in
+      let format = url.appendingPathComponent("FORMAT")
+      let line = try String(contentsOf: format, encoding: .utf8)
+      try line.replacingOccurrences(of: "journal 1", with: "journal 2").write(
+        to: format, atomically: false, encoding: .utf8)
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.code == .newerFormat)
+    }
+  }
+
+  @Test(arguments: ["entries/000099.ldb", "entries/CURRENT", "HEAD", "LOCK", "images", "entries"])
+  func aLinkInTheFolderIsRefusedAndItsTargetIsLeftAlone(_ name: String) throws {
+    try withFilledLedger { url in
+      let target = url.deletingLastPathComponent().appendingPathComponent("precious")
+      try Data("precious".utf8).write(to: target)
+      let link = url.appendingPathComponent(name)
+      try? FileManager.default.removeItem(at: link)
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: target)
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.code == .notAJournal)
+      #expect(try Data(contentsOf: target) == Data("precious".utf8))
+    }
+  }
+
+  @Test func unknownFilesAreRefused() throws {
+    try withFilledLedger { url in
+      for name in ["notes.txt", "entries/notes.txt"] {
+        let file = url.appendingPathComponent(name)
+        try Data().write(to: file)
+        let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+        #expect(error?.code == .notAJournal)
+        #expect(error?.path?.hasSuffix(name) == true)
+        try FileManager.default.removeItem(at: file)
+      }
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 60)
+    }
+  }
+
+  @Test func aBitThatFlippedAnywhereIsAnErrorOrMakesNoDifference() throws {
+    try withFilledLedger { url in
+      let expected = try Journal<Ledger>.open(at: url, mode: .readOnly).head
+      var damaged = 0
+      for name in try files(url) {
+        let file = url.appendingPathComponent(name)
+        let whole = try Data(contentsOf: file)
+        // Every byte of the small files, and a sample of the large ones; the crash tests take them all.
+        for index in stride(from: 0, to: whole.count, by: max(1, whole.count / 64)) {
+          var altered = whole
+          altered[index] ^= 1 << UInt8(index % 8)
+          try altered.write(to: file)
+          do {
+            let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+            #expect(journal.head == expected, "\(name), byte \(index)")
+            try journal.close()
+          } catch let error as JournalError {
+            #expect(!error.message.isEmpty)
+            damaged += 1
+          }
+        }
+        try whole.write(to: file)
+      }
+      #expect(damaged > 100)
+      #expect(try Journal<Ledger>.open(at: url).verify().isSound)
+    }
+  }
+
+  // MARK: Fixture
+
+  /// A journal of 60 entries, half of them in a table of LevelDB and half in its log.
+  private func withFilledLedger(_ body: (URL) throws -> Void) throws {
+    try withLedger { journal, url in
+      let ana = try journal.commit { try $0.open(owner: "Ana", balance: 1) }.value
+      for _ in 2...30 { try journal.commit { try $0.deposit(1, on: ana) } }
+      try journal.close()
+      let again = try Journal<Ledger>.open(at: url)
+      for _ in 31...60 { try again.commit { try $0.deposit(1, on: ana) } }
+      try again.close()
+      try body(url)
+    }
+  }
+
+  /// Opening for writing and for reading both say that the journal is damaged, and change nothing.
+  private func expectDamage(_ url: URL) throws -> JournalError {
+    let before = try contents(of: url)
+    let reading = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }
+    let writing = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+    #expect(reading?.code == .damaged)
+    #expect(writing?.code == .damaged)
+    #expect(try contents(of: url) == before)
+    return try #require(writing)
+  }
+
+  private func logFile(_ url: URL) throws -> URL {
+    let entries = url.appendingPathComponent("entries")
+    let logs = try FileManager.default.contentsOfDirectory(atPath: entries.path).filter {
+      $0.hasSuffix(".log")
+    }
+    return entries.appendingPathComponent(try #require(logs.first))
+  }
+
+  private func files(_ url: URL) throws -> [String] {
+    let names = try #require(FileManager.default.subpaths(atPath: url.path)).sorted()
+    return names.filter { !isFolder("\(url.path)/\($0)") }
+  }
+
+  private func isFolder(_ path: String) -> Bool {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return attributes?[.type] as? FileAttributeType == .typeDirectory
+  }
+
+  private func contents(of url: URL) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try files(url) { contents[name] = try Data(contentsOf: url.appendingPathComponent(name)) }
+    return contents
+  }
+
+  private func permissions(_ path: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return try #require(attributes[.posixPermissions] as? Int)
+  }
+}

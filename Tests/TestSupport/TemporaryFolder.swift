@@ -1,0 +1,57 @@
+package import Foundation
+
+/// A folder that belongs to one test, and is removed with everything in it when the test ends.
+///
+/// There is no initializer to hold on to: `withTemporaryFolder` decides how long the folder lives, so it
+/// can't disappear under a test that still knows its path.
+package struct TemporaryFolder: Sendable {
+  /// The absolute path of the folder, without a slash at its end.
+  package let path: String
+
+  /// The folder as a file URL.
+  package var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
+
+  fileprivate init() throws {
+    let name = "journal-test-\(UUID().uuidString)"
+    let url = FileManager.default.temporaryDirectory.appending(path: name, directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(
+      at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    // Resolved, so that a test can compare it with paths that the system reports.
+    path = url.resolvingSymlinksInPath().path(percentEncoded: false).trimmingSuffix("/")
+  }
+
+  /// The path of a file or folder in this folder; nothing is created.
+  package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+  fileprivate func remove() {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
+
+/// Calls `body` with a new, empty folder under the system's temporary directory and removes it afterwards.
+///
+/// - Throws: what `body` throws, or the reason why the folder can't be made.
+package func withTemporaryFolder<Result>(_ body: (TemporaryFolder) throws -> Result) throws -> Result {
+  let folder = try TemporaryFolder()
+  defer { folder.remove() }
+  return try body(folder)
+}
+
+/// Calls `body` with a new, empty folder under the system's temporary directory and removes it afterwards.
+///
+/// - Throws: what `body` throws, or the reason why the folder can't be made.
+package func withTemporaryFolder<Result>(
+  isolation: isolated (any Actor)? = #isolation, _ body: (TemporaryFolder) async throws -> Result
+) async throws -> Result {
+  let folder = try TemporaryFolder()
+  defer { folder.remove() }
+  return try await body(folder)
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: Character) -> String {
+    var text = self
+    while text.count > 1, text.last == suffix { text.removeLast() }
+    return text
+  }
+}
