@@ -15,10 +15,7 @@ func logRows(_ bench: Workbench) async throws -> [Row] {
 
 /// A replay from revision 0, against walking over the same entries.
 private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row {
-  let copy = bench.newPath("scan")
-  defer { bench.discard(copy) }
-  try log.reopened { try FileManager.default.copyItem(at: $0.appending(path: "entries"), to: copy) }
-  let scan = try LevelDBScan(copy)
+  let scan = try LevelDBScan(log.copyOfEntries)
   var byteCount = 0
   // The newest state is at hand without a replay, so the replay ends one entry before it.
   let race = Race(
