@@ -113,7 +113,7 @@ final class HeadMarker: Sendable {
       }
       let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       guard let revision = Revision(exactly: number),
-        let digest = Digest(bytes: bytes[start + 32..<start + 64])
+        let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
       else { continue }
       if newest.map({ revision > $0.mark.revision }) ?? true {
         newest = (Mark(revision: revision, digest: digest), slot)

@@ -9,11 +9,19 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
   /// Takes the 32 bytes of a digest, nil when there are more or fewer.
-  public init?(bytes: some Collection<UInt8>) {
+  public init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 32 else { return nil }
-    var words: [UInt64] = [0, 0, 0, 0]
-    for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
-    self.words = (words[0], words[1], words[2], words[3])
+    func word(_ offset: Int) -> UInt64 {
+      unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    words = (word(0), word(8), word(16), word(24))
+  }
+
+  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  public init?(bytes: [UInt8]) {
+    let digest = unsafe bytes.withUnsafeBytes { unsafe Digest(bytes: $0) }
+    guard let digest else { return nil }
+    self = digest
   }
 
   /// Reads 64 hexadecimal digits, nil for anything else.
