@@ -127,6 +127,8 @@ extension Node {
   @inline(__always)
   func countKeys(of total: Int, where isBefore: (Key) -> Bool) -> Int {
     let keys = unsafe self.keys
+    // Rising keys, the most frequent of all orders, need one comparison a level.
+    if unsafe total > 0 && isBefore(keys[total &- 1]) { return total }
     var low = 0
     if _isPOD(Key.self) {
       // Such keys are cheap to compare and a cache miss is not: one key out of each cache line first, whose

@@ -136,8 +136,8 @@ private struct CountingKey: Comparable, Sendable {
   @Test func searchesCompareALogarithmOfKeys() {
     var table = Table<CountingKey, Int>()
     for number in 0..<100_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
-    // At each level a key of each eighth of the node, and eight more, and then whether it is the key.
-    let perLevel = 16
+    // At each level the last key, one of every eight and then eight more; and at last whether it is the key.
+    let perLevel = 17
     for number in stride(from: 0, to: 100_000, by: 9_973) {
       let key = CountingKey(number: number)
       #expect(CountingKey.count { _ = table[key] } <= perLevel * table.height + 1)
@@ -148,6 +148,8 @@ private struct CountingKey: Comparable, Sendable {
       #expect(scan <= perLevel * table.height + 1)
     }
     #expect(table.height <= 5)
+    let behind = CountingKey(number: 100_000)
+    #expect(CountingKey.count { table.updateValue(0, forKey: behind) } <= table.height + 1)
   }
 
   @Test func copiesAreWrittenOnSeveralThreads() async {
