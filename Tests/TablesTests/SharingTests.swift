@@ -152,6 +152,21 @@ private struct CountingKey: Comparable, Sendable {
     #expect(CountingKey.count { table.updateValue(0, forKey: behind) } <= table.height + 1)
   }
 
+  @Test func aPartThatEndsInALeafDoesNotReadTheNext() {
+    var table = Table<CountingKey, Int>()
+    for number in 0..<10_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
+    let start = Table<CountingKey, Int>.leafCapacity * 20 + 10
+    let (lower, upper) = (CountingKey(number: start), CountingKey(number: start + 20))
+    let open = CountingKey.count {
+      for _ in table.elements(from: lower).prefix(20) {}
+    }
+    let closed = CountingKey.count {
+      for _ in table.elements(in: lower..<upper) {}
+    }
+    // One more search, in one leaf; making the range compares its bounds.
+    #expect(closed - open <= 17 + 1)
+  }
+
   @Test func copiesAreWrittenOnSeveralThreads() async {
     let original = table(20_000)
     let counts = await withTaskGroup(of: Int.self) { group in
