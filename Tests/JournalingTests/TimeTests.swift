@@ -1,0 +1,157 @@
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+@Suite struct TimeTests {
+  /// Entry n has the balance n and the date of 2026-08-01T00:00:00Z and n hours.
+  private func withHours(_ body: (Journal<Ledger>, URL) throws -> Void) throws {
+    try withLedger { journal, url in
+      try journal.commit(by: "ana", note: "1", date: hour(1)) { try $0.open(owner: "Ana", balance: 1) }
+      for number in 2...30 {
+        try journal.commit(by: "ana", note: "\(number)", date: hour(number)) { try $0.deposit(1, on: 1) }
+      }
+      try body(journal, url)
+    }
+  }
+
+  private func hour(_ number: Int) -> Date {
+    Date(timeIntervalSince1970: 1_785_542_400 + 3600 * Double(number))
+  }
+
+  @Test func everyRevisionIsAStateOfItsOwn() throws {
+    try withHours { journal, _ in
+      for revision in 0...30 {
+        let state = try journal.state(asOf: .revision(revision))
+        #expect(state.accounts[1]?.balance ?? 0 == Int64(revision))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("0", 0), ("7", 7), ("HEAD", 30), ("head", 30), ("HEAD~", 29), ("HEAD~3", 27), ("HEAD~30", 0),
+    ("2026-07-31", 0), ("2026-08-01", 0), ("2026-08-02", 24), ("2026-08-01T10:00:00Z", 10),
+    ("2026-08-01T09:59:59.999999Z", 9), ("2026-08-01T12:00:00+02:00", 10), (" 2027-01-01 ", 30),
+    ("10 years ago", 0), ("an hour ago", 30), ("now", 30), ("9999-12-31", 30),
+  ])
+  func aSelectorNamesARevision(_ text: String, _ revision: Int) throws {
+    try withHours { journal, _ in
+      // The journal's newest date is the 2nd of August 2026, and the tests run later.
+      let found = try journal.revision(at: RevisionSelector(text))
+      #expect(found == revision)
+    }
+  }
+
+  @Test(arguments: [
+    "", "x", "-1", "HEAD~-1", "HEAD~x", "HEAD^", "1.5", "2026-13-01", "2026-02-30", "tomorrow", "minutes ago",
+    "5 lightyears ago", "99999999999999999999", "1 2 3", "2026-08-01T25:00:00Z",
+  ])
+  func aTextThatNamesNoPointInTimeIsAnError(_ text: String) {
+    let error = #expect(throws: JournalError.self) { try RevisionSelector(text) }
+    #expect(error?.code == .invalidSelector)
+    #expect(error?.message.contains("HEAD~3") == true)
+  }
+
+  @Test func aRevisionThatIsNotThereYetIsAnError() throws {
+    try withHours { journal, _ in
+      for selector in [RevisionSelector.revision(31), .head(back: 31)] {
+        let error = #expect(throws: JournalError.self) { try journal.state(asOf: selector) }
+        #expect(error?.code == .notFound)
+        #expect(error?.message.contains("30") == true)
+      }
+    }
+  }
+
+  @Test func datesFarAwayAreSelectorsToo() throws {
+    try withHours { journal, _ in
+      let last = try journal.revision(at: .date(.distantFuture))
+      let first = try journal.revision(at: .date(.distantPast))
+      let never = try journal.revision(at: .date(Date(timeIntervalSinceReferenceDate: .infinity)))
+      #expect(last == 30)
+      #expect(first == 0)
+      #expect(never == 30)
+    }
+  }
+
+  @Test func entriesAreStreamedInOrderAndInReverse() throws {
+    try withHours { journal, _ in
+      func notes(_ cursor: EntryCursor) throws -> [Int] {
+        var notes: [Int] = []
+        while let entry = try cursor.next() { notes.append(try #require(Int(entry.note))) }
+        let afterwards = try cursor.next()
+        #expect(afterwards == nil)
+        return notes
+      }
+      let all = try notes(journal.entries())
+      #expect(all == Array(1...30))
+      let reversed = try notes(journal.entries(newestFirst: true))
+      #expect(reversed == Array((1...30).reversed()))
+      let some = try notes(journal.entries(5...7))
+      #expect(some == [5, 6, 7])
+      let back = try notes(journal.entries(-3...2, newestFirst: true))
+      #expect(back == [2, 1])
+      let beyond = try notes(journal.entries(31...90))
+      #expect(beyond.isEmpty)
+    }
+  }
+
+  @Test func aCursorFetchesInPieces() throws {
+    try withLedger { journal, _ in
+      let note = String(repeating: "n", count: 300_000)
+      for number in 1...9 { try journal.commit(note: note) { try $0.open(owner: "\(number)") } }
+      let cursor = journal.entries(newestFirst: true)
+      var revisions: [Int] = []
+      while let entry = try cursor.next() { revisions.append(entry.revision) }
+      #expect(revisions == Array((1...9).reversed()))
+    }
+  }
+
+  @Test func theHistoryOfAnEntityIsItsEventsNewestFirst() throws {
+    try withHours { journal, _ in
+      try journal.commit(by: "bob") { try $0.open(owner: "Bob") }
+      try journal.commit(by: "eve", note: "gone") { try $0.delete(.account(1)) }
+      let history = try journal.history(of: .account(1))
+      #expect(history.map(\.revision) == [32] + Array((1...30).reversed()))
+      #expect(history.first?.event.operation == .delete)
+      #expect(history.first?.author == "eve")
+      #expect(history.last?.event.operation == .add)
+      #expect(history.last?.date == hour(1))
+      let never = try journal.history(of: .account(99))
+      #expect(never.isEmpty)
+    }
+  }
+
+  @Test func newEntriesArriveInOrderUntilTheJournalIsClosed() async throws {
+    try await withLedger { journal, _ in
+      try await journal.commit(note: "before") { try $0.open(owner: "Ana", balance: 0) }
+      let sequence = journal.newEntries
+      async let received: [String] = {
+        var notes: [String] = []
+        for try await entry in sequence { notes.append(entry.note) }
+        return notes
+      }()
+      for number in 1...50 { try await journal.commit(note: "\(number)") { try $0.deposit(1, on: 1) } }
+      // Whoever reads sees all that was committed before the journal was closed only if it has read it by
+      // then, so the end is awaited from the other side.
+      for try await entry in journal.newEntries(after: 49) where entry.revision == 51 { break }
+      try await Task.sleep(for: .milliseconds(50))
+      try journal.close()
+      let notes = try await received
+      #expect(notes == (1...50).map { "\($0)" }.prefix(notes.count).map { $0 })
+      #expect(!notes.isEmpty)
+    }
+  }
+
+  @Test func waitingForEntriesEndsWhenTheTaskIsCancelled() async throws {
+    try await withLedger { journal, _ in
+      let task = Task {
+        var count = 0
+        for try await _ in journal.newEntries { count += 1 }
+        return count
+      }
+      task.cancel()
+      let count = try await task.value
+      #expect(count == 0)
+    }
+  }
+}
