@@ -18,6 +18,7 @@ final class Committer<State: EventSourced>: Sendable {
     var state: State
     /// The batch of the newest entry; nil when the journal was just opened.
     var batch: CommitBatch?
+    var salts = RandomBytes()
   }
 
   private struct Queue: Sendable {
@@ -117,7 +118,8 @@ final class Committer<State: EventSourced>: Sendable {
       let header = EntryHeader(
         date: date, author: request.author, note: request.note, metadata: request.metadata,
         previousDigest: accepted.head.digest)
-      let entry = try EntryCoding.seal(header, events: events, revision: revision, journal: id)
+      let entry = try EntryCoding.seal(
+        header, events: events, revision: revision, journal: id, salts: &accepted.salts)
       accepted.head = Head(revision: revision, timestamp: date, digest: entry.digest)
       accepted.state = state
       let version = Version(head: accepted.head, state: state)

@@ -83,12 +83,14 @@ final class HeadMarker: Sendable {
   }
 
   private static func encode(_ mark: Mark, id: JournalID) -> [UInt8] {
-    var bytes = Slot.magic + id.bytes
+    var bytes: [UInt8] = []
     bytes.reserveCapacity(Slot.byteCount)
+    bytes += Slot.magic
+    bytes += id.bytes
     for shift in stride(from: 56, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: mark.revision >> shift))
     }
-    bytes += mark.digest.bytes
+    unsafe mark.digest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     let checksum = CRC32C.checksum(bytes)
     for shift in stride(from: 24, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: checksum >> shift))

@@ -46,15 +46,12 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   }
 
   /// The 32 bytes.
-  public var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(32)
-    for word in [words.0, words.1, words.2, words.3] {
-      for shift in stride(from: 56, through: 0, by: -8) {
-        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
-      }
-    }
-    return bytes
+  public var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
+
+  /// Lends the 32 bytes to `body`.
+  package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    let (a, b, c, d) = words
+    return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) { unsafe body($0) }
   }
 
   /// 64 lowercase hexadecimal digits, as `sha256sum` prints them.
