@@ -6,11 +6,12 @@ package struct SeededGenerator: RandomNumberGenerator {
   package let seed: UInt64
   private var state: UInt64
 
-  package init() {
+  /// Starts from the seed that is given in the environment, or from a new one, and prints it.
+  package init(_ test: String = #function) {
     let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
     seed = given ?? UInt64.random(in: 0...UInt64.max)
     state = seed
-    print("seed: JOURNAL_TEST_SEED=\(seed)")
+    print("\(test): JOURNAL_TEST_SEED=\(seed)")
   }
 
   package mutating func next() -> UInt64 {
