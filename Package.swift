@@ -32,10 +32,10 @@ let package = Package(
 
     // The tests: a folder for each module, then those that need a whole journal.
     .target(
-      name: "TestSupport", dependencies: ["CatalogModel", "LevelDB"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
     .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
-    .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
     .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),

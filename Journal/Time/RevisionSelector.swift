@@ -12,7 +12,9 @@ public struct RevisionSelector: Hashable, Sendable {
   let form: Form
 
   /// The entry of that number; 0 is the empty journal.
-  public static func revision(_ revision: Revision) -> RevisionSelector { RevisionSelector(form: .revision(revision)) }
+  public static func revision(_ revision: Revision) -> RevisionSelector {
+    RevisionSelector(form: .revision(revision))
+  }
 
   /// So many entries before the newest one.
   public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }

@@ -20,6 +20,18 @@ enum FieldMap {
     try reader.expectEnd()
   }
 
+  static func check(_ bytes: [UInt8], allowingUndefined: Bool) throws(CBORError) {
+    var failure: CBORError?
+    unsafe bytes.withUnsafeBytes { buffer in
+      do throws(CBORError) {
+        try unsafe check(buffer, allowingUndefined: allowingUndefined)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+  }
+
   @inline(__always)
   private static func skipKey(_ reader: inout CBORReader) throws(CBORError) {
     let first = try reader.peek()

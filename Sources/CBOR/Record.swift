@@ -43,6 +43,13 @@ public struct Record: Hashable, Sendable {
     self.bytes = unsafe Array(bytes)
   }
 
+  /// Takes encoded bytes after checking that they are what ``bytes`` promises.
+  /// - Throws: ``CBORError``
+  public init(checking bytes: [UInt8]) throws(CBORError) {
+    try FieldMap.check(bytes, allowingUndefined: false)
+    self.bytes = bytes
+  }
+
   /// Takes bytes that this module has just made.
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
@@ -103,6 +110,13 @@ public struct RecordChanges: Hashable, Sendable {
   public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
     try unsafe FieldMap.check(bytes, allowingUndefined: true)
     self.bytes = unsafe Array(bytes)
+  }
+
+  /// Takes encoded bytes after checking them.
+  /// - Throws: ``CBORError``
+  public init(checking bytes: [UInt8]) throws(CBORError) {
+    try FieldMap.check(bytes, allowingUndefined: true)
+    self.bytes = bytes
   }
 
   init(trusted bytes: [UInt8]) { self.bytes = bytes }

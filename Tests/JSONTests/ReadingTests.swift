@@ -1,6 +1,7 @@
 import CBOR
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct ReadingTests {

@@ -1,1 +1,81 @@
 #pragma once
+
+// What the journal is measured against, behind a C face: LevelDB, SQLite and plain files, used from C++ as
+// their own manuals advise. Every function that can fail answers false and says why in `error`.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct peer_error {
+  char message[512];
+} peer_error;
+
+/// The versions of the libraries that are linked, as text that lives as long as the process.
+const char *peer_leveldb_version(void);
+const char *peer_sqlite_version(void);
+
+/// The keys and values of a journal's entries, held in memory: the bytes that every peer writes.
+typedef struct peer_entries peer_entries;
+
+/// Reads all entries of a LevelDB folder that nobody has open. LevelDB rewrites the folder while opening it.
+bool peer_entries_read(const char *folder, peer_entries **entries, peer_error *error);
+size_t peer_entries_count(const peer_entries *entries);
+uint64_t peer_entries_byte_count(const peer_entries *entries);
+void peer_entries_free(peer_entries *entries);
+
+/// Writes the first `count` entries into a new LevelDB with default options, each in a synced `Put` of its
+/// own, by `callers` threads that take turns through the entries. `seconds` is the time from the moment all
+/// threads are ready until the last has ended.
+bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
+                      double *seconds, peer_error *error);
+
+/// Writes the first `count` entries into a new LevelDB with default options, each as a synced batch of
+/// `pieces` keys that share its bytes equally.
+bool peer_leveldb_write_batches(const char *folder, const peer_entries *entries, size_t count,
+                                size_t pieces, double *seconds, peer_error *error);
+
+/// A LevelDB folder held open for reading.
+typedef struct peer_log peer_log;
+
+bool peer_log_open(const char *folder, peer_log **log, peer_error *error);
+void peer_log_close(peer_log *log);
+
+/// Walks over all entries with an iterator that verifies checksums and looks at every value.
+bool peer_log_scan(const peer_log *log, size_t *count, uint64_t *byte_count, double *seconds,
+                   peer_error *error);
+
+/// How the threads of a process share a SQLite database.
+typedef enum peer_sqlite_sharing {
+  /// A connection for each thread, which waits for the others' transactions.
+  peer_sqlite_own_connection,
+  /// One connection behind a mutex.
+  peer_sqlite_shared_connection
+} peer_sqlite_sharing;
+
+/// Inserts the first `count` entries into a new SQLite database in WAL mode with synchronous=FULL, each in a
+/// transaction of its own. Threads and time as in `peer_leveldb_put`.
+bool peer_sqlite_insert(const char *folder, const peer_entries *entries, size_t count, size_t callers,
+                        peer_sqlite_sharing sharing, double *seconds, peer_error *error);
+
+/// Writes `count` new files of `byte_count` bytes into a folder and flushes each; the folder is flushed after
+/// each file, or once at the end. The first 8 bytes of file n are replaced by `first_stamp + n`, so that no
+/// two are equal.
+bool peer_files_write(const char *folder, const uint8_t *bytes, size_t byte_count, size_t count,
+                      uint64_t first_stamp, bool flush_folder_each, double *seconds, peer_error *error);
+
+/// Appends a small block to a new file in a folder and flushes it, `count` times, and gives the median of the
+/// flushes: what the drive asks for a durable write.
+bool peer_flush_time(const char *folder, size_t count, double *seconds, peer_error *error);
+
+/// Writes out all that waits in memory for the file system of a folder, so that no contestant pays for the
+/// one before it.
+bool peer_settle(const char *folder, peer_error *error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,32 +1,9 @@
-import CBOR
+package import CBOR
 import Foundation
-
-/// A generator that gives the same numbers for the same seed. Give a failed test's seed back in
-/// `JOURNAL_TEST_SEED`.
-struct SeededGenerator: RandomNumberGenerator {
-  let seed: UInt64
-  private var state: UInt64
-
-  init() {
-    let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
-    seed = given ?? UInt64.random(in: 0...UInt64.max)
-    state = seed
-    print("seed: JOURNAL_TEST_SEED=\(seed)")
-  }
-
-  mutating func next() -> UInt64 {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 extension Value {
   /// A value of any kind, with the strange ones more often than chance would have them.
-  static func random(depth: Int = 0, using generator: inout SeededGenerator) -> Value {
+  package static func random(depth: Int = 0, using generator: inout SeededGenerator) -> Value {
     switch Int.random(in: 0..<(depth < 4 ? 12 : 9), using: &generator) {
     case 0: .null
     case 1: .bool(.random(using: &generator))

@@ -1,0 +1,91 @@
+import CBOR
+package import JSON
+
+// One entity is one object, as `journal replay --json` prints it; `Documentation` and scripts rely on it.
+extension Category {
+  /// Writes `{"id":1,"name":"Europe","color":null,"created":3,"modified":3}`.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("name", name)
+    writer.member("color", color?.hex)
+    writer.member("created", created)
+    writer.member("modified", modified)
+    writer.endObject()
+  }
+}
+
+extension Item {
+  /// Writes `{"id":1,"kind":"countries","category":1,"attributes":{…},"images":[1],"created":3,"modified":17}`.
+  /// - Parameter catalog: where the item comes from, and its images are.
+  package func write(to writer: inout JSONWriter, in catalog: Catalog) {
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("kind", kind)
+    writer.key("category")
+    if let category { writer.integer(category) } else { writer.null() }
+    writer.member("attributes", .dictionary(attributes))
+    writer.key("images")
+    writer.beginArray()
+    for image in catalog.imagesByItem.members(of: id) { writer.integer(image) }
+    writer.endArray()
+    writer.member("created", created)
+    writer.member("modified", modified)
+    writer.endObject()
+  }
+}
+
+extension Image {
+  /// Writes `{"id":1,"item":1,"name":"deu.svg","mediaType":"image/svg+xml","byteCount":123,"sha256":"…",`
+  /// `"created":3,"modified":3}`.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("item", item)
+    writer.member("name", name)
+    writer.member("mediaType", mediaType)
+    writer.member("byteCount", blob.byteCount)
+    writer.member("sha256", blob.digest.hex)
+    writer.member("created", created)
+    writer.member("modified", modified)
+    writer.endObject()
+  }
+}
+
+extension Catalog {
+  /// Writes the members `categories`, `items` and `images` into the object that is open, each in the order
+  /// of their numbers.
+  /// - Parameter flush: called after each entity, to take away what was written so far; so a catalog of any
+  ///   size takes the memory of one entity.
+  /// - Throws: what `flush` throws.
+  package func writeMembers<Failure: Error>(
+    to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    writer.key("categories")
+    writer.beginArray()
+    for category in categories {
+      category.write(to: &writer)
+      try flush(&writer)
+    }
+    writer.endArray()
+    writer.key("items")
+    writer.beginArray()
+    for item in items {
+      item.write(to: &writer, in: self)
+      try flush(&writer)
+    }
+    writer.endArray()
+    writer.key("images")
+    writer.beginArray()
+    for image in images {
+      image.write(to: &writer)
+      try flush(&writer)
+    }
+    writer.endArray()
+  }
+
+  /// Writes the members `categories`, `items` and `images` into the object that is open, all in one piece.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writeMembers(to: &writer) { (_: inout JSONWriter) in }
+  }
+}

@@ -1,0 +1,71 @@
+import CBOR
+import Tables
+
+/// Items, categories and images: the state that a ``CatalogJournal`` keeps.
+///
+/// ```swift
+/// let catalog = journal.state
+/// for item in catalog.items(ofKind: "book") { print(item.id, item["title"] ?? .null) }
+/// ```
+///
+/// A catalog is a value. Copying it takes no time, and no later commit changes a copy. It is changed only by
+/// events: in a commit, through the verbs of `Draft`; in a replay, by ``apply(_:at:)``.
+///
+/// Entities stand in the order of their numbers, and stay encoded until a part of one is asked for.
+///
+/// 1. Each item is listed under its kind and, when it has one, its category; each image under its item; and
+///    nothing else is listed.
+/// 2. Between entries, categories of items and items of images exist. Inside an entry they need not: events
+///    may stand in any order.
+public struct Catalog: Sendable {
+  var categoryTable = EntityTable()
+  var itemTable = EntityTable()
+  var imageTable = EntityTable()
+
+  var kindNumbers = KindNumbers()
+  var itemsByKind = EntityIndex()
+  var itemsByCategory = EntityIndex()
+  var imagesByItem = EntityIndex()
+
+  /// The empty catalog.
+  public init() {}
+
+  /// How many items there are. O(1).
+  public var itemCount: Int { itemTable.count }
+  /// How many categories there are. O(1).
+  public var categoryCount: Int { categoryTable.count }
+  /// How many images there are. O(1).
+  public var imageCount: Int { imageTable.count }
+
+  /// The item of that number, nil when it is not there. O(log n).
+  public func item(_ id: Int) -> Item? { itemTable[id].map { Item(id: id, row: $0) } }
+  /// The category of that number, nil when it is not there. O(log n).
+  public func category(_ id: Int) -> Category? { categoryTable[id].map { Category(id: id, row: $0) } }
+  /// The image of that number, nil when it is not there. O(log n).
+  public func image(_ id: Int) -> Image? { imageTable[id].map { Image(id: id, row: $0) } }
+}
+
+extension Catalog: EventSourced {
+  public static var schema: String { "catalog/1" }
+  public static let kindNames = ["category", "item", "image"]
+
+  public func record(of entity: Entity) -> Record? { table(of: entity.kind)?[entity.number]?.record }
+
+  public func revision(of entity: Entity) -> Revision {
+    table(of: entity.kind)?.revision(of: entity.number) ?? 0
+  }
+
+  public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
+    guard kind == .image, let fields = try? ImageFields(record) else { return [] }
+    return [fields.blob]
+  }
+
+  private func table(of kind: EntityKind) -> EntityTable? {
+    switch kind {
+    case .category: categoryTable
+    case .item: itemTable
+    case .image: imageTable
+    default: nil
+    }
+  }
+}

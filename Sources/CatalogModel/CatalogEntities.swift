@@ -1,0 +1,20 @@
+/// A journal whose state is a ``Catalog``.
+public typealias CatalogJournal = Journal<Catalog>
+
+extension EntityKind {
+  /// Groups items under a name.
+  public static var category: EntityKind { EntityKind(rawValue: 0) }
+  /// A thing of the user's, with attributes.
+  public static var item: EntityKind { EntityKind(rawValue: 1) }
+  /// A picture or another file that belongs to an item.
+  public static var image: EntityKind { EntityKind(rawValue: 2) }
+}
+
+extension Entity {
+  /// The category of that number.
+  public static func category(_ number: Int) -> Entity { Entity(kind: .category, number: number) }
+  /// The item of that number.
+  public static func item(_ number: Int) -> Entity { Entity(kind: .item, number: number) }
+  /// The image of that number.
+  public static func image(_ number: Int) -> Entity { Entity(kind: .image, number: number) }
+}

@@ -1,0 +1,63 @@
+import CBOR
+
+extension Draft where State == Catalog {
+  /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
+  /// - Parameters:
+  ///   - name: the name of the file, up to 4,096 bytes.
+  ///   - mediaType: what the bytes are, such as `"image/png"`.
+  /// - Returns: the new image's number.
+  /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or a name is empty or too long.
+  @discardableResult
+  public mutating func addImage(
+    to item: Int, name: String, mediaType: String, blob: Blob
+  ) throws(JournalError) -> Int {
+    let number = state.imageTable.highest + 1
+    guard state.itemTable[item] != nil else {
+      throw Rules.rejected(
+        "\(Catalog.name(of: .image(number))) can't belong to \(Catalog.name(of: .item(item))): "
+          + state.absence(of: .item(item)))
+    }
+    try Rules.checkName(name, "name", of: .image(number))
+    try Rules.checkName(mediaType, "media type", of: .image(number))
+    try Rules.checkBlob(blob, of: .image(number))
+    try add(
+      .image(number),
+      Record(fields: [
+        ImageField.item: .integer(Int64(item)), ImageField.name: .string(name),
+        ImageField.mediaType: .string(mediaType), ImageField.digest: blob.digestValue,
+        ImageField.byteCount: .integer(Int64(blob.byteCount)),
+      ]))
+    return number
+  }
+
+  /// Changes an image; what is nil stays as it is. Only what differs is recorded.
+  /// - Throws: ``JournalError`` with code `rejected` when the image is not there, or a name is empty or too
+  ///   long.
+  public mutating func updateImage(
+    _ id: Int, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil
+  ) throws(JournalError) {
+    let record = try state.presentRecord(of: .image(id))
+    var fields: [UInt8: Value] = [:]
+    if let name {
+      try Rules.checkName(name, "name", of: .image(id))
+      fields[ImageField.name] = .string(name)
+    }
+    if let mediaType {
+      try Rules.checkName(mediaType, "media type", of: .image(id))
+      fields[ImageField.mediaType] = .string(mediaType)
+    }
+    if let blob {
+      try Rules.checkBlob(blob, of: .image(id))
+      fields[ImageField.digest] = blob.digestValue
+      fields[ImageField.byteCount] = .integer(Int64(blob.byteCount))
+    }
+    try change(.image(id), to: record.applying(RecordChanges(setFields: fields)))
+  }
+
+  /// Deletes an image. Its blob stays for as long as the history can reach it.
+  /// - Throws: ``JournalError`` with code `rejected` when the image is not there.
+  public mutating func deleteImage(_ id: Int) throws(JournalError) {
+    try state.checkPresence(of: .image(id))
+    try delete(.image(id))
+  }
+}

@@ -1,0 +1,145 @@
+public import CBOR
+
+// Each verb checks all of its rules, and only then records the first event: a body that catches the error
+// and goes on commits nothing of it.
+extension Draft where State == Catalog {
+  /// Adds an item.
+  ///
+  /// ```swift
+  /// let id = try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
+  /// ```
+  /// - Parameters:
+  ///   - kind: what sort of item it is, in the app's own words; up to 4,096 bytes.
+  ///   - category: the number of a category that is there.
+  /// - Returns: the new item's number.
+  /// - Throws: ``JournalError`` with code `rejected` when the kind is empty, the category is not there, or the
+  ///   attributes are too large (16 MiB) or nested too deep (127).
+  @discardableResult
+  public mutating func addItem(
+    kind: String, category: Int? = nil, attributes: [String: Value] = [:]
+  ) throws(JournalError) -> Int {
+    let number = state.itemTable.highest + 1
+    let entity = Entity.item(number)
+    try Rules.checkName(kind, "kind", of: entity)
+    try state.checkCategory(category, for: entity)
+    try Rules.checkDepth(attributes, of: entity)
+    var fields = [ItemField.kind: Value.string(kind)]
+    if let category { fields[ItemField.category] = .integer(Int64(category)) }
+    let record = Record(attributes, fields: fields)
+    try Rules.checkSize(record, of: entity)
+    try add(entity, record)
+    return number
+  }
+
+  /// Adds an item whose attributes are the properties of a value.
+  /// - Returns: the new item's number.
+  /// - Throws: as ``addItem(kind:category:attributes:)``, and ``JournalError`` with code `rejected` when the
+  ///   value can't be encoded, or not as a dictionary.
+  @discardableResult
+  public mutating func addItem(
+    kind: String, category: Int? = nil, encoding value: some Encodable
+  ) throws(JournalError) -> Int {
+    let attributes = try Self.attributes(encoding: value, for: .item(state.itemTable.highest + 1))
+    return try addItem(kind: kind, category: category, attributes: attributes)
+  }
+
+  /// Sets and removes attributes; all others stay. What is in both is set.
+  ///
+  /// Only what differs is recorded, and nothing when nothing does. Attributes are compared by their bytes: an
+  /// "é" of one scalar differs from one of two. As a dictionary of Swift's can't hold both as keys, a name
+  /// replaces its other spelling.
+  /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or would be too large or
+  ///   nested too deep.
+  public mutating func updateItem(
+    _ id: Int, set attributes: [String: Value] = [:], remove names: some Sequence<String> = EmptyCollection()
+  ) throws(JournalError) {
+    try Rules.checkDepth(attributes, of: .item(id))
+    var record = try state.presentRecord(of: .item(id))
+    let removed = Set(names)
+    for name in record.attributeNames {
+      if let index = attributes.index(forKey: name) {
+        if attributes[index].key.utf8.elementsEqual(name.utf8) { continue }
+      } else if !removed.contains(name) {
+        continue
+      }
+      record = record.applying(RecordChanges(remove: [name]))
+    }
+    try change(.item(id), to: record.applying(RecordChanges(set: attributes)))
+  }
+
+  /// Makes these the item's attributes, all of them; what is recorded is the difference.
+  /// - Throws: as ``updateItem(_:set:remove:)``.
+  public mutating func replaceAttributes(
+    ofItem id: Int, with attributes: [String: Value]
+  ) throws(JournalError) {
+    try Rules.checkDepth(attributes, of: .item(id))
+    let record = try state.presentRecord(of: .item(id))
+    try change(.item(id), to: Record(attributes, fields: record.numberedFields))
+  }
+
+  /// Makes the properties of a value the item's attributes, all of them: a property that is nil, or that the
+  /// value does not have, is removed.
+  /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` when the value
+  ///   can't be encoded, or not as a dictionary.
+  public mutating func replaceAttributes(
+    ofItem id: Int, encoding value: some Encodable
+  ) throws(JournalError) {
+    try replaceAttributes(ofItem: id, with: Self.attributes(encoding: value, for: .item(id)))
+  }
+
+  /// Puts an item into a category, or with nil into none.
+  /// - Throws: ``JournalError`` with code `rejected` when the item or the category is not there.
+  public mutating func setCategory(ofItem id: Int, to category: Int?) throws(JournalError) {
+    let record = try state.presentRecord(of: .item(id))
+    try state.checkCategory(category, for: .item(id))
+    try change(.item(id), to: record.setting(ItemField.category, to: category.map { .integer(Int64($0)) }))
+  }
+
+  /// Makes an item one of another kind.
+  /// - Throws: ``JournalError`` with code `rejected` when the item is not there or the kind is empty.
+  public mutating func setKind(ofItem id: Int, to kind: String) throws(JournalError) {
+    let record = try state.presentRecord(of: .item(id))
+    try Rules.checkName(kind, "kind", of: .item(id))
+    try change(.item(id), to: record.setting(ItemField.kind, to: .string(kind)))
+  }
+
+  /// Deletes an item, and its images before it, each as an event of its own.
+  /// - Throws: ``JournalError`` with code `rejected` when the item is not there.
+  public mutating func deleteItem(_ id: Int) throws(JournalError) {
+    try state.checkPresence(of: .item(id))
+    // An array, since a listing that is still open would make each deletion copy what it changes.
+    let images = Array(state.imagesByItem.members(of: id))
+    for image in images { try delete(.image(image)) }
+    try delete(.item(id))
+  }
+
+  /// Makes an entity's record another, unless that is too large.
+  mutating func change(_ entity: Entity, to record: Record) throws(JournalError) {
+    try Rules.checkSize(record, of: entity)
+    try update(entity, to: record)
+  }
+
+  private static func attributes(
+    encoding value: some Encodable, for entity: Entity
+  ) throws(JournalError) -> [String: Value] {
+    let encoded: Value
+    do {
+      encoded = try ValueEncoder().encode(value)
+    } catch {
+      throw JournalError(
+        .rejected, "the attributes of \(Catalog.name(of: entity)) can't be encoded", cause: error)
+    }
+    guard case .dictionary(let attributes) = encoded else {
+      throw Rules.rejected(
+        "the attributes of \(Catalog.name(of: entity)) must have names, and \(type(of: value)) has none")
+    }
+    return attributes
+  }
+}
+
+extension Record {
+  /// This record with a numbered field set, or with nil without it.
+  func setting(_ field: UInt8, to value: Value?) -> Record {
+    applying(RecordChanges(setFields: value.map { [field: $0] } ?? [:], removeFields: [field]))
+  }
+}

@@ -1,0 +1,76 @@
+import Tables
+
+// Plain types and not `some Sequence`: a client's loop over an opaque or generic one looks its types up at
+// run time for each element, which took 400 ns instead of 30.
+extension Catalog {
+  /// Items in the order of their numbers, found as they are asked for. It keeps its catalog as it is.
+  public struct Items: Sequence, Sendable {
+    let rows: EntityRows
+
+    public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
+
+    public struct Iterator: IteratorProtocol {
+      var rows: EntityRows.Iterator
+      /// The next item, nil behind the last. O(log n) at most.
+      public mutating func next() -> Item? { rows.next().map { Item(id: $0.number, row: $0.row) } }
+    }
+  }
+
+  /// Categories in the order of their numbers, found as they are asked for. It keeps its catalog as it is.
+  public struct Categories: Sequence, Sendable {
+    let rows: EntityRows
+
+    public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
+
+    public struct Iterator: IteratorProtocol {
+      var rows: EntityRows.Iterator
+      /// The next category, nil behind the last. O(log n) at most.
+      public mutating func next() -> Category? { rows.next().map { Category(id: $0.number, row: $0.row) } }
+    }
+  }
+
+  /// Images in the order of their numbers, found as they are asked for. It keeps its catalog as it is.
+  public struct Images: Sequence, Sendable {
+    let rows: EntityRows
+
+    public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
+
+    public struct Iterator: IteratorProtocol {
+      var rows: EntityRows.Iterator
+      /// The next image, nil behind the last. O(log n) at most.
+      public mutating func next() -> Image? { rows.next().map { Image(id: $0.number, row: $0.row) } }
+    }
+  }
+}
+
+/// The rows of a table, all of them or those that a part of an index lists.
+enum EntityRows: Sequence, Sendable {
+  case all(EntityTable)
+  case listed(EntityIndex.Members, in: EntityTable)
+
+  func makeIterator() -> Iterator {
+    switch self {
+    case .all(let table): .all(table.rows.makeIterator())
+    case .listed(let members, let table): .listed(members.makeIterator(), in: table)
+    }
+  }
+
+  enum Iterator: IteratorProtocol {
+    case all(Table<Int, Row>.Iterator)
+    case listed(EntityIndex.Members.Iterator, in: EntityTable)
+
+    mutating func next() -> (number: Int, row: Row)? {
+      switch self {
+      case .all(var rows):
+        defer { self = .all(rows) }
+        return rows.next().map { (number: $0.key, row: $0.value) }
+      case .listed(var members, let table):
+        defer { self = .listed(members, in: table) }
+        while let number = members.next() {
+          if let row = table[number] { return (number: number, row: row) }
+        }
+        return nil
+      }
+    }
+  }
+}

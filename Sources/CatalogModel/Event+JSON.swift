@@ -1,0 +1,95 @@
+import CBOR
+package import JSON
+
+extension Catalog {
+  /// Writes an event as `journal log --json` prints it:
+  /// `{"operation":"update","entity":"item:42","previous":12,"changes":{…}}`.
+  ///
+  /// `changes` has a member for each part that the event sets, and no others; nothing for a deletion.
+  /// An item has `kind`, `category` (null when it leaves its category), `attributes` (those that are set) and
+  /// `removed` (the names of those that go away); a category `name` and `color` (null when it goes away); an
+  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`.
+  package static func write(_ event: Event, to writer: inout JSONWriter) {
+    writer.beginObject()
+    let operation =
+      switch event.operation {
+      case .add: "add"
+      case .update: "update"
+      case .delete: "delete"
+      }
+    writer.member("operation", operation)
+    writer.member("entity", name(of: event.entity))
+    writer.member("previous", event.previous)
+    writer.key("changes")
+    writer.beginObject()
+    let parts = ChangedParts(event.change)
+    switch event.entity.kind {
+    case .item: parts.writeItem(to: &writer)
+    case .category: parts.writeCategory(to: &writer)
+    case .image: parts.writeImage(to: &writer)
+    default: break
+    }
+    writer.endObject()
+    writer.endObject()
+  }
+}
+
+/// What an event sets and removes.
+private struct ChangedParts {
+  private var fields: [UInt8: Value] = [:]
+  private var attributes: [String: Value] = [:]
+  private var removed: [String] = []
+
+  init(_ change: Event.Change) {
+    switch change {
+    case .add(let record): record.forEach({ insert($0, $1) })
+    case .update(let changes): changes.forEach({ insert($0, $1) })
+    case .delete: break
+    }
+  }
+
+  private mutating func insert(_ key: FieldKey, _ value: Value?) {
+    switch key {
+    case .field(let number): fields[number] = value ?? .null
+    case .attribute(let name):
+      if let value { attributes[name] = value } else { removed.append(name) }
+    }
+  }
+
+  func writeItem(to writer: inout JSONWriter) {
+    write(ItemField.kind, "kind", to: &writer)
+    write(ItemField.category, "category", to: &writer)
+    if !attributes.isEmpty { writer.member("attributes", .dictionary(attributes)) }
+    if removed.isEmpty { return }
+    writer.key("removed")
+    writer.beginArray()
+    for name in removed { writer.string(name) }
+    writer.endArray()
+  }
+
+  func writeCategory(to writer: inout JSONWriter) {
+    write(CategoryField.name, "name", to: &writer)
+    write(CategoryField.color, "color", to: &writer) { Color($0)?.hex }
+  }
+
+  func writeImage(to writer: inout JSONWriter) {
+    write(ImageField.item, "item", to: &writer)
+    write(ImageField.name, "name", to: &writer)
+    write(ImageField.mediaType, "mediaType", to: &writer)
+    write(ImageField.byteCount, "byteCount", to: &writer)
+    write(ImageField.digest, "sha256", to: &writer) { value in
+      guard case .data(let bytes) = value else { return nil }
+      return Digest(bytes: bytes)?.hex
+    }
+  }
+
+  private func write(_ field: UInt8, _ key: String, to writer: inout JSONWriter) {
+    if let value = fields[field] { writer.member(key, value) }
+  }
+
+  private func write(
+    _ field: UInt8, _ key: String, to writer: inout JSONWriter, as text: (Value) -> String?
+  ) {
+    if let value = fields[field] { writer.member(key, text(value)) }
+  }
+}

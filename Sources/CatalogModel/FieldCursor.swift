@@ -1,0 +1,93 @@
+import CBOR
+
+/// Goes through the numbered fields at the start of a record, each of which is read or passed once.
+///
+/// Marked safe although it holds a pointer: a cursor is only made inside a closure that is lent the bytes,
+/// and every read is checked against their end.
+@safe struct FieldCursor {
+  private let bytes: UnsafeRawBufferPointer
+  private var reader: CBORReader
+  /// How many keys and values are left.
+  private var left: Int
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
+    unsafe self.bytes = bytes
+    reader = unsafe CBORReader(bytes)
+    left = try reader.readMapHead()
+  }
+
+  /// Whether the next key is that number; it is passed if so.
+  @inline(__always)
+  private mutating func passKey(_ number: UInt8) -> Bool {
+    let offset = reader.offset
+    // A field's number is below 24, and so one byte.
+    guard left > 0, unsafe offset < bytes.count && bytes[offset] == number else { return false }
+    reader = unsafe CBORReader(bytes, from: offset + 1)
+    left -= 1
+    return true
+  }
+
+  /// Passes the key of the next field, which must be that one.
+  mutating func require(_ number: UInt8) throws(CBORError) {
+    if !passKey(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
+  }
+
+  /// Whether the next field is that one; its key is passed if so.
+  mutating func find(_ number: UInt8) -> Bool { passKey(number) }
+
+  /// Passes the key of the next field, nil when there is none left.
+  mutating func nextField() throws(CBORError) -> UInt8? {
+    let offset = reader.offset
+    guard left > 0, unsafe offset < bytes.count && bytes[offset] < 24 else { return nil }
+    left -= 1
+    return UInt8(try reader.readUnsigned())
+  }
+
+  /// Passes a text and tells where it stands, its head included.
+  mutating func skipText() throws(CBORError) -> Range<Int> {
+    let start = reader.offset
+    try reader.skipText()
+    return start..<reader.offset
+  }
+
+  mutating func readCount() throws(CBORError) -> Int { try reader.readCount() }
+
+  /// The number of an entity.
+  mutating func readNumber() throws(CBORError) -> Int {
+    let start = reader.offset
+    let number = try reader.readCount()
+    if number == 0 { throw CBORError(.unexpectedItem, at: start) }
+    return number
+  }
+
+  mutating func readColor() throws(CBORError) -> Color {
+    try reader.expectArray(count: 4)
+    let red = try reader.readDouble()
+    let green = try reader.readDouble()
+    let blue = try reader.readDouble()
+    return Color(red: red, green: green, blue: blue, alpha: try reader.readDouble())
+  }
+
+  mutating func readDigest() throws(CBORError) -> Digest {
+    let start = reader.offset
+    guard let digest = unsafe Digest(bytes: try reader.readBytes()) else {
+      throw CBORError(.unexpectedItem, at: start)
+    }
+    return digest
+  }
+
+  mutating func readValue() throws(CBORError) -> Value { try reader.readValue() }
+
+  mutating func skipValue() throws(CBORError) { try reader.skip() }
+
+  /// The text keys of all that is left.
+  mutating func readNames() throws(CBORError) -> [String] {
+    var names: [String] = []
+    while left > 0 {
+      left -= 1
+      names.append(try reader.readText())
+      try reader.skip()
+    }
+    return names
+  }
+}

@@ -1,0 +1,143 @@
+import CBOR
+
+// What the records of a catalog hold, schema "catalog/1". A record is a CBOR map; its numbered fields are:
+//
+//   category  0  name       text
+//             1  color      array of four floats: red, green, blue, alpha; absent: none
+//   item      0  kind       text
+//             1  category   unsigned, the category's number; absent: none
+//   image     0  item       unsigned, the item's number
+//             1  name       text
+//             2  mediaType  text
+//             3  sha256     32 bytes, the blob's digest
+//             4  byteCount  unsigned, the blob's size
+//
+// Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with
+// other numbers, and text keys in the records of categories and images, are kept and ignored, so that a
+// later version can add some.
+
+/// The numbers of an item's fields.
+enum ItemField {
+  static let kind: UInt8 = 0
+  static let category: UInt8 = 1
+}
+
+/// The numbers of a category's fields.
+enum CategoryField {
+  static let name: UInt8 = 0
+  static let color: UInt8 = 1
+}
+
+/// The numbers of an image's fields.
+enum ImageField {
+  static let item: UInt8 = 0
+  static let name: UInt8 = 1
+  static let mediaType: UInt8 = 2
+  static let digest: UInt8 = 3
+  static let byteCount: UInt8 = 4
+}
+
+/// What the indexes need of an item's record.
+///
+/// Making one checks the types of all fields; it makes no string, since it is done for each event of a replay.
+struct ItemFields {
+  /// Where the kind stands in the record: an encoded text, head and content.
+  let kind: Range<Int>
+  let category: Int?
+
+  init(_ record: Record) throws(CBORError) {
+    (kind, category) = try record.readFields { cursor throws(CBORError) in
+      try cursor.require(ItemField.kind)
+      let kind = try cursor.skipText()
+      let category = cursor.find(ItemField.category) ? try cursor.readNumber() : nil
+      return (kind, category)
+    }
+  }
+}
+
+/// The fields of a category's record.
+struct CategoryFields {
+  let name: Range<Int>
+  let color: Color?
+
+  init(_ record: Record) throws(CBORError) {
+    (name, color) = try record.readFields { cursor throws(CBORError) in
+      try cursor.require(CategoryField.name)
+      let name = try cursor.skipText()
+      let color = cursor.find(CategoryField.color) ? try cursor.readColor() : nil
+      return (name, color)
+    }
+  }
+}
+
+/// The fields of an image's record.
+struct ImageFields {
+  let item: Int
+  let name: Range<Int>
+  let mediaType: Range<Int>
+  let blob: Blob
+
+  init(_ record: Record) throws(CBORError) {
+    (item, name, mediaType, blob) = try record.readFields { cursor throws(CBORError) in
+      try cursor.require(ImageField.item)
+      let item = try cursor.readNumber()
+      try cursor.require(ImageField.name)
+      let name = try cursor.skipText()
+      try cursor.require(ImageField.mediaType)
+      let mediaType = try cursor.skipText()
+      try cursor.require(ImageField.digest)
+      let digest = try cursor.readDigest()
+      try cursor.require(ImageField.byteCount)
+      return (item, name, mediaType, Blob(digest: digest, byteCount: try cursor.readCount()))
+    }
+  }
+}
+
+extension Record {
+  /// Calls `body` with a cursor before the first numbered field.
+  @inline(__always)
+  fileprivate func readFields<Result>(
+    _ body: (inout FieldCursor) throws(CBORError) -> Result
+  ) throws(CBORError) -> Result {
+    try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
+      var cursor = unsafe try FieldCursor(UnsafeRawBufferPointer(buffer))
+      return try body(&cursor)
+    }
+  }
+
+  /// The text that stands, encoded, at a place that a check has found.
+  func text(at range: Range<Int>) -> String {
+    unsafe bytes.withUnsafeBytes { buffer in
+      var reader = unsafe CBORReader(buffer, from: range.lowerBound)
+      return (try? reader.readText()) ?? ""
+    }
+  }
+
+  /// All numbered fields, decoded; the attributes are not looked at.
+  var numberedFields: [UInt8: Value] {
+    let fields = try? readFields { cursor throws(CBORError) in
+      var fields: [UInt8: Value] = [:]
+      while let number = try cursor.nextField() { fields[number] = try cursor.readValue() }
+      return fields
+    }
+    return fields ?? [:]
+  }
+
+  /// The names of all attributes, in the order of the bytes; their values are not decoded.
+  var attributeNames: [String] {
+    let names = try? readFields { cursor throws(CBORError) in
+      while try cursor.nextField() != nil { try cursor.skipValue() }
+      return try cursor.readNames()
+    }
+    return names ?? []
+  }
+}
+
+extension RecordChanges {
+  /// Whether a numbered field is among what changes: these come first in the map.
+  var changeFields: Bool {
+    // The map's head is longer than a byte only when more than 23 parts change.
+    let first = bytes[0] & 0x1F < 24 ? 1 : bytes[0] & 0x1F == 24 ? 2 : bytes[0] & 0x1F == 25 ? 3 : 5
+    return first < bytes.count && bytes[first] < 24
+  }
+}

@@ -1,0 +1,95 @@
+import CBOR
+
+/// The rules that hold for what a commit writes, all checked before anything of it is recorded.
+///
+/// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
+enum Rules {
+  /// How many bytes of UTF-8 a name, a kind or a media type may have: as many as a path.
+  static let nameByteLimit = 4_096
+
+  /// How deep an attribute may be nested: its record is the outermost dictionary.
+  static let attributeDepth = CBORLimits.depth - 1
+
+  static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }
+
+  /// Fails unless a name is of use: not empty, not only white space, not too long.
+  static func checkName(_ name: String, _ part: String, of entity: Entity) throws(JournalError) {
+    if name.allSatisfy(\.isWhitespace) {
+      throw rejected("the \(part) of \(Catalog.name(of: entity)) is empty; give it one")
+    }
+    let count = name.utf8.count
+    if count > nameByteLimit {
+      throw rejected(
+        "the \(part) of \(Catalog.name(of: entity)) has \(count) bytes, and may have \(nameByteLimit)")
+    }
+  }
+
+  /// Fails when attributes are nested so deep that they could not be read again.
+  static func checkDepth(_ attributes: [String: Value], of entity: Entity) throws(JournalError) {
+    for (name, value) in attributes where isNested(value, deeperThan: attributeDepth) {
+      throw rejected(
+        "the attribute \"\(name)\" of \(Catalog.name(of: entity)) is nested more than "
+          + "\(attributeDepth) deep")
+    }
+  }
+
+  private static func isNested(_ value: Value, deeperThan depth: Int) -> Bool {
+    switch value {
+    case .array(let elements): depth == 0 || elements.contains { isNested($0, deeperThan: depth - 1) }
+    case .dictionary(let members):
+      depth == 0 || members.values.contains { isNested($0, deeperThan: depth - 1) }
+    default: false
+    }
+  }
+
+  /// Fails when a record would be too large. An update is measured whole, not by what changes.
+  static func checkSize(_ record: Record, of entity: Entity) throws(JournalError) {
+    if record.bytes.count > Record.byteLimit {
+      throw rejected(
+        "\(Catalog.name(of: entity)) would take \(record.bytes.count) bytes, and may take "
+          + "\(Record.byteLimit); keep large data in an image")
+    }
+  }
+
+  static func checkColor(_ color: Color?, of entity: Entity) throws(JournalError) {
+    guard let color else { return }
+    let components = [color.red, color.green, color.blue, color.alpha]
+    if !components.allSatisfy(\.isFinite) {
+      throw rejected("the color of \(Catalog.name(of: entity)) has a component that is no finite number")
+    }
+  }
+
+  static func checkBlob(_ blob: Blob, of entity: Entity) throws(JournalError) {
+    if blob.byteCount < 0 {
+      throw rejected("the blob of \(Catalog.name(of: entity)) has a byte count below zero")
+    }
+  }
+}
+
+extension Catalog {
+  /// Fails unless an item may be put into a category.
+  func checkCategory(_ category: Int?, for item: Entity) throws(JournalError) {
+    guard let category, categoryTable[category] == nil else { return }
+    throw Rules.rejected(
+      "\(Self.name(of: item)) can't be in \(Self.name(of: .category(category))): "
+        + absence(of: .category(category)))
+  }
+
+  /// Fails unless an entity is there.
+  func checkPresence(of entity: Entity) throws(JournalError) {
+    if record(of: entity) != nil { return }
+    throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
+  }
+
+  /// The record of an entity that shall change.
+  func presentRecord(of entity: Entity) throws(JournalError) -> Record {
+    try checkPresence(of: entity)
+    return record(of: entity) ?? Record()
+  }
+
+  /// Why an entity is not there.
+  func absence(of entity: Entity) -> String {
+    let revision = revision(of: entity)
+    return revision == 0 ? "it never was" : "it was deleted by revision \(revision)"
+  }
+}

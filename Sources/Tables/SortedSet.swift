@@ -1,0 +1,104 @@
+/// A set in order that shares what its copies have in common: a `Table` without values.
+///
+/// An index, for instance, as a set of pairs (indexed value, number), read by `elements(in:)`. Copies,
+/// threads and costs are those of `Table`.
+public struct SortedSet<Element: Comparable & Sendable>: Sendable {
+  @usableFromInline var table: Table<Element, Void>
+
+  /// Makes an empty set. O(1).
+  @inlinable
+  public init() {
+    table = Table()
+  }
+
+  /// Makes a set of strictly rising elements, or nil if they are not. O(n).
+  @inlinable
+  public init?(sorted elements: some Sequence<Element>) {
+    guard let table = Table(sorted: elements.lazy.map { (key: $0, value: ()) }) else { return nil }
+    self.table = table
+  }
+
+  /// The number of elements. O(1).
+  @inlinable public var count: Int { table.count }
+
+  /// Whether there are no elements. O(1).
+  @inlinable public var isEmpty: Bool { table.isEmpty }
+
+  /// The smallest element, or nil in an empty set. O(log n).
+  @inlinable public var first: Element? { table.first?.key }
+
+  /// The largest element, or nil in an empty set. O(log n).
+  @inlinable public var last: Element? { table.last?.key }
+
+  /// Whether an element is in the set. O(log n).
+  @inlinable
+  public func contains(_ element: Element) -> Bool {
+    table.contains(element)
+  }
+
+  /// Inserts an element, and returns whether it was new. O(log n).
+  @inlinable
+  @discardableResult
+  public mutating func insert(_ element: Element) -> Bool {
+    table.updateValue((), forKey: element) == nil
+  }
+
+  /// Removes an element, and returns whether it was there. O(log n).
+  @inlinable
+  @discardableResult
+  public mutating func remove(_ element: Element) -> Bool {
+    table.removeValue(forKey: element) != nil
+  }
+
+  /// The elements that are not before a bound, in order. O(log n) and what is looked at.
+  @inlinable
+  public func elements(from bound: Element) -> some Sequence<Element> {
+    table.elements(from: bound).lazy.map(\.key)
+  }
+
+  /// The elements in a range, in order. O(log n) and what is looked at.
+  @inlinable
+  public func elements(in range: Range<Element>) -> some Sequence<Element> {
+    table.elements(in: range).lazy.map(\.key)
+  }
+
+  /// The elements in a range, its upper bound included, in order. O(log n) and what is looked at.
+  @inlinable
+  public func elements(in range: ClosedRange<Element>) -> some Sequence<Element> {
+    table.elements(in: range).lazy.map(\.key)
+  }
+}
+
+extension SortedSet: Sequence {
+  /// Goes through the elements in order. O(1) an element.
+  public struct Iterator: IteratorProtocol {
+    @usableFromInline var base: Table<Element, Void>.Iterator
+
+    @inlinable
+    init(_ base: Table<Element, Void>.Iterator) {
+      self.base = base
+    }
+
+    @inlinable
+    public mutating func next() -> Element? {
+      base.next()?.key
+    }
+  }
+
+  @inlinable
+  public func makeIterator() -> Iterator {
+    Iterator(table.makeIterator())
+  }
+
+  @inlinable public var underestimatedCount: Int { count }
+}
+
+extension SortedSet: Equatable {
+  /// Whether two sets hold the same elements. O(1) for a copy, O(n) at most.
+  @inlinable
+  public static func == (left: SortedSet, right: SortedSet) -> Bool {
+    guard left.count == right.count else { return false }
+    var changes = left.table.changes(since: right.table) { _, _ in true }.makeIterator()
+    return changes.next() == nil
+  }
+}

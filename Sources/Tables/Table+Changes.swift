@@ -1,0 +1,217 @@
+extension Table {
+  /// What happened to one key between two tables.
+  public struct Change: Sendable {
+    public let key: Key
+
+    /// The value before, or nil for a key that was added.
+    public let old: Value?
+
+    /// The value after, or nil for a key that was removed.
+    public let new: Value?
+
+    @inlinable
+    init(key: Key, old: Value?, new: Value?) {
+      self.key = key
+      self.old = old
+      self.new = new
+    }
+  }
+
+  /// The keys that were added, removed or given another value between `other` and this table, in order.
+  ///
+  /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
+  /// writes; O(n) at most. The answer is lazy, and keeps both tables.
+  ///
+  /// - Parameter areEqual: whether two values of one key count as the same.
+  @inlinable
+  public func changes(
+    since other: Table, by areEqual: @escaping @Sendable (Value, Value) -> Bool
+  ) -> Changes {
+    Changes(old: other, new: self, areEqual: areEqual)
+  }
+
+  /// The changes between two tables, in the order of their keys.
+  public struct Changes: Sequence, Sendable {
+    @usableFromInline let old: Table
+    @usableFromInline let new: Table
+    @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
+
+    @inlinable
+    init(old: Table, new: Table, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
+      self.old = old
+      self.new = new
+      self.areEqual = areEqual
+    }
+
+    @inlinable
+    public func makeIterator() -> Iterator {
+      Iterator(old: old, new: new, areEqual: areEqual)
+    }
+
+    /// Walks two trees side by side, passing by every node that both reach.
+    public struct Iterator: IteratorProtocol {
+      @usableFromInline var old: Walk
+      @usableFromInline var new: Walk
+      @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
+
+      @inlinable
+      init(old: Table, new: Table, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
+        self.areEqual = areEqual
+        let isSame = old.root === new.root
+        self.old = Walk(isSame ? nil : old.root)
+        self.new = Walk(isSame ? nil : new.root)
+      }
+
+      /// The nodes entered so far, in both trees: what the walk costs.
+      package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
+
+      @inlinable
+      public mutating func next() -> Change? {
+        while !old.isAtEnd || !new.isAtEnd {
+          if old.isAtEnd {
+            if new.isAtElement { return added() }
+            new.enterChild()
+          } else if new.isAtEnd {
+            if old.isAtElement { return removed() }
+            old.enterChild()
+          } else if let change = step() {
+            return change
+          }
+        }
+        return nil
+      }
+
+      /// One step with something ahead on both sides; nil when it found no change.
+      @inlinable
+      mutating func step() -> Change? {
+        if old.node === new.node && old.index == new.index {
+          // From here on one and the same node.
+          old.leaveNode()
+          new.leaveNode()
+          return nil
+        }
+        switch (old.isAtElement, new.isAtElement) {
+        case (true, true): return compareElements()
+        case (true, false): new.enterChild()
+        case (false, true): old.enterChild()
+        case (false, false):
+          let (oldLevel, newLevel) = (old.node.level, new.node.level)
+          if oldLevel == newLevel && old.isAtSameChild(as: new) {
+            old.advance()
+            new.advance()
+          } else {
+            // The higher one first, so that the two can meet at a node they share.
+            if oldLevel >= newLevel { old.enterChild() }
+            if newLevel >= oldLevel { new.enterChild() }
+          }
+        }
+        return nil
+      }
+
+      @inlinable
+      mutating func compareElements() -> Change? {
+        let (oldKey, newKey) = (old.key, new.key)
+        if oldKey < newKey { return removed() }
+        if newKey < oldKey { return added() }
+        let (oldValue, newValue) = (old.value, new.value)
+        old.advance()
+        new.advance()
+        return areEqual(oldValue, newValue) ? nil : Change(key: newKey, old: oldValue, new: newValue)
+      }
+
+      @inlinable
+      mutating func added() -> Change {
+        defer { new.advance() }
+        return Change(key: new.key, old: nil, new: new.value)
+      }
+
+      @inlinable
+      mutating func removed() -> Change {
+        defer { old.advance() }
+        return Change(key: old.key, old: old.value, new: nil)
+      }
+    }
+  }
+
+  /// A place in a tree: before an element of a leaf, or before a child of a branch that is not yet entered.
+  @usableFromInline
+  struct Walk {
+    /// The nodes entered and not yet left, and in each the position. None are at their end.
+    @usableFromInline var nodes: [TableNode]
+    @usableFromInline var positions: [Int]
+    @usableFromInline var visitedNodes: Int
+
+    @inlinable
+    init(_ root: TableNode?) {
+      nodes = []
+      positions = []
+      visitedNodes = 0
+      if let root { enter(root) }
+    }
+
+    @inlinable var isAtEnd: Bool { nodes.isEmpty }
+    @inlinable var isAtElement: Bool { node.level == 0 }
+    @inlinable var node: TableNode { nodes[nodes.count - 1] }
+    @inlinable var index: Int { positions[positions.count - 1] }
+    @inlinable var key: Key { node.key(at: index) }
+    @inlinable var value: Value { node.value(at: index) }
+    @inlinable var child: TableNode { node.child(at: index) }
+
+    /// Whether both are at one and the same child. It is only compared: to retain it would cost more.
+    @inlinable
+    func isAtSameChild(as other: Walk) -> Bool {
+      unsafe node.children[index] === other.node.children[other.index]
+    }
+
+    @inlinable
+    mutating func enterChild() {
+      enter(child)
+    }
+
+    @inlinable
+    mutating func enter(_ node: TableNode) {
+      nodes.append(node)
+      positions.append(0)
+      visitedNodes += 1
+    }
+
+    /// Goes on behind what is at this place.
+    @inlinable
+    mutating func advance() {
+      positions[positions.count - 1] += 1
+      if index == node.count { leaveNode() }
+    }
+
+    /// Goes on behind this node.
+    @inlinable
+    mutating func leaveNode() {
+      repeat {
+        nodes.removeLast()
+        positions.removeLast()
+        guard !nodes.isEmpty else { return }
+        positions[positions.count - 1] += 1
+      } while index == node.count
+    }
+  }
+}
+
+extension Table where Value: Equatable {
+  /// The keys that were added, removed or given another value between `other` and this table, in order.
+  ///
+  /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
+  /// writes; O(n) at most. The answer is lazy, and keeps both tables.
+  @inlinable
+  public func changes(since other: Table) -> Changes {
+    changes(since: other) { $0 == $1 }
+  }
+}
+
+extension Table: Equatable where Value: Equatable {
+  /// Whether two tables hold the same elements. O(1) for a copy, otherwise as `changes(since:)`.
+  @inlinable
+  public static func == (left: Table, right: Table) -> Bool {
+    guard left.count == right.count else { return false }
+    var changes = left.changes(since: right).makeIterator()
+    return changes.next() == nil
+  }
+}

@@ -1,0 +1,150 @@
+extension Table: Sequence {
+  /// Goes through the elements in the order of their keys. O(1) an element.
+  @inlinable
+  public func makeIterator() -> Iterator {
+    Iterator(root: root, from: nil, end: .none)
+  }
+
+  @inlinable public var underestimatedCount: Int { count }
+
+  /// The elements whose keys are not before a bound. O(log n) and what is looked at.
+  @inlinable
+  public func elements(from bound: Key) -> Elements {
+    Elements(table: self, start: bound, end: .none)
+  }
+
+  /// The elements whose keys are in a range. O(log n) and what is looked at.
+  @inlinable
+  public func elements(in range: Range<Key>) -> Elements {
+    Elements(table: self, start: range.lowerBound, end: .before(range.upperBound))
+  }
+
+  /// The elements whose keys are in a range, its upper bound included. O(log n) and what is looked at.
+  @inlinable
+  public func elements(in range: ClosedRange<Key>) -> Elements {
+    Elements(table: self, start: range.lowerBound, end: .through(range.upperBound))
+  }
+
+  /// Where an iteration ends.
+  @usableFromInline
+  enum End: Sendable {
+    case none
+    case before(Key)
+    case through(Key)
+  }
+
+  /// A part of a table, in the order of its keys. It keeps the table as it was when it was asked for.
+  public struct Elements: Sequence, Sendable {
+    @usableFromInline let table: Table
+    @usableFromInline let start: Key
+    @usableFromInline let end: End
+
+    @inlinable
+    init(table: Table, start: Key, end: End) {
+      self.table = table
+      self.start = start
+      self.end = end
+    }
+
+    @inlinable
+    public func makeIterator() -> Iterator {
+      Iterator(root: table.root, from: start, end: end)
+    }
+  }
+
+  /// Goes through elements in the order of their keys. It keeps the table as it was.
+  @safe
+  public struct Iterator: IteratorProtocol {
+    @usableFromInline let root: TableNode?
+    @usableFromInline let end: End
+
+    /// The leaf that is being read, not retained: `root` keeps it.
+    @usableFromInline var leaf: Unmanaged<TableNode>?
+
+    /// The path to that leaf. Its position is not kept up: the one below is.
+    @usableFromInline var path: Path
+    @usableFromInline var position: Int
+
+    /// The position in the leaf before which to stop.
+    @usableFromInline var limit: Int
+
+    @inlinable
+    init(root: TableNode?, from start: Key?, end: End) {
+      self.root = root
+      self.end = end
+      unsafe leaf = nil
+      path = Path()
+      position = 0
+      limit = 0
+      guard let root else { return }
+      if let start {
+        let place = unsafe root.find(start)
+        path = unsafe place.path
+        position = path.position
+        unsafe read(place.leaf)
+      } else {
+        unsafe read(root.leaf(at: path))
+      }
+    }
+
+    @inlinable
+    public mutating func next() -> Element? {
+      if position >= limit {
+        guard advanceToNextLeaf() else { return nil }
+      }
+      let index = position
+      position = index &+ 1
+      return unsafe leaf.unsafelyUnwrapped._withUnsafeGuaranteedRef { leaf in
+        (leaf.key(at: index), leaf.value(at: index))
+      }
+    }
+
+    /// Turns to a leaf, and finds where the iteration ends in it.
+    @inlinable
+    mutating func read(_ leaf: Unmanaged<TableNode>) {
+      unsafe self.leaf = leaf
+      limit = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+        switch end {
+        case .none: return leaf.count
+        case .before(let bound): return leaf.position(of: bound)
+        case .through(let bound):
+          let index = leaf.position(of: bound)
+          return leaf.holds(bound, at: index) ? index + 1 : index
+        }
+      }
+    }
+
+    /// Whether there is another element, after this leaf has been read up to its limit.
+    @inlinable
+    @inline(never)
+    mutating func advanceToNextLeaf() -> Bool {
+      guard let root, let leaf = unsafe leaf else { return false }
+      let endsHere = unsafe leaf._withUnsafeGuaranteedRef { limit < $0.count }
+      guard !endsHere, let next = root.path(after: path) else { return false }
+      path = next
+      position = 0
+      unsafe read(root.leaf(at: next))
+      return limit > 0
+    }
+  }
+}
+
+extension Node {
+  /// The path to the first element of the leaf behind the one at `path`, or nil at the last leaf.
+  @inlinable
+  func path(after path: Path) -> Path? {
+    var node = self
+    var next: Path?
+    var taken = Path()
+    while node.level > 0 {
+      let index = path[node.level]
+      taken[node.level] = index
+      if index + 1 < node.count {
+        next = taken
+        next?[node.level] = index + 1
+      }
+      node = node.child(at: index)
+    }
+    return next
+  }
+}

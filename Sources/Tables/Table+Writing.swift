@@ -1,0 +1,226 @@
+extension Table {
+  /// Sets the value of a key, and returns the one it had.
+  ///
+  /// O(log n); in place where no copy shares the nodes, with one new path otherwise.
+  @inlinable
+  @discardableResult
+  public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
+    guard let (path, found) = locate(key) else {
+      startLeaf(key, value)
+      return nil
+    }
+    let leaf = unsafe ownLeaf(at: path)
+    if found {
+      return unsafe leaf._withUnsafeGuaranteedRef { $0.replaceValue(at: path.position, with: value) }
+    }
+    unsafe insert(key, value, into: leaf, at: path)
+    return nil
+  }
+
+  /// Removes a key, and returns the value it had. Nothing is copied or changed when it had none. O(log n).
+  @inlinable
+  @discardableResult
+  public mutating func removeValue(forKey key: Key) -> Value? {
+    guard let (path, found) = locate(key), found else { return nil }
+    let leaf = unsafe ownLeaf(at: path)
+    let value = unsafe leaf._withUnsafeGuaranteedRef { $0.takeValue(at: path.position) }
+    unsafe remove(from: leaf, at: path)
+    return value
+  }
+
+  /// Changes the value of a key where it stands, without a copy of it.
+  ///
+  ///     table.modify(42) { $0?.name = "new" }
+  ///     counts.modify("a") { $0 = ($0 ?? 0) + 1 }
+  ///
+  /// The body is given nil for a key without a value. The key is removed when the body leaves nil, and
+  /// what it has changed up to an error stays changed. O(log n) and the body.
+  ///
+  /// - Throws: what the body throws.
+  @inlinable
+  public mutating func modify<Result, Failure: Error>(
+    _ key: Key, _ body: (inout Value?) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var value: Value?
+    guard let (path, found) = locate(key), found else {
+      defer {
+        if let value { updateValue(value, forKey: key) }
+      }
+      return try body(&value)
+    }
+    let leaf = unsafe ownLeaf(at: path)
+    value = unsafe leaf._withUnsafeGuaranteedRef { $0.takeValue(at: path.position) }
+    defer {
+      if let changed = value.take() {
+        unsafe leaf._withUnsafeGuaranteedRef { $0.putValue(changed, at: path.position) }
+      } else {
+        unsafe remove(from: leaf, at: path)
+      }
+    }
+    return try body(&value)
+  }
+
+  /// Removes everything. O(1), and O(n) to free it when no copy holds it.
+  @inlinable
+  public mutating func removeAll() {
+    self = Table()
+  }
+}
+
+// MARK: The steps of a write
+
+extension Table {
+  /// The path to a key, or to where it belongs, and whether it is there; nil in an empty table.
+  @inlinable
+  func locate(_ key: Key) -> (path: Path, found: Bool)? {
+    guard let root else { return nil }
+    let (leaf, path) = unsafe root.find(key)
+    return (path, unsafe leaf._withUnsafeGuaranteedRef { $0.holds(key, at: path.position) })
+  }
+
+  /// Makes every node on a path this table's own, copying those that are shared, and returns the leaf.
+  ///
+  /// The leaf is not retained: a reference would make it look shared. It is good until the next write.
+  @inlinable
+  mutating func ownLeaf(at path: Path) -> Unmanaged<TableNode> {
+    if !isKnownUniquelyReferenced(&root), let shared = root {
+      root = shared.copy()
+    }
+    var node = unsafe Unmanaged.passUnretained(root.unsafelyUnwrapped)
+    var level = unsafe node._withUnsafeGuaranteedRef { $0.level }
+    while level > 0 {
+      let index = path[level]
+      unsafe node = node._withUnsafeGuaranteedRef { node in
+        node.ownChild(at: index)
+        return unsafe Unmanaged.passUnretained(node.children[index])
+      }
+      level &-= 1
+    }
+    return unsafe node
+  }
+
+  @inlinable
+  mutating func startLeaf(_ key: Key, _ value: Value) {
+    let leaf = TableNode.make(level: 0)
+    leaf.insert(key, value, at: 0)
+    root = leaf
+    elementCount = 1
+  }
+
+  /// Inserts a new key into an owned leaf, splitting what is full.
+  @inlinable
+  mutating func insert(_ key: Key, _ value: Value, into leaf: Unmanaged<TableNode>, at path: Path) {
+    elementCount &+= 1
+    let fits = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+      guard leaf.count < TableNode.leafCapacity else { return false }
+      leaf.insert(key, value, at: path.position)
+      return true
+    }
+    if !fits { insertSplitting(key, value, at: path) }
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func insertSplitting(_ key: Key, _ value: Value, at path: Path) {
+    guard let root, let (separator, right) = root.insert(key, value, at: path, atRightEdge: true) else {
+      return
+    }
+    precondition(
+      root.level < Path.maximumLevel,
+      "The table is full: its tree has \(root.level + 1) levels. Divide the elements among several tables."
+    )
+    let above = TableNode.make(level: root.level + 1)
+    above.append(root, separator: nil)
+    above.append(right, separator: separator)
+    self.root = above
+  }
+
+  /// Removes from an owned leaf the element whose value was taken, mending what has become too empty.
+  @inlinable
+  mutating func remove(from leaf: Unmanaged<TableNode>, at path: Path) {
+    elementCount &-= 1
+    let isLow = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+      leaf.closeGap(at: path.position)
+      return leaf.count < leaf.minimum
+    }
+    if isLow { mend(path) }
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func mend(_ path: Path) {
+    guard let root else { return }
+    root.mend(path)
+    while let top = self.root, top.level > 0, top.count <= 1 {
+      self.root = top.count == 1 ? top.child(at: 0) : nil
+    }
+    if self.root?.count == 0 { self.root = nil }
+  }
+}
+
+extension Node {
+  /// Inserts along a path of owned nodes whose leaf is full.
+  ///
+  /// - Returns: the new node that belongs behind this one, when this one had to be split.
+  @inlinable
+  func insert(
+    _ key: Key, _ value: Value, at path: Path, atRightEdge: Bool
+  ) -> (separator: Key, right: Node)? {
+    guard level > 0 else {
+      return insertIntoFullLeaf(key, value, at: path.position, atRightEdge: atRightEdge)
+    }
+    let index = path[level]
+    let isLast = index == count - 1
+    guard
+      let (separator, newChild) = child(at: index).insert(
+        key, value, at: path, atRightEdge: atRightEdge && isLast)
+    else { return nil }
+    if count < slots {
+      insert(newChild, separator: separator, at: index + 1)
+      return nil
+    }
+    if atRightEdge && isLast {
+      let right = Node.make(level: level)
+      right.append(newChild, separator: nil)
+      return (separator, right)
+    }
+    let half = count / 2
+    let (middle, right) = split(at: half)
+    if index < half {
+      insert(newChild, separator: separator, at: index + 1)
+    } else {
+      right.insert(newChild, separator: separator, at: index + 1 - half)
+    }
+    return (middle, right)
+  }
+
+  @inlinable
+  func insertIntoFullLeaf(
+    _ key: Key, _ value: Value, at index: Int, atRightEdge: Bool
+  ) -> (separator: Key, right: Node) {
+    if atRightEdge && index == count {
+      // Rising keys: nothing will come between, so the full leaf stays full.
+      let right = Node.make(level: 0)
+      right.insert(key, value, at: 0)
+      return (key, right)
+    }
+    let half = count / 2
+    let (separator, right) = split(at: half)
+    if index <= half {
+      insert(key, value, at: index)
+    } else {
+      right.insert(key, value, at: index - half)
+    }
+    return (separator, right)
+  }
+
+  /// Mends the nodes on a path of owned nodes, from the leaf up, after a removal there.
+  @inlinable
+  func mend(_ path: Path) {
+    guard level > 0 else { return }
+    let index = path[level]
+    let child = child(at: index)
+    child.mend(path)
+    if child.count < child.minimum { mendChild(at: index) }
+  }
+}

@@ -1,0 +1,85 @@
+/// A sorted map that is copied in no time and shares what its copies have in common.
+///
+///     var table: Table<Int, String> = Table()
+///     table.updateValue("one", forKey: 1)
+///     let kept = table                    // O(1), whatever the size
+///     table.updateValue("two", forKey: 2) // copies one path; `kept` still holds one element
+///     for (key, value) in table.elements(from: 2) { print(key, value) }
+///
+/// It is a B+tree: elements in leaves, branches above them.
+///
+/// 1. All leaves are at the same depth, and in the order of their keys.
+/// 2. A node holds at most its capacity. It holds at least a third of it, unless it is the root or the last
+///    of its level; then at least one. (Keys that come in rising order so fill every leaf.)
+/// 3. A root that is a branch has at least two children. An empty table has no root.
+/// 4. A node that several tables reach is never changed. A write copies the shared nodes on the path to its
+///    key and changes those that only this table reaches in place.
+///
+/// **Threads.** A table is a value: copies may be read, written and dropped on any threads at the same time.
+/// One variable that holds a table needs the same care as any other variable. Whoever drops the last copy
+/// frees its nodes, O(n).
+///
+/// Keys must not change their order. *n* is the number of elements below.
+public struct Table<Key: Comparable & Sendable, Value: Sendable> {
+  /// An element, as iteration gives it.
+  public typealias Element = (key: Key, value: Value)
+
+  @usableFromInline typealias TableNode = Node<Key, Value>
+
+  @usableFromInline var root: TableNode?
+
+  @usableFromInline var elementCount: Int
+
+  /// Makes an empty table. O(1), without an allocation.
+  @inlinable
+  public init() {
+    root = nil
+    elementCount = 0
+  }
+}
+
+// Holds because of invariant 4: a node is changed only while one table alone reaches it, and a table that
+// is written is, as any value, not read or copied at the same time.
+extension Table: @unchecked Sendable {}
+
+extension Table {
+  /// The number of elements. O(1).
+  @inlinable public var count: Int { elementCount }
+
+  /// Whether there are no elements. O(1).
+  @inlinable public var isEmpty: Bool { count == 0 }
+
+  /// The value of a key, or nil. O(log n).
+  @inlinable
+  public subscript(key: Key) -> Value? {
+    guard let root else { return nil }
+    let (leaf, path) = unsafe root.find(key)
+    return unsafe leaf._withUnsafeGuaranteedRef { leaf in
+      leaf.holds(key, at: path.position) ? leaf.value(at: path.position) : nil
+    }
+  }
+
+  /// Whether there is an element with this key. O(log n).
+  @inlinable
+  public func contains(_ key: Key) -> Bool {
+    guard let root else { return false }
+    let (leaf, path) = unsafe root.find(key)
+    return unsafe leaf._withUnsafeGuaranteedRef { $0.holds(key, at: path.position) }
+  }
+
+  /// The element with the smallest key, or nil in an empty table. O(log n).
+  @inlinable
+  public var first: Element? {
+    guard var node = root else { return nil }
+    while node.level > 0 { node = node.child(at: 0) }
+    return (node.key(at: 0), node.value(at: 0))
+  }
+
+  /// The element with the largest key, or nil in an empty table. O(log n).
+  @inlinable
+  public var last: Element? {
+    guard var node = root else { return nil }
+    while node.level > 0 { node = node.child(at: node.count - 1) }
+    return (node.key(at: node.count - 1), node.value(at: node.count - 1))
+  }
+}

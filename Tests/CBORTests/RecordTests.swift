@@ -1,0 +1,96 @@
+import CBOR
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct RecordTests {
+  @Test func fieldsAndAttributesAreFoundByName() {
+    let record = Record(
+      ["name": .string("Café"), "stars": .integer(4), "none": .null],
+      fields: [0: .string("place"), 7: .integer(3)])
+    #expect(record["name"] == .string("Café"))
+    #expect(record["stars"] == .integer(4))
+    #expect(record["none"] == .null)
+    #expect(record["absent"] == nil)
+    #expect(record["Name"] == nil)
+    #expect(record[field: 0] == .string("place"))
+    #expect(record[field: 7] == .integer(3))
+    #expect(record[field: 1] == nil)
+    #expect(record[field: 200] == nil)
+    #expect(record.attributes == ["name": .string("Café"), "stars": .integer(4), "none": .null])
+  }
+
+  @Test func equalContentsHaveEqualBytes() {
+    let one = Record(["a": .integer(1), "b": .integer(2), "aa": .integer(3)])
+    let other = Record(["aa": .integer(3), "b": .integer(2), "a": .integer(1)])
+    #expect(one == other)
+    #expect(one.changes(to: other) == nil)
+    #expect(Record(["a": .integer(1)]) != Record(["a": .double(1)]))
+    // Composed and decomposed are equal strings, and not the same record.
+    #expect(Record(["name": .string("é")]) != Record(["name": .string("e\u{301}")]))
+  }
+
+  @Test func changesHoldOnlyWhatDiffers() {
+    let before = Record(["a": .integer(1), "b": .integer(2), "c": .null], fields: [0: .string("x")])
+    let after = Record(
+      ["a": .integer(1), "b": .integer(3), "d": .bool(true)], fields: [0: .string("x"), 1: .integer(9)])
+    let changes = before.changes(to: after)
+    var found: [FieldKey: Value] = [:]
+    var removed: [FieldKey] = []
+    changes?.forEach { key, value in
+      if let value { found[key] = value } else { removed.append(key) }
+    }
+    #expect(found == [.attribute("b"): .integer(3), .attribute("d"): .bool(true), .field(1): .integer(9)])
+    #expect(removed == [.attribute("c")])
+    #expect(
+      changes
+        == RecordChanges(
+          set: ["b": .integer(3), "d": .bool(true)], remove: ["c"], setFields: [1: .integer(9)]))
+    #expect(changes.map { before.applying($0) } == after)
+  }
+
+  @Test func applyingAChangeThatRemovesWhatIsNotThereChangesNothing() {
+    let record = Record(["a": .integer(1)])
+    #expect(record.applying(RecordChanges(remove: ["z"], removeFields: [3])) == record)
+    #expect(record.applying(RecordChanges()) == record)
+  }
+
+  @Test func theDifferenceOfTwoRecordsLeadsFromOneToTheOther() throws {
+    var generator = SeededGenerator()
+    func randomRecord() -> Record {
+      var attributes: [String: Value] = [:]
+      for _ in 0..<Int.random(in: 0..<8, using: &generator) {
+        let name = ["a", "b", "name", "É", "a rather long name of an attribute", "", "zz"].randomElement(
+          using: &generator)!
+        attributes[name] = Value.random(using: &generator)
+      }
+      var fields: [UInt8: Value] = [:]
+      for _ in 0..<Int.random(in: 0..<4, using: &generator) {
+        fields[UInt8.random(in: 0..<24, using: &generator)] = Value.random(using: &generator)
+      }
+      return Record(attributes, fields: fields)
+    }
+    for _ in 0..<3000 {
+      let (before, after) = (randomRecord(), randomRecord())
+      let reached = before.changes(to: after).map { before.applying($0) } ?? before
+      #expect(reached == after, "seed \(generator.seed)")
+      #expect(try Record(checking: after.bytes) == after)
+      if let changes = before.changes(to: after) {
+        #expect(try RecordChanges(checking: changes.bytes) == changes)
+      }
+    }
+  }
+
+  @Test func undefinedIsNoValueOfARecord() {
+    let changes = RecordChanges(remove: ["a"])
+    #expect(throws: CBORError.self) { try Record(checking: changes.bytes) }
+  }
+
+  @Test(
+    arguments: [
+      [0x00], [0xA1, 0x18, 0x18, 0x00], [0xA1, 0xF6, 0x00], [0xA2, 0x61, 0x61, 0, 0, 0], [0xA0, 0],
+    ] as [[UInt8]])
+  func otherMapsAreNoRecords(_ bytes: [UInt8]) {
+    #expect(throws: CBORError.self) { try Record(checking: bytes) }
+  }
+}

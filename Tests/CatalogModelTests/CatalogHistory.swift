@@ -1,0 +1,76 @@
+import CBOR
+import CatalogModel
+import Foundation
+import JSON
+import Testing
+
+@testable import Journaling
+
+/// A journal without a disk: commits, each of which must obey every rule of the model, and all that was
+/// committed.
+struct CatalogHistory {
+  private(set) var states = [Catalog()]
+  private(set) var entries: [[Event]] = []
+
+  var state: Catalog { states[states.count - 1] }
+  var revision: Revision { entries.count }
+
+  /// What a journal does with a commit: nothing is kept when `body` throws.
+  @discardableResult
+  mutating func commit<T>(_ body: (inout Draft<Catalog>) throws -> T) throws -> T {
+    var draft = Draft(base: state, revision: revision + 1, date: Date(timeIntervalSince1970: 0))
+    let result = try body(&draft)
+    let (events, state) = try draft.finish()
+    guard !events.isEmpty else { return result }
+    entries.append(events)
+    states.append(state)
+    #expect(state.problems() == [])
+    return result
+  }
+
+  /// The state at a revision, made of the events alone.
+  func replayed(to revision: Revision) throws -> Catalog {
+    var state = Catalog()
+    for (index, events) in entries.prefix(revision).enumerated() {
+      for event in events { try state.apply(event, at: index + 1) }
+    }
+    return state
+  }
+
+  /// The events of the newest entry, as `log --json` prints them.
+  var newestEvents: [String] {
+    (entries.last ?? []).map { event in
+      var writer = JSONWriter()
+      Catalog.write(event, to: &writer)
+      return writer.text
+    }
+  }
+}
+
+extension Catalog {
+  /// All that can be seen of a catalog, as text.
+  var json: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+    return writer.text
+  }
+}
+
+/// Fails unless `body` is rejected with a sentence that has `words` in it.
+func expectRejection(
+  _ words: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) {
+  do {
+    try body()
+    Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+  } catch let error as JournalError {
+    #expect(error.code == .rejected, sourceLocation: sourceLocation)
+    #expect(error.message.contains(words), sourceLocation: sourceLocation)
+  } catch {
+    Issue.record("another error: \(error)", sourceLocation: sourceLocation)
+  }
+}
+
+let someBlob = Blob(digest: Digest(hex: String(repeating: "ab", count: 32))!, byteCount: 123)

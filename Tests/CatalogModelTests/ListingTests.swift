@@ -1,0 +1,80 @@
+import CBOR
+import CatalogModel
+import Journaling
+import Testing
+
+struct ListingTests {
+  @Test func listingsFollowEachChange() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for name in ["A", "B"] { try draft.addCategory(name: name) }
+      for number in 1...200 {
+        try draft.addItem(kind: number % 3 == 0 ? "film" : "book", category: number % 2 == 0 ? 1 : nil)
+      }
+      for item in [7, 3, 7, 5] { try draft.addImage(to: item, name: "a", mediaType: "b/c", blob: someBlob) }
+    }
+    let before = history.state
+    #expect(before.items.map(\.id) == Array(1...200))
+    #expect(before.items(in: 1).map(\.id) == Array(stride(from: 2, through: 200, by: 2)))
+    #expect(before.items(in: 2).map(\.id) == [])
+    #expect(before.items(ofKind: "film").map(\.id) == Array(stride(from: 3, through: 200, by: 3)))
+    #expect(before.images(of: 7).map(\.id) == [1, 3])
+    #expect(before.kinds == ["book", "film"])
+
+    try history.commit { draft in
+      try draft.setCategory(ofItem: 2, to: 2)
+      try draft.setCategory(ofItem: 4, to: nil)
+      try draft.setKind(ofItem: 3, to: "game")
+      try draft.deleteItem(6)
+      try draft.deleteImage(3)
+    }
+    let after = history.state
+    #expect(after.items(in: 1).prefix(3).map(\.id) == [8, 10, 12])
+    #expect(after.items(in: 2).map(\.id) == [2])
+    #expect(after.items(ofKind: "film").prefix(2).map(\.id) == [9, 12])
+    #expect(after.items(ofKind: "game").map(\.id) == [3])
+    #expect(after.images(of: 7).map(\.id) == [1])
+    #expect(after.kinds == ["book", "film", "game"])
+    #expect(after.itemCount == 199)
+    #expect(after.imageCount == 3)
+    #expect(after.categoryCount == 2)
+
+    // What was held has not moved.
+    #expect(before.items(in: 1).prefix(3).map(\.id) == [2, 4, 6])
+    #expect(before.kinds == ["book", "film"])
+  }
+
+  @Test func whatIsNotThereListsNothing() throws {
+    var history = CatalogHistory()
+    try history.commit { try $0.addItem(kind: "book") }
+    let catalog = history.state
+    for number in [-1, 0, 1, 2, Int.max, Int.min] {
+      #expect(Array(catalog.items(in: number)) == [])
+      #expect(Array(catalog.images(of: number)) == [])
+      #expect(catalog.image(number) == nil)
+      #expect(catalog.category(number) == nil)
+    }
+    #expect(Array(catalog.items(ofKind: "film")) == [])
+    #expect(Array(catalog.items(ofKind: "")) == [])
+    #expect(Array(Catalog().items(ofKind: "book")) == [])
+  }
+
+  @Test func kindsAreComparedByteByByte() throws {
+    var history = CatalogHistory()
+    let spellings = ["caf\u{E9}", "cafe\u{301}", "Caf\u{E9}"]
+    try history.commit { draft in
+      for kind in spellings { try draft.addItem(kind: kind) }
+    }
+    for (index, kind) in spellings.enumerated() {
+      #expect(history.state.items(ofKind: kind).map(\.id) == [index + 1])
+    }
+    #expect(history.state.kinds.count == 3)
+  }
+
+  @Test func anEndedKindIsNotListed() throws {
+    var history = CatalogHistory()
+    try history.commit { try $0.addItem(kind: "book") }
+    try history.commit { try $0.setKind(ofItem: 1, to: "film") }
+    #expect(history.state.kinds == ["film"])
+  }
+}

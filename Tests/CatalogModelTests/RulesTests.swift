@@ -1,0 +1,165 @@
+import CBOR
+import CatalogModel
+import Journaling
+import Testing
+
+/// What a draft refuses. A refusal leaves nothing behind, though the body goes on.
+struct RulesTests {
+  /// A catalog with one of each (number 1), and one of each that was deleted (number 2).
+  private func sample() throws -> CatalogHistory {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 1...2 {
+        try draft.addCategory(name: "Category \(number)")
+        try draft.addItem(kind: "book", category: number)
+        try draft.addImage(to: number, name: "\(number).png", mediaType: "image/png", blob: someBlob)
+      }
+    }
+    try history.commit { draft in
+      try draft.deleteItem(2)
+      try draft.deleteCategory(2)
+    }
+    return history
+  }
+
+  /// Checks that `body` is rejected, in words, and that a commit that catches the error is empty.
+  private func reject(
+    _ words: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (inout Draft<Catalog>) throws -> Void
+  ) throws {
+    var history = try sample()
+    let before = history.state.json
+    try history.commit { draft in
+      expectRejection(words, sourceLocation: sourceLocation) { try body(&draft) }
+      #expect(draft.state.json == before, sourceLocation: sourceLocation)
+    }
+    #expect(history.revision == 2, sourceLocation: sourceLocation)
+  }
+
+  @Test(arguments: ["", " ", "\n\t "])
+  func namesMustNotBeEmpty(_ name: String) throws {
+    try reject("the kind of item:3 is empty") { try $0.addItem(kind: name) }
+    try reject("the kind of item:1 is empty") { try $0.setKind(ofItem: 1, to: name) }
+    try reject("the name of category:3 is empty") { try $0.addCategory(name: name) }
+    try reject("the name of category:1 is empty") { try $0.setName(ofCategory: 1, to: name) }
+    try reject("the name of category:1 is empty") { try $0.updateCategory(1, name: name, color: nil) }
+    try reject("the name of image:3 is empty") {
+      try $0.addImage(to: 1, name: name, mediaType: "image/png", blob: someBlob)
+    }
+    try reject("the media type of image:3 is empty") {
+      try $0.addImage(to: 1, name: "a.png", mediaType: name, blob: someBlob)
+    }
+    try reject("the name of image:1 is empty") { try $0.updateImage(1, name: name) }
+    try reject("the media type of image:1 is empty") { try $0.updateImage(1, mediaType: name) }
+  }
+
+  @Test func namesMayHave4096Bytes() throws {
+    var history = try sample()
+    let longest = String(repeating: "é", count: 2_048)
+    try history.commit { try $0.addItem(kind: longest) }
+    #expect(history.state.item(3)?.kind == longest)
+    try reject("the kind of item:3 has 4098 bytes, and may have 4096") { try $0.addItem(kind: longest + "é") }
+    try reject("the name of category:3 has 4097 bytes") { try $0.addCategory(name: longest + "a") }
+    try reject("the name of image:1 has 4097 bytes") { try $0.updateImage(1, name: longest + "a") }
+  }
+
+  @Test func whatANewEntityRefersToMustBeThere() throws {
+    try reject("item:3 can't be in category:9: it never was") { try $0.addItem(kind: "book", category: 9) }
+    try reject("item:3 can't be in category:2: it was deleted by revision 2") {
+      try $0.addItem(kind: "book", category: 2)
+    }
+    try reject("item:1 can't be in category:0") { try $0.setCategory(ofItem: 1, to: 0) }
+    try reject("item:1 can't be in category:-1") { try $0.setCategory(ofItem: 1, to: -1) }
+    try reject("image:3 can't belong to item:2: it was deleted by revision 2") {
+      try $0.addImage(to: 2, name: "a", mediaType: "b/c", blob: someBlob)
+    }
+  }
+
+  @Test(arguments: [(2, "it was deleted by revision 2"), (3, "it never was"), (0, "it never was")])
+  func whatIsGoneOrNeverWasCanNotBeChanged(_ id: Int, _ reason: String) throws {
+    let item = "item:\(id) can't be changed or deleted: \(reason)"
+    try reject(item) { try $0.updateItem(id, set: ["a": .null]) }
+    try reject(item) { try $0.updateItem(id) }
+    try reject(item) { try $0.replaceAttributes(ofItem: id, with: [:]) }
+    try reject(item) { try $0.replaceAttributes(ofItem: id, encoding: ["a": 1]) }
+    try reject(item) { try $0.setKind(ofItem: id, to: "film") }
+    try reject(item) { try $0.setCategory(ofItem: id, to: nil) }
+    try reject(item) { try $0.deleteItem(id) }
+    let category = "category:\(id) can't be changed or deleted: \(reason)"
+    try reject(category) { try $0.updateCategory(id, name: "a", color: nil) }
+    try reject(category) { try $0.setName(ofCategory: id, to: "a") }
+    try reject(category) { try $0.setColor(ofCategory: id, to: nil) }
+    try reject(category) { try $0.deleteCategory(id) }
+    let image = "image:\(id) can't be changed or deleted: \(reason)"
+    try reject(image) { try $0.updateImage(id, name: "a") }
+    try reject(image) { try $0.deleteImage(id) }
+  }
+
+  @Test func anAttributeMayBeNested127Deep() throws {
+    func nested(_ depth: Int, dictionaries: Bool) -> Value {
+      (0..<depth).reduce(.null) { value, _ in dictionaries ? .dictionary(["a": value]) : .array([value]) }
+    }
+    var history = try sample()
+    for dictionaries in [false, true] {
+      let deepest = nested(127, dictionaries: dictionaries)
+      let id = try history.commit { try $0.addItem(kind: "book", attributes: ["deep": deepest]) }
+      let record = try #require(history.state.item(id)?.record)
+      // A record that is read from the log has to pass this check.
+      let read = try unsafe record.bytes.withUnsafeBytes { try unsafe Record(checking: $0) }
+      #expect(read["deep"] == deepest)
+      for depth in [128, 2_000] {
+        let words = "\"deep\" of item:1 is nested more than 127 deep"
+        let tooDeep = ["deep": nested(depth, dictionaries: dictionaries)]
+        try reject(words) { try $0.updateItem(1, set: tooDeep) }
+        try reject(words) { try $0.replaceAttributes(ofItem: 1, with: tooDeep) }
+        try reject("\"deep\" of item:3") { try $0.addItem(kind: "book", attributes: tooDeep) }
+      }
+    }
+  }
+
+  @Test func anItemMayTake16Mebibytes() throws {
+    var history = try sample()
+    let half = Value.string(String(repeating: "x", count: 8 << 20))
+    let tooLarge = Value.string(String(repeating: "x", count: 16 << 20))
+    try history.commit { try $0.updateItem(1, set: ["a": half]) }
+    try history.commit { draft in
+      // Each change would do, but not the item as a whole.
+      expectRejection("item:1 would take 16777") { try draft.updateItem(1, set: ["b": half]) }
+      expectRejection("item:3 would take 16777") {
+        try draft.addItem(kind: "book", attributes: ["a": tooLarge])
+      }
+    }
+    #expect(history.revision == 3)
+  }
+
+  @Test func colorsAreFinite() throws {
+    let color = Color(red: 0, green: .nan, blue: 0)
+    try reject("the color of category:3") { try $0.addCategory(name: "a", color: color) }
+    try reject("the color of category:1") { try $0.setColor(ofCategory: 1, to: color) }
+    try reject("the color of category:1") { try $0.updateCategory(1, name: "a", color: color) }
+  }
+
+  @Test func aBlobHasNoNegativeSize() throws {
+    let blob = Blob(digest: .zero, byteCount: -1)
+    try reject("the blob of image:3") {
+      try $0.addImage(to: 1, name: "a", mediaType: "b/c", blob: blob)
+    }
+    try reject("the blob of image:1") { try $0.updateImage(1, blob: blob) }
+  }
+
+  @Test func whatIsEncodedMustHaveNames() throws {
+    struct Broken: Encodable {
+      struct Failure: Error {}
+      func encode(to encoder: any Encoder) throws { throw Failure() }
+    }
+    try reject("must have names, and Array<Int> has none") {
+      try $0.addItem(kind: "book", encoding: [1, 2, 3])
+    }
+    try reject("the attributes of item:3 can't be encoded") {
+      try $0.addItem(kind: "book", encoding: Broken())
+    }
+    try reject("the attributes of item:1 can't be encoded") {
+      try $0.replaceAttributes(ofItem: 1, encoding: Broken())
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import CBOR
+import CatalogModel
+import Foundation
+import Journaling
+import Testing
+
+/// Values of one's own types in the attributes of items.
+struct TypedTests {
+  private struct Book: Codable, Equatable {
+    enum Binding: String, Codable { case hard, soft }
+    struct Author: Codable, Equatable { var name: String, born: Int? }
+    var title: String
+    var binding: Binding
+    var authors: [Author]
+    var price: Double
+    var bought: Date?
+    var cover: Data
+    var editions: [String: UInt64]
+  }
+
+  private let dune = Book(
+    title: "Dune", binding: .hard, authors: [.init(name: "Frank Herbert", born: 1920)], price: 9.95,
+    bought: Date(timeIntervalSinceReferenceDate: 1_234.567_89), cover: Data([1, 2, 3]),
+    editions: ["Ace": 3, "Chilton": .max])
+
+  @Test func aValueComesBackAsItWas() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.addItem(kind: "book", encoding: dune) }
+    let item = try #require(history.state.item(id))
+    #expect(try item.decode(Book.self) == dune)
+    #expect(item["title"] == .string("Dune"))
+    #expect(item["price"] == .double(9.95))
+  }
+
+  @Test func aPropertyThatBecomesNilIsRemoved() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.addItem(kind: "book", encoding: dune) }
+    var changed = dune
+    changed.bought = nil
+    changed.authors[0].born = nil
+    try history.commit { try $0.replaceAttributes(ofItem: id, encoding: changed) }
+    #expect(try history.state.item(id)?.decode() == changed)
+    #expect(
+      history.newestEvents == [
+        #"{"operation":"update","entity":"item:1","previous":1,"changes":"#
+          + #"{"attributes":{"authors":[{"name":"Frank Herbert"}]},"removed":["bought"]}}"#
+      ])
+  }
+
+  @Test func aMissingAttributeIsNamed() throws {
+    var history = CatalogHistory()
+    try history.commit { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }
+    let item = try #require(history.state.item(1))
+    let error = #expect(throws: DecodingError.self) { try item.decode(Book.self) }
+    guard case .keyNotFound(let key, _)? = error else {
+      Issue.record("another error: \(String(describing: error))")
+      return
+    }
+    #expect(key.stringValue == "binding")
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import LevelDB
+import TestSupport
+import Testing
+
+/// What is damaged, foreign or forged gets an error or a right answer, never a wrong one.
+@Suite struct DamageTests {
+  // MARK: Links and missing files
+
+  @Test(arguments: ["CURRENT", "LOCK", "MANIFEST-", ".log", ".ldb"], [Database.Access.existing, .readOnly])
+  func aSymbolicLinkIsRefusedAndItsTargetIsLeftAlone(part: String, access: Database.Access) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      let name = try newest(part, in: path)
+      let target = folder.path("target")
+      try FileManager.default.moveItem(atPath: "\(path)/\(name)", toPath: target)
+      try FileManager.default.createSymbolicLink(atPath: "\(path)/\(name)", withDestinationPath: target)
+      let before = try Data(contentsOf: URL(filePath: target))
+      let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: access) }
+      #expect(error?.code == .corruption)
+      #expect(error?.message.contains(name) == true)
+      #expect(try Data(contentsOf: URL(filePath: target)) == before)
+    }
+  }
+
+  @Test func aLinkToAFolderIsNotOpened() throws {
+    try withTemporaryFolder { folder in
+      try withDatabase(folder.path("db"), .new) { _ in }
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.path("link"), withDestinationPath: folder.path("db"))
+      for path in [folder.path("link"), folder.path("link/")] {
+        #expect(code { try Database(path: path, access: .existingOrNew) } == .corruption)
+        #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+      }
+    }
+  }
+
+  @Test func aDatabaseWithoutItsCurrentFileIsNotTakenForANewOne() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      try FileManager.default.removeItem(atPath: "\(path)/CURRENT")
+      let before = try contents(of: path)
+      for access in [Database.Access.existing, .existingOrNew, .new, .readOnly] {
+        #expect(code { try Database(path: path, access: access) } == .corruption)
+      }
+      #expect(try contents(of: path) == before)
+    }
+  }
+
+  @Test func whatAnUnfinishedCreationLeavesIsTakenForNothing() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      let recorder = Recorder { operation, _ in operation.kind == .rename ? .fail(EIO) : .proceed }
+      #expect(code { try Database(path: path, access: .new, hook: recorder.hook) } == .inputOutput)
+      #expect(try contents(of: path).keys.contains("MANIFEST-000001"))
+      #expect(code { try Database(path: path, access: .existing) } == .notFound)
+      try withDatabase(path, .new) { try $0.store(1...20) }
+    }
+  }
+
+  @Test func aMissingTableIsAnErrorAtOpening() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      // All of them, since closing may have left the table of an unfinished compaction, which nobody needs.
+      for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
+        try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+      }
+      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+    }
+  }
+
+  @Test func aTableThatGoesMissingLaterDoesNotMakeItsKeysAbsent() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .readOnly) { database throws in
+        for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
+          try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+        }
+        #expect(code { try database.value(for: key(1)) } == .corruption)
+        #expect(code { try database.entries() } == .corruption)
+      }
+    }
+  }
+
+  @Test func aTableThatIsCutWhileItIsOpenIsAnErrorAndNotACrash() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .readOnly) { database throws in
+        #expect(try database.entries().count == 2000)
+        for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
+          try FileHandle(forWritingTo: URL(filePath: "\(path)/\(name)")).truncate(atOffset: 100)
+        }
+        #expect(code { try database.entries() } == .corruption)
+      }
+    }
+  }
+
+  @Test(arguments: ["../db/MANIFEST-000002\n", "no newline", "", "much text"])
+  func aCurrentFileThatNamesNoManifestOfItsFolderIsRefused(text: String) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      let text = text == "much text" ? String(repeating: "x", count: 100_000) + "\n" : text
+      try Data(text.utf8).write(to: URL(filePath: "\(path)/CURRENT"))
+      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+    }
+  }
+
+  // MARK: Flipped bits
+
+  @Test func aFlippedBitInATableGivesAnErrorOrTheSameAnswers() throws {
+    try flipBits(in: ".ldb") { entries, expected in entries == expected }
+  }
+
+  @Test func aFlippedBitInTheCurrentFileGivesAnErrorOrTheSameAnswers() throws {
+    try flipBits(in: "CURRENT") { entries, expected in entries == expected }
+  }
+
+  /// LevelDB takes some damage at the end of a log for a write that a crash has torn, and says nothing.
+  @Test func aFlippedBitInALogGivesAnErrorOrAPrefix() throws {
+    try flipBits(in: ".log") { entries, expected in entries == Array(expected.prefix(entries.count)) }
+  }
+
+  /// The same holds for the manifest, whose lost end names tables; entries may lack, but none is wrong.
+  @Test func aFlippedBitInAManifestGivesAnErrorOrNoWrongEntry() throws {
+    try flipBits(in: "MANIFEST-") { entries, expected in entries.allSatisfy(expected.contains) }
+  }
+
+  private func flipBits(in part: String, isRight: ([Entry], [Entry]) -> Bool) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      // One table of several blocks, and a log.
+      var options = Database.Options.small
+      options.writeBufferByteCount = 1 << 20
+      try withDatabase(path, .new, options: options) { try $0.store(1...30) }
+      try withDatabase(path, .existing, options: options) { try $0.store(31...40) }
+      let expected = (1...40).map { Entry($0) }
+      let file = try "\(path)/\(newest(part, in: path))"
+      let whole = [UInt8](try Data(contentsOf: URL(filePath: file)))
+      var errorCount = 0
+      for index in stride(from: 0, to: whole.count, by: 7) {
+        try edit(file) { $0[index] ^= 1 << UInt8(index % 8) }
+        do {
+          try withDatabase(path, .readOnly) { database throws in
+            let entries = try database.entries()
+            #expect(isRight(entries, expected), "byte \(index) of \(part)")
+            guard entries == expected else { return }
+            for entry in expected {
+              #expect(try database.value(for: entry.key) == entry.value, "byte \(index) of \(part)")
+            }
+          }
+        } catch {
+          #expect(error is DatabaseError)
+          errorCount += 1
+        }
+        try edit(file) { $0[index] = whole[index] }
+      }
+      #expect(errorCount > 0)
+    }
+  }
+
+  // MARK: Forgeries
+
+  @Test func aFooterThatAsksForMoreThanTheFileIsCorruptionWithoutAnAllocation() throws {
+    try withTable { path, table in
+      for size: UInt64 in [1 << 20, 1 << 40, .max >> 1, .max] {
+        try edit(table) { bytes in
+          bytes.replaceFooter(metaindex: (0, 8), index: (0, size))
+        }
+        try expect(.corruption, at: path)
+      }
+    }
+  }
+
+  @Test func aFooterOfNumbersWithoutEndIsCorruption() throws {
+    try withTable { path, table in
+      try edit(table) { bytes in
+        for index in bytes.count - 48..<bytes.count - 8 { bytes[index] = 0xff }
+      }
+      try expect(.corruption, at: path)
+    }
+  }
+
+  /// The index block's checksum is right, so nothing stops LevelDB from asking for this much memory.
+  @Test func memoryThatAForgedIndexAsksForIsAnErrorAndTheDatabaseOpensAgain() throws {
+    try withTable { path, table in
+      let original = try Data(contentsOf: URL(filePath: table))
+      try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
+      try expect(.outOfMemory, at: path)
+      // A lock that was left behind would make this `busy`.
+      try original.write(to: URL(filePath: table))
+      try withDatabase(path, .existing) { database throws in #expect(try database.entries().count == 1000) }
+    }
+  }
+
+  /// Calls `body` with a database of 1,000 entries and the path of its only table.
+  private func withTable(_ body: (_ path: String, _ table: String) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      var options = Database.Options()
+      options.blockByteCount = 1 << 10
+      try withDatabase(path, .new, options: options) { try $0.store(1...1000) }
+      try withDatabase(path, .existing, options: options) { _ in }
+      try body(path, "\(path)/\(newest(".ldb", in: path))")
+    }
+  }
+
+  /// Reading fails with this code, whatever the access, and closing works all the same.
+  private func expect(_ expected: DatabaseError.Code, at path: String) throws {
+    for access in [Database.Access.readOnly, .existing] {
+      let lookup = try Database(path: path, access: access)
+      #expect(code { try lookup.value(for: key(1)) } == expected)
+      if expected == .outOfMemory {
+        #expect(code { try lookup.value(for: key(1)) } == .poisoned)
+      }
+      try lookup.close()
+      let scan = try Database(path: path, access: access)
+      #expect(code { try scan.entries() } == expected)
+      try scan.close()
+    }
+  }
+}

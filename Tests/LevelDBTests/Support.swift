@@ -1,0 +1,187 @@
+import Foundation
+import LevelDB
+import Synchronization
+import TestSupport
+
+/// The key of entry `number`: a tag and a big-endian number, as the journal's keys are.
+func key(_ number: Int) -> [UInt8] {
+  [UInt8(ascii: "e")] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+}
+
+/// A value that belongs to entry `number` only.
+func value(_ number: Int, byteCount: Int = 100) -> [UInt8] {
+  var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(byteCount + 7)
+  while bytes.count < byteCount {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    unsafe withUnsafeBytes(of: state) { unsafe bytes.append(contentsOf: $0) }
+  }
+  bytes.removeLast(bytes.count - byteCount)
+  return bytes
+}
+
+struct Entry: Equatable {
+  var key: [UInt8]
+  var value: [UInt8]
+
+  init(_ number: Int, byteCount: Int = 100) {
+    key = LevelDBTests.key(number)
+    value = LevelDBTests.value(number, byteCount: byteCount)
+  }
+
+  init(key: [UInt8], value: [UInt8]) {
+    self.key = key
+    self.value = value
+  }
+}
+
+extension Database {
+  /// Stores entries with these numbers, each in a batch of its own.
+  func store(_ numbers: some Sequence<Int>, byteCount: Int = 100, sync: Bool = false) throws {
+    var batch = WriteBatch()
+    for number in numbers {
+      batch.clear()
+      batch.put(key(number), LevelDBTests.value(number, byteCount: byteCount))
+      try write(&batch, sync: sync)
+    }
+  }
+
+  /// All entries, forwards.
+  func entries() throws -> [Entry] {
+    let walk = try Walk(self)
+    var entries: [Entry] = []
+    var isAtEntry = try walk.first()
+    while isAtEntry {
+      entries.append(try walk.entry())
+      isAtEntry = try walk.next()
+    }
+    return entries
+  }
+}
+
+/// A cursor in a box, because `#expect` can't look into what can't be copied.
+final class Walk {
+  private var cursor: Cursor
+
+  init(_ database: Database) throws { cursor = try database.cursor() }
+
+  var isAtEntry: Bool { cursor.isAtEntry }
+  func first() throws -> Bool { try cursor.seekToFirst() }
+  func last() throws -> Bool { try cursor.seekToLast() }
+  func seek(to key: [UInt8]) throws -> Bool { try cursor.seek(to: key) }
+  func next() throws -> Bool { try cursor.next() }
+  func previous() throws -> Bool { try cursor.previous() }
+  func check() throws { try cursor.check() }
+
+  /// A copy of the entry under the cursor.
+  func entry() throws -> Entry {
+    try cursor.withEntry { key, value in
+      unsafe Entry(
+        key: key.withUnsafeBytes { unsafe Array($0) }, value: value.withUnsafeBytes { unsafe Array($0) })
+    }
+  }
+}
+
+/// Runs `body` over a database that is closed afterwards, whatever happens.
+func withDatabase<Result>(
+  _ path: String, _ access: Database.Access, options: Database.Options = .init(), hook: FileHook? = nil,
+  _ body: (Database) throws -> Result
+) throws -> Result {
+  let database = try Database(path: path, access: access, options: options, hook: hook)
+  let result = Swift.Result { try body(database) }
+  try database.close()
+  return try result.get()
+}
+
+extension Database.Options {
+  /// The smallest write buffer that LevelDB takes, so that few entries make several files.
+  static var small: Database.Options {
+    var options = Database.Options()
+    options.writeBufferByteCount = 64 << 10
+    options.blockByteCount = 1 << 10
+    return options
+  }
+}
+
+// MARK: Folders
+
+/// The bytes of every file in a folder, by name.
+func contents(of folder: String) throws -> [String: Data] {
+  let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+  return try Dictionary(
+    uniqueKeysWithValues: names.map { name in
+      (name, try Data(contentsOf: URL(filePath: "\(folder)/\(name)")))
+    })
+}
+
+/// The name of the newest file with this suffix or prefix: the numbers in the names grow.
+func newest(_ part: String, in folder: String) throws -> String {
+  let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+  guard let name = names.filter({ $0.hasSuffix(part) || $0.hasPrefix(part) }).max() else {
+    throw CocoaError(.fileNoSuchFile)
+  }
+  return name
+}
+
+/// Changes the bytes of a file in place.
+func edit(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
+  let url = URL(filePath: path)
+  var bytes = [UInt8](try Data(contentsOf: url))
+  change(&bytes)
+  try Data(bytes).write(to: url)
+}
+
+// MARK: Hooks
+
+/// Remembers what happened to the disk, and makes it fail where asked.
+final class Recorder: Sendable {
+  private struct State {
+    var operations: [FileOperation] = []
+    var verdict: @Sendable (_ operation: FileOperation, _ index: Int) -> FileVerdict
+  }
+  private let state: Mutex<State>
+
+  init(_ verdict: @escaping @Sendable (FileOperation, Int) -> FileVerdict = { _, _ in .proceed }) {
+    state = Mutex(State(verdict: verdict))
+  }
+
+  var hook: FileHook {
+    { operation in
+      self.state.withLock { state in
+        state.operations.append(operation)
+        return state.verdict(operation, state.operations.count - 1)
+      }
+    }
+  }
+
+  var operations: [FileOperation] { state.withLock { $0.operations } }
+
+  /// From now on, decides so.
+  func decide(_ verdict: @escaping @Sendable (FileOperation, Int) -> FileVerdict) {
+    state.withLock { $0.verdict = verdict }
+  }
+}
+
+extension FileOperation {
+  /// The last part of the path.
+  var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
+}
+
+/// A number that several threads count up.
+final class Counter: Sendable {
+  private let number: Mutex<Int>
+
+  init(_ number: Int = 0) { self.number = Mutex(number) }
+
+  var value: Int { number.withLock { $0 } }
+
+  /// Adds one, and answers the sum.
+  @discardableResult
+  func increment() -> Int {
+    number.withLock { number in
+      number += 1
+      return number
+    }
+  }
+}

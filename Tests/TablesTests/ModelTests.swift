@@ -1,0 +1,113 @@
+import Tables
+import Testing
+
+/// A dictionary and a sort: slow, and plainly right.
+private struct Model<Key: Hashable & Comparable & Sendable> {
+  var values: [Key: Int] = [:]
+
+  var sorted: [(key: Key, value: Int)] { values.sorted { $0.key < $1.key } }
+
+  func agrees(with table: Table<Key, Int>) -> Bool {
+    table.count == values.count && table.elementsEqual(sorted) { $0.key == $1.key && $0.value == $1.value }
+  }
+}
+
+/// Writes at random to a table and to a model of it, keeping copies that must never change.
+private func compareWithModel<Key: Hashable & Comparable & Sendable>(
+  operations: Int, keys: Int, using generator: inout SeededGenerator, makeKey: (Int) -> Key
+) {
+  var table = Table<Key, Int>()
+  var model = Model<Key>()
+  var held: [(table: Table<Key, Int>, model: Model<Key>)] = []
+  // Growing, shrinking and steady times take turns, so that nodes are split and merged at every level.
+  var removals = 20
+  for operation in 0..<operations {
+    if operation % 5_000 == 0 { removals = [10, 75, 45].randomElement(using: &generator) ?? 10 }
+    let key = makeKey(Int.random(in: 0..<keys, using: &generator))
+    switch Int.random(in: 0..<100, using: &generator) {
+    case 0..<removals:
+      #expect(table.removeValue(forKey: key) == model.values.removeValue(forKey: key))
+    case 97:
+      table.modify(key) { $0 = $0.map { $0 + 1 } ?? operation }
+      model.values[key] = model.values[key].map { $0 + 1 } ?? operation
+    case 98:
+      table.modify(key) { $0 = nil }
+      model.values[key] = nil
+    case 99 where held.count < 12:
+      held.append((table, model))
+    case 99:
+      held[Int.random(in: 0..<held.count, using: &generator)] = (table, model)
+    default:
+      #expect(table.updateValue(operation, forKey: key) == model.values.updateValue(operation, forKey: key))
+    }
+    #expect(table[key] == model.values[key])
+    if operation % 1_000 == 0 {
+      table.checkInvariants()
+      compareParts(
+        of: table, with: model, from: key, to: makeKey(Int.random(in: 0..<keys, using: &generator)))
+    }
+  }
+  table.checkInvariants()
+  #expect(model.agrees(with: table))
+  for (heldTable, heldModel) in held {
+    heldTable.checkInvariants()
+    #expect(heldModel.agrees(with: heldTable))
+    compareChanges(from: heldTable, heldModel, to: table, model)
+    compareChanges(from: table, model, to: heldTable, heldModel)
+  }
+}
+
+private func compareParts<Key>(
+  of table: Table<Key, Int>, with model: Model<Key>, from one: Key, to other: Key
+) {
+  let (lower, upper) = (min(one, other), max(one, other))
+  let sorted = model.sorted.map(\.key)
+  #expect(table.first?.key == sorted.first)
+  #expect(table.last?.key == sorted.last)
+  #expect(table.elements(from: lower).map(\.key) == sorted.filter { $0 >= lower })
+  #expect(table.elements(in: lower..<upper).map(\.key) == sorted.filter { $0 >= lower && $0 < upper })
+  #expect(table.elements(in: lower...upper).map(\.key) == sorted.filter { $0 >= lower && $0 <= upper })
+}
+
+private func compareChanges<Key>(
+  from old: Table<Key, Int>, _ oldModel: Model<Key>, to new: Table<Key, Int>, _ newModel: Model<Key>
+) {
+  let expected = Set(oldModel.values.keys).union(newModel.values.keys).sorted()
+    .filter { oldModel.values[$0] != newModel.values[$0] }
+  let changes = Array(new.changes(since: old))
+  #expect(changes.map(\.key) == expected)
+  #expect(changes.allSatisfy { $0.old == oldModel.values[$0.key] && $0.new == newModel.values[$0.key] })
+  #expect((old == new) == expected.isEmpty)
+}
+
+@Suite struct ModelTests {
+  @Test func aTableDoesWhatADictionaryAndASortDo() {
+    var generator = SeededGenerator()
+    for keys in [50, 3_000, 20_000] {
+      compareWithModel(operations: 40_000, keys: keys, using: &generator) { $0 }
+    }
+  }
+
+  @Test func aTableOfStringsDoesWhatADictionaryAndASortDo() {
+    var generator = SeededGenerator()
+    compareWithModel(operations: 30_000, keys: 5_000, using: &generator) {
+      "a key too long to be kept in place: \($0)"
+    }
+  }
+
+  @Test func keysThatRiseWhileOldOnesGoAreKept() {
+    var generator = SeededGenerator()
+    var table = Table<Int, Int>()
+    var model = Model<Int>()
+    for next in 0..<30_000 {
+      table.updateValue(next, forKey: next)
+      model.values[next] = next
+      // Sometimes at the left end, sometimes just behind the newest.
+      let gone = Bool.random(using: &generator) ? next / 2 : next - Int.random(in: 0..<200, using: &generator)
+      #expect(table.removeValue(forKey: gone) == model.values.removeValue(forKey: gone))
+      if next % 500 == 0 { table.checkInvariants() }
+    }
+    table.checkInvariants()
+    #expect(model.agrees(with: table))
+  }
+}

@@ -1,0 +1,229 @@
+import Tables
+import Testing
+
+@Suite struct TableTests {
+  /// A table of 0, 2, 4, …, each the key of its own text.
+  private func evens(_ count: Int) -> Table<Int, String> {
+    var table = Table<Int, String>()
+    for number in 0..<count { table.updateValue("\(number * 2)", forKey: number * 2) }
+    return table
+  }
+
+  @Test func anEmptyTableHasNothing() {
+    var table = Table<Int, String>()
+    #expect(table.isEmpty)
+    #expect(table.count == 0)
+    #expect(table.first == nil)
+    #expect(table.last == nil)
+    #expect(table[1] == nil)
+    #expect(!table.contains(1))
+    #expect(table.removeValue(forKey: 1) == nil)
+    #expect(Array(table).isEmpty)
+    #expect(Array(table.elements(from: 0)).isEmpty)
+    #expect(Array(table.elements(in: 0..<10)).isEmpty)
+    table.checkInvariants()
+  }
+
+  @Test func anUpdateReturnsTheOldValue() {
+    var table = Table<String, Int>()
+    #expect(table.updateValue(1, forKey: "a") == nil)
+    #expect(table.updateValue(2, forKey: "a") == 1)
+    #expect(table["a"] == 2)
+    #expect(table.count == 1)
+    #expect(table.removeValue(forKey: "a") == 2)
+    #expect(table.isEmpty)
+    table.checkInvariants()
+  }
+
+  @Test func aFoundKeyIsNotItsNeighbour() {
+    let table = evens(5_000)
+    for number in 0..<5_000 {
+      #expect(table[number * 2] == "\(number * 2)")
+      #expect(table[number * 2 + 1] == nil)
+      #expect(!table.contains(number * 2 - 1))
+    }
+    #expect(table.first?.key == 0)
+    #expect(table.last?.key == 9_998)
+  }
+
+  @Test func iterationIsInOrderAndEnds() {
+    let table = evens(3_000)
+    #expect(table.map(\.key) == (0..<3_000).map { $0 * 2 })
+    var iterator = table.makeIterator()
+    while iterator.next() != nil {}
+    #expect(iterator.next() == nil)
+    #expect(iterator.next() == nil)
+  }
+
+  @Test(arguments: [1, 31, 32, 33, 64, 65, 700, 3_000])
+  func partsStartAndEndWhereTheirBoundsSay(count: Int) {
+    let table = evens(count)
+    let keys = table.map(\.key)
+    let bounds = [
+      -1, 0, 1, 62, 63, 64, 65, 127, 128, 129, 1_000, count * 2 - 2, count * 2 - 1, count * 2 + 5,
+    ]
+    for lower in bounds {
+      #expect(table.elements(from: lower).map(\.key) == keys.filter { $0 >= lower })
+      for upper in bounds where upper >= lower {
+        #expect(table.elements(in: lower..<upper).map(\.key) == keys.filter { (lower..<upper) ~= $0 })
+        #expect(table.elements(in: lower...upper).map(\.key) == keys.filter { (lower...upper) ~= $0 })
+      }
+    }
+  }
+
+  @Test func anIterationKeepsTheTableAsItWas() {
+    var table = evens(1_000)
+    var seen: [Int] = []
+    for (key, _) in table {
+      seen.append(key)
+      table.removeValue(forKey: key)
+      table.updateValue("new", forKey: key + 1)
+    }
+    #expect(seen == (0..<1_000).map { $0 * 2 })
+    #expect(table.map(\.key) == (0..<1_000).map { $0 * 2 + 1 })
+    table.checkInvariants()
+  }
+
+  @Test func modifyChangesAddsAndRemoves() {
+    var table = evens(200)
+    table.modify(100) { $0?.append("!") }
+    #expect(table[100] == "100!")
+    let wasThere = table.modify(101) { value in
+      defer { value = "added" }
+      return value != nil
+    }
+    #expect(!wasThere)
+    #expect(table[101] == "added")
+    table.modify(100) { $0 = nil }
+    #expect(table[100] == nil)
+    table.modify(103) { _ in }
+    #expect(table.count == 200)
+    table.checkInvariants()
+  }
+
+  @Test func modifyKeepsWhatAFailingBodyLeft() {
+    struct Failure: Error {}
+    var table = evens(200)
+    #expect(throws: Failure.self) {
+      try table.modify(100) { value throws(Failure) in
+        value = "half done"
+        throw Failure()
+      }
+    }
+    #expect(throws: Failure.self) {
+      try table.modify(102) { value throws(Failure) in
+        value = nil
+        throw Failure()
+      }
+    }
+    #expect(table[100] == "half done")
+    #expect(table[102] == nil)
+    #expect(table.count == 199)
+    table.checkInvariants()
+  }
+
+  @Test func modifyDoesNotCopyAValueThatIsHeldOnce() {
+    func address(_ array: [Int]) -> UInt {
+      unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+    }
+    var table = Table<Int, [Int]>()
+    table.updateValue(Array(repeating: 0, count: 1_000), forKey: 1)
+    let before = table[1].map(address)
+    table.modify(1) { $0?[500] = 7 }
+    let after = table[1].map(address)
+    #expect(before == after)
+    #expect(table[1]?[500] == 7)
+  }
+
+  @Test func risingKeysFillEveryLeaf() {
+    let leaves = 300
+    var table = Table<Int, Int>()
+    for key in 0..<(leaves * Table<Int, Int>.leafCapacity) { table.updateValue(key, forKey: key) }
+    // As few nodes as can be: full leaves, and full branches above them.
+    var row = leaves
+    var nodes = row
+    while row > 1 {
+      row = (row + Table<Int, Int>.branchCapacity - 1) / Table<Int, Int>.branchCapacity
+      nodes += row
+    }
+    #expect(table.nodeIdentities.count == nodes)
+    table.checkInvariants()
+  }
+
+  @Test func aTableThatShrinksGivesItsNodesBack() {
+    var table = evens(20_000)
+    #expect(table.height > 3)
+    for key in table.map(\.key) where key % 1_000 != 0 { table.removeValue(forKey: key) }
+    #expect(table.count == 40)
+    #expect(table.nodeIdentities.count <= 5)
+    table.checkInvariants()
+    for key in table.map(\.key).reversed() { table.removeValue(forKey: key) }
+    #expect(table.height == 0)
+    table.checkInvariants()
+  }
+
+  @Test func fallingKeysAreKeptInOrder() {
+    var table = Table<Int, Int>()
+    for key in stride(from: 10_000, to: 0, by: -1) { table.updateValue(key, forKey: key) }
+    table.checkInvariants()
+    #expect(table.map(\.key) == Array(1...10_000))
+    for key in stride(from: 10_000, to: 0, by: -1) {
+      #expect(table.removeValue(forKey: key) == key)
+      if key % 97 == 0 { table.checkInvariants() }
+    }
+    #expect(table.isEmpty)
+  }
+
+  @Test(arguments: [0, 1, 32, 33, 512, 513, 10_000])
+  func aTableBuiltFromSortedElementsIsTheSameAsOneWritten(count: Int) throws {
+    let written = evens(count)
+    var built = try #require(Table(sorted: written))
+    built.checkInvariants()
+    #expect(built == written)
+    built.updateValue("more", forKey: 1)
+    built.updateValue("more", forKey: count * 2 + 1)
+    built.checkInvariants()
+    #expect(built.count == count + (count == 0 ? 1 : 2))
+  }
+
+  @Test func elementsOutOfOrderMakeNoTable() {
+    #expect(Table(sorted: [(key: 1, value: "a"), (key: 1, value: "b")]) == nil)
+    #expect(Table(sorted: [(key: 1, value: "a"), (key: 3, value: "b"), (key: 2, value: "c")]) == nil)
+  }
+
+  @Test func valuesOfAnyAlignmentAndSizeAreKept() {
+    var wide = Table<UInt8, SIMD4<Double>>()
+    var empty = Table<UInt8, Void>()
+    var odd = Table<UInt8, (UInt16, UInt8)>()
+    for key in UInt8.min...UInt8.max {
+      wide.updateValue(SIMD4(repeating: Double(key)), forKey: key)
+      empty.updateValue((), forKey: key)
+      odd.updateValue((UInt16(key) * 3, key), forKey: key)
+    }
+    wide.checkInvariants()
+    #expect(wide.allSatisfy { $0.value == SIMD4(repeating: Double($0.key)) })
+    #expect(empty.count == 256)
+    #expect(odd.allSatisfy { $0.value == (UInt16($0.key) * 3, $0.key) })
+  }
+
+  @Test func everyValueIsReleasedOnce() {
+    final class Counted: Sendable {
+      let released: @Sendable () -> Void
+      init(_ released: @escaping @Sendable () -> Void) { self.released = released }
+      deinit { released() }
+    }
+    final class Counter: @unchecked Sendable { var count = 0 }
+    // Used on this thread only.
+    let counter = Counter()
+    do {
+      var table = Table<Int, Counted>()
+      for key in 0..<2_000 { table.updateValue(Counted { counter.count += 1 }, forKey: key * 7 % 2_000) }
+      let held = table
+      for key in 0..<1_500 { table.removeValue(forKey: key) }
+      table.updateValue(Counted { counter.count += 1 }, forKey: 1_800)
+      #expect(counter.count == 0)
+      #expect(held.count == 2_000)
+    }
+    #expect(counter.count == 2_001)
+  }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// A generator that gives the same numbers for the same seed. Give a failed test's seed back in
+/// `JOURNAL_TEST_SEED`.
+package struct SeededGenerator: RandomNumberGenerator {
+  package let seed: UInt64
+  private var state: UInt64
+
+  package init() {
+    let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
+    seed = given ?? UInt64.random(in: 0...UInt64.max)
+    state = seed
+    print("seed: JOURNAL_TEST_SEED=\(seed)")
+  }
+
+  package mutating func next() -> UInt64 {
+    // SplitMix64.
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+/// What a row is called on the command line and in the report.
+enum RowName: String, CaseIterable, Codable {
+  case commit1 = "commit-1"
+  case commit8 = "commit-8"
+  case commit64 = "commit-64"
+  case commit64Async = "commit-64-async"
+  case bulk
+  case replay
+  case asOf = "as-of"
+  case history
+  case images
+  case imagesImport = "images-import"
+}
+
+/// A command line that can't be followed; the message is one sentence.
+struct WrongUse: Error {
+  let message: String
+}
+
+/// What the command line asks for.
+struct Arguments {
+  var rows = Set(RowName.allCases)
+  var rounds: Int?
+  var seed = UInt64.random(in: 1..<1_000_000)
+  var folder: URL?
+  var isQuick = false
+  var isStrict = false
+  var wantsJSON = false
+  var wantsHelp = false
+
+  static let help = """
+    usage: benchmark [--quick] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--json] [--strict]
+
+    Measures the journal and its peers side by side: in turns, on the same file system, with the same bytes.
+    Figures are medians over the rounds; a ratio is taken in each round, and its range stands beside it.
+
+      --quick      under a minute: fewer rounds, smaller journals
+      --only ROWS  only these rows, separated by commas; a beginning stands for all rows that have it
+      --rounds N   the number of rounds (7, with --quick 3)
+      --in DIR     where to write (a new folder in it, removed at the end); default: beside this program
+      --seed N     the seed of the random data; printed with the report
+      --json       one JSON object instead of the table
+      --strict     exit with 1 when a figure is missed; without it a missed figure is only reported
+
+    rows: \(RowName.allCases.map(\.rawValue).joined(separator: ", "))
+    """
+
+  /// - Throws: ``WrongUse``
+  init(_ arguments: some Sequence<String>) throws {
+    var rest = arguments.makeIterator()
+    func value(of option: String) throws -> String {
+      guard let value = rest.next() else { throw WrongUse(message: "\(option) needs a value; see --help.") }
+      return value
+    }
+    while let argument = rest.next() {
+      switch argument {
+      case "--quick": isQuick = true
+      case "--strict": isStrict = true
+      case "--json": wantsJSON = true
+      case "--help", "-h": wantsHelp = true
+      case "--only": rows = try Self.rows(named: try value(of: argument))
+      case "--rounds":
+        guard let number = Int(try value(of: argument)), (1...1000).contains(number) else {
+          throw WrongUse(message: "--rounds takes a number from 1 to 1000.")
+        }
+        rounds = number
+      case "--seed":
+        guard let number = UInt64(try value(of: argument)) else {
+          throw WrongUse(message: "--seed takes a whole number, 0 or more.")
+        }
+        seed = number
+      case "--in": folder = URL(filePath: try value(of: argument), directoryHint: .isDirectory)
+      default: throw WrongUse(message: "“\(argument)” is not an option; see --help.")
+      }
+    }
+  }
+
+  private static func rows(named list: String) throws -> Set<RowName> {
+    var rows: Set<RowName> = []
+    for name in list.split(separator: ",") {
+      let exact = RowName(rawValue: String(name)).map { [$0] }
+      let found = exact ?? RowName.allCases.filter { $0.rawValue.hasPrefix(name) }
+      guard !found.isEmpty else {
+        let all = RowName.allCases.map(\.rawValue).joined(separator: ", ")
+        throw WrongUse(message: "There is no row “\(name)”; the rows are \(all).")
+      }
+      rows.formUnion(found)
+    }
+    guard !rows.isEmpty else { throw WrongUse(message: "--only names no row; see --help.") }
+    return rows
+  }
+}

@@ -1,0 +1,47 @@
+import CatalogModel
+import Foundation
+
+/// All figures of this project, against peers, in one run.
+///
+/// Each row is a race (``Race``) between the journal and what it is held against: same bytes, same file
+/// system, same number of operations, in turns. `Rows/` has a file for each kind of work.
+@main
+struct Benchmark {
+  static func main() async {
+    do {
+      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      if arguments.wantsHelp {
+        print(Arguments.help)
+        return
+      }
+      let report = try await run(arguments)
+      print(try arguments.wantsJSON ? report.json() : report.table())
+      if arguments.isStrict && report.rows.contains(where: \.isMissed) { exit(1) }
+    } catch let error as WrongUse {
+      complain(error.message)
+      exit(2)
+    } catch {
+      complain("\(error)")
+      exit(3)
+    }
+  }
+
+  private static func run(_ arguments: Arguments) async throws -> Report {
+    let bench = try Workbench(arguments)
+    defer { bench.dismantle() }
+    let environment = try Environment(bench)
+    var rows: [Row] = []
+    for callers in [1, 8, 64] {
+      rows += try await commitRows(bench, callers: callers)
+    }
+    rows += try await bulkRows(bench)
+    rows += try await logRows(bench)
+    rows += try await imageRows(bench)
+    bench.progress.clear()
+    return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })
+  }
+
+  private static func complain(_ message: String) {
+    FileHandle.standardError.write(Data("benchmark: \(message)\n".utf8))
+  }
+}

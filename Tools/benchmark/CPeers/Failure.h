@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "include/CPeers.h"
+
+/// A peer that fails makes the figures worthless, so everything in here throws, and the C face reports.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+  static Failure ofSystem(const std::string &what, int number) {
+    return Failure(what + ": " + std::strerror(number));
+  }
+};
+
+/// Runs `body`, and turns what it throws into the message that the C face promises.
+template <typename Body>
+bool reporting(peer_error *error, Body body) {
+  try {
+    body();
+    return true;
+  } catch (const std::exception &exception) {
+    std::snprintf(error->message, sizeof error->message, "%s", exception.what());
+  } catch (...) {
+    std::snprintf(error->message, sizeof error->message, "an exception of unknown type");
+  }
+  return false;
+}

@@ -1,0 +1,76 @@
+/// One that takes part in a race.
+struct Contestant {
+  /// As the report names it.
+  let name: String
+  /// Does the work once and gives its seconds; `operations` says how often the work is repeated within.
+  /// What comes before and after (making folders, opening, closing, checking) is not in the seconds.
+  let run: (_ operations: Int) async throws -> Double
+}
+
+/// The same work, done by all contestants in turns, round after round.
+///
+/// A warm-up comes first and is not counted. The order turns around from round to round, and the file system
+/// is brought to rest before each turn, so that nobody always pays for the one before.
+struct Race {
+  let work: String
+  /// Operations in each turn, the same for all.
+  let operations: Int
+  /// The journal first.
+  let contestants: [Contestant]
+
+  /// Gives the seconds per operation of each contestant in each round.
+  func run(on bench: Workbench) async throws -> Results {
+    var seconds = contestants.map { _ in [Double]() }
+    for round in 0...bench.rounds {
+      let order = Array(contestants.indices)
+      for index in round.isMultiple(of: 2) ? order : order.reversed() {
+        let contestant = contestants[index]
+        let label = round == 0 ? "warm-up" : "round \(round) of \(bench.rounds)"
+        bench.progress.show("\(work): \(contestant.name), \(label)")
+        try FilesPeer.settle(bench.folder)
+        let taken = try await contestant.run(operations)
+        if round > 0 { seconds[index].append(taken / Double(operations)) }
+      }
+    }
+    return Results(names: contestants.map(\.name), seconds: seconds)
+  }
+
+  /// What a race gives.
+  struct Results {
+    let names: [String]
+    /// Seconds per operation: of each contestant, in each round.
+    let seconds: [[Double]]
+
+    func spread(of index: Int) -> Spread { Spread(seconds[index]) }
+
+    /// How many times as fast as the second the first is, round by round.
+    func speed(of index: Int, against other: Int) -> Spread {
+      Spread(zip(seconds[index], seconds[other]).map { $1 / $0 })
+    }
+  }
+}
+
+/// A median and what lies around it.
+struct Spread: Encodable {
+  let median: Double
+  let lowest: Double
+  let highest: Double
+
+  /// - Parameter values: at least one.
+  init(_ values: [Double]) {
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    lowest = sorted[0]
+    highest = sorted[sorted.count - 1]
+  }
+
+  private init(median: Double, lowest: Double, highest: Double) {
+    self.median = median
+    self.lowest = lowest
+    self.highest = highest
+  }
+
+  /// Seconds per operation as operations per second, and the other way round.
+  var reciprocal: Spread { Spread(median: 1 / median, lowest: 1 / highest, highest: 1 / lowest) }
+}

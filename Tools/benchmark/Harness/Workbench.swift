@@ -1,0 +1,97 @@
+import Dispatch
+import Foundation
+
+/// The folder in which a run writes, and what the rows ask of the run.
+final class Workbench {
+  let folder: URL
+  let rows: Set<RowName>
+  let rounds: Int
+  let isQuick: Bool
+  let seed: UInt64
+  let progress = Progress()
+  /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
+  let flushTime: Double
+  private let interruption: any DispatchSourceSignal
+  private var folderCount = 0
+
+  /// Makes a new folder and measures what a flush costs there.
+  init(_ arguments: Arguments) throws {
+    rows = arguments.rows
+    isQuick = arguments.isQuick
+    rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
+    seed = arguments.seed
+    let name = "journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+    let folder = try Self.parent(arguments.folder).appending(path: name, directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    self.folder = folder
+
+    // A run leaves up to some gigabytes, so a person who stops it must not have to look for them.
+    signal(SIGINT, SIG_IGN)
+    interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+    interruption.setEventHandler {
+      try? FileManager.default.removeItem(at: folder)
+      exit(130)
+    }
+    interruption.resume()
+    do {
+      flushTime = try FilesPeer.flushTime(in: folder)
+    } catch {
+      try? FileManager.default.removeItem(at: folder)
+      throw error
+    }
+  }
+
+  /// Removes all that the run wrote.
+  func dismantle() {
+    interruption.cancel()
+    progress.clear()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// A name for a new file or folder, not yet there.
+  func newPath(_ name: String) -> URL {
+    folderCount += 1
+    return folder.appending(path: "\(folderCount)-\(name)", directoryHint: .isDirectory)
+  }
+
+  /// A new, empty folder.
+  func newFolder(_ name: String) throws -> URL {
+    let url = newPath(name)
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+    return url
+  }
+
+  /// Runs `work` in a new folder that is removed afterwards.
+  func inNewFolder<Result>(_ work: (URL) throws -> Result) throws -> Result {
+    let folder = try newFolder("peer")
+    defer { discard(folder) }
+    return try work(folder)
+  }
+
+  func discard(_ url: URL) {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  /// A number of durable operations that takes about `seconds` on this drive when each waits for one flush.
+  func operations(lasting seconds: Double, atMost limit: Int) -> Int {
+    min(limit, max(64, Int(seconds / max(flushTime, 1e-6))))
+  }
+
+  // The system's temporary folder is memory on many machines, where a flush costs nothing and all ratios
+  // are about something else; so the folder of the program, which is in the build folder, comes first.
+  private static func parent(_ wanted: URL?) throws -> URL {
+    if let wanted {
+      var isFolder: ObjCBool = false
+      guard unsafe FileManager.default.fileExists(atPath: wanted.path, isDirectory: &isFolder),
+        isFolder.boolValue
+      else { throw WrongUse(message: "--in: “\(wanted.path)” is not a folder.") }
+      return wanted
+    }
+    if let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent(),
+      FileManager.default.isWritableFile(atPath: beside.path)
+    {
+      return beside
+    }
+    return FileManager.default.temporaryDirectory
+  }
+}

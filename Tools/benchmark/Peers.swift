@@ -1,0 +1,141 @@
+import CPeers
+import Foundation
+
+/// A peer that could not do its work; no figure can be had without it.
+struct PeerFailure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Calls a function of the C face, and throws what it reports.
+/// - Throws: ``PeerFailure``
+@safe
+func callPeer(_ body: (UnsafeMutablePointer<peer_error>) -> Bool) throws(PeerFailure) {
+  var error = peer_error()
+  guard unsafe !body(&error) else { return }
+  let message = unsafe withUnsafeBytes(of: error.message) { bytes in
+    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+  }
+  throw PeerFailure(description: "A peer failed: \(message).")
+}
+
+/// The keys and values that a journal wrote, which the peers then write too.
+///
+/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
+@safe
+final class WrittenEntries {
+  fileprivate let handle: OpaquePointer
+
+  /// Reads the entries of a closed journal, which must not be opened again afterwards: LevelDB rewrites the
+  /// folder as it reads it.
+  init(ofJournalAt url: URL) throws {
+    var handle: OpaquePointer?
+    try callPeer { unsafe peer_entries_read(url.appending(path: "entries").path, &handle, $0) }
+    guard let handle = unsafe handle else { throw PeerFailure(description: "No entries were read.") }
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe peer_entries_free(handle) }
+
+  var count: Int { unsafe peer_entries_count(handle) }
+
+  /// Bytes of an entry, its key included, on the average.
+  var averageByteCount: Int {
+    count == 0 ? 0 : Int(unsafe peer_entries_byte_count(handle)) / count
+  }
+}
+
+/// LevelDB from C++, with default options.
+enum LevelDBPeer {
+  static var version: String { unsafe String(cString: peer_leveldb_version()) }
+
+  /// A synced `Put` an entry, into a new database.
+  static func put(_ entries: WrittenEntries, count: Int, callers: Int, in folder: URL) throws -> Double {
+    var seconds = 0.0
+    try callPeer { error in
+      unsafe peer_leveldb_put(folder.path, entries.handle, count, callers, &seconds, error)
+    }
+    return seconds
+  }
+
+  /// A synced batch an entry, its bytes shared among `pieces` keys, into a new database.
+  static func writeBatches(
+    _ entries: WrittenEntries, count: Int, pieces: Int, in folder: URL
+  ) throws -> Double {
+    var seconds = 0.0
+    try callPeer { error in
+      unsafe peer_leveldb_write_batches(folder.path, entries.handle, count, pieces, &seconds, error)
+    }
+    return seconds
+  }
+}
+
+/// A copy of a journal's entries, open in plain LevelDB for scans.
+///
+/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
+@safe
+final class LevelDBScan {
+  private let handle: OpaquePointer
+
+  init(_ folder: URL) throws {
+    var handle: OpaquePointer?
+    try callPeer { unsafe peer_log_open(folder.path, &handle, $0) }
+    guard let handle = unsafe handle else { throw PeerFailure(description: "LevelDB did not open.") }
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe peer_log_close(handle) }
+
+  /// Walks over all entries, checksums verified.
+  func run() throws -> (count: Int, byteCount: Int, seconds: Double) {
+    var count = 0
+    var byteCount: UInt64 = 0
+    var seconds = 0.0
+    try callPeer { unsafe peer_log_scan(handle, &count, &byteCount, &seconds, $0) }
+    return (count, Int(byteCount), seconds)
+  }
+}
+
+/// SQLite in WAL mode with synchronous=FULL, a row a transaction.
+enum SQLitePeer {
+  static var version: String { unsafe String(cString: peer_sqlite_version()) }
+
+  static func insert(
+    _ entries: WrittenEntries, count: Int, callers: Int, sharing: peer_sqlite_sharing, in folder: URL
+  ) throws -> Double {
+    var seconds = 0.0
+    try callPeer { error in
+      unsafe peer_sqlite_insert(folder.path, entries.handle, count, callers, sharing, &seconds, error)
+    }
+    return seconds
+  }
+}
+
+/// Plain files.
+enum FilesPeer {
+  /// Writes and flushes files that differ in their first 8 bytes.
+  static func write(
+    _ bytes: Data, count: Int, firstStamp: UInt64, flushFolderEach: Bool, in folder: URL
+  ) throws -> Double {
+    var seconds = 0.0
+    try callPeer { error in
+      unsafe bytes.withUnsafeBytes { buffer in
+        unsafe peer_files_write(
+          folder.path, buffer.bindMemory(to: UInt8.self).baseAddress, buffer.count, count, firstStamp,
+          flushFolderEach, &seconds, error)
+      }
+    }
+    return seconds
+  }
+
+  /// The median seconds of a small write's flush.
+  static func flushTime(in folder: URL) throws -> Double {
+    var seconds = 0.0
+    try callPeer { unsafe peer_flush_time(folder.path, 200, &seconds, $0) }
+    return seconds
+  }
+
+  /// Waits until the file system has nothing left to write.
+  static func settle(_ folder: URL) throws {
+    try callPeer { unsafe peer_settle(folder.path, $0) }
+  }
+}

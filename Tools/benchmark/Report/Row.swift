@@ -1,0 +1,80 @@
+/// What a ratio should be.
+enum Wanted {
+  case atLeast(Double)
+  case atMost(Double)
+
+  func isReached(by ratio: Double) -> Bool {
+    switch self {
+    case .atLeast(let limit): ratio >= limit
+    case .atMost(let limit): ratio <= limit
+    }
+  }
+}
+
+/// The journal beside one peer.
+struct Comparison {
+  let peer: String
+  /// The peer's figure, in the row's unit.
+  let figure: Spread
+  /// The ratio of the two, round by round.
+  let ratio: Spread
+  /// Nil when it is shown for information only.
+  var wanted: Wanted?
+
+  var isMissed: Bool {
+    guard let wanted else { return false }
+    return !wanted.isReached(by: ratio.median)
+  }
+}
+
+/// One line of the report.
+struct Row {
+  /// What the figures of a row count.
+  enum Unit {
+    /// So many a second; the ratio is the journal's rate over the peer's.
+    case perSecond(String)
+    /// The seconds of one; the ratio says what the row's title says.
+    case seconds
+  }
+
+  let name: RowName
+  /// What was done, in words, with its sizes.
+  let work: String
+  let unit: Unit
+  /// The journal's figure.
+  let ours: Spread
+  let comparisons: [Comparison]
+
+  var isMissed: Bool { comparisons.contains(where: \.isMissed) }
+
+  /// A row of rates, out of a race: contestant `ours` against some of the others.
+  init(
+    _ name: RowName, _ work: String, unit: String, of results: Race.Results, ours: Int = 0,
+    against peers: [(index: Int, wanted: Wanted?)]
+  ) {
+    self.name = name
+    self.work = work
+    self.unit = .perSecond(unit)
+    self.ours = results.spread(of: ours).reciprocal
+    comparisons = peers.map { peer in
+      Comparison(
+        peer: results.names[peer.index], figure: results.spread(of: peer.index).reciprocal,
+        ratio: results.speed(of: ours, against: peer.index), wanted: peer.wanted)
+    }
+  }
+
+  /// A row of times.
+  init(_ name: RowName, _ work: String, seconds ours: Spread, against comparison: Comparison) {
+    self.name = name
+    self.work = work
+    unit = .seconds
+    self.ours = ours
+    comparisons = [comparison]
+  }
+}
+
+/// All that a run found.
+struct Report {
+  let environment: Environment
+  let rows: [Row]
+}

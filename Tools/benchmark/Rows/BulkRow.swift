@@ -1,0 +1,52 @@
+import CatalogModel
+import Foundation
+
+/// Many events an entry, as an import writes them.
+func bulkRows(_ bench: Workbench) async throws -> [Row] {
+  guard bench.rows.contains(.bulk) else { return [] }
+  let eventsPerEntry = 1_000
+  let entries = bench.isQuick ? 30 : 120
+  var runs: UInt64 = 0
+  var latest: WrittenEntries?
+
+  func journal(_ events: Int) throws -> Double {
+    let url = bench.newPath("bulk.journal")
+    defer { bench.discard(url) }
+    let journal = try CatalogJournal.create(at: url)
+    runs += 1
+    let items = SampleData.attributes(count: events, seed: bench.seed &+ runs &* 0x2_0001)
+    let seconds = try timedThreads(1) { _ in
+      for start in stride(from: 0, to: events, by: eventsPerEntry) {
+        try journal.commit { draft in
+          for index in start..<start + eventsPerEntry {
+            _ = try draft.addItem(kind: SampleData.kind, attributes: items[index])
+          }
+        }
+      }
+    }
+    try journal.close()
+    latest = try WrittenEntries(ofJournalAt: url)
+    return seconds
+  }
+  func levelDB(pieces: Int) throws -> Double {
+    guard let latest else { throw PeerFailure(description: "A peer ran before the journal had.") }
+    return try bench.inNewFolder {
+      try LevelDBPeer.writeBatches(latest, count: latest.count, pieces: pieces, in: $0)
+    }
+  }
+
+  let race = Race(
+    work: "bulk", operations: entries * eventsPerEntry,
+    contestants: [
+      Contestant(name: "Journal") { try journal($0) },
+      Contestant(name: "LevelDB batch, sync, a key an entry") { _ in try levelDB(pieces: 1) },
+      Contestant(name: "LevelDB batch, sync, a key an event") { _ in try levelDB(pieces: eventsPerEntry) },
+    ])
+  let results = try await race.run(on: bench)
+  let size = (latest?.averageByteCount ?? 0) / 1_000
+  return [
+    Row(
+      .bulk, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
+      against: [(1, .atLeast(0.6)), (2, nil)])
+  ]
+}

@@ -1,0 +1,76 @@
+import CatalogModel
+import Foundation
+
+/// Adding images, against writing and flushing the same files: each in a commit of its own, as a person adds
+/// them, and all in one commit, as an import does.
+func imageRows(_ bench: Workbench) async throws -> [Row] {
+  var rows: [Row] = []
+  if bench.rows.contains(.images) {
+    rows.append(try await imageRow(bench, .images, oneCommit: false))
+  }
+  if bench.rows.contains(.imagesImport) {
+    rows.append(try await imageRow(bench, .imagesImport, oneCommit: true))
+  }
+  return rows
+}
+
+private func imageRow(_ bench: Workbench, _ name: RowName, oneCommit: Bool) async throws -> Row {
+  let total = bench.isQuick ? 90 : 1_000
+  let url = bench.newPath("images.journal")
+  let journal = try CatalogJournal.create(at: url)
+  let folder = try bench.newFolder("files")
+  defer {
+    try? journal.close()
+    bench.discard(url)
+    bench.discard(folder)
+  }
+  let item = try await journal.commit { try $0.addItem(kind: SampleData.kind) }.value
+  let content = SampleData.bytes(count: 1 << 20, seed: bench.seed)
+  var stamp: UInt64 = 0
+
+  let race = Race(
+    work: oneCommit ? "images, one commit" : "images, a commit each",
+    operations: max(1, total / bench.rounds),
+    contestants: [
+      Contestant(name: "Journal") { count in
+        stamp += UInt64(count)
+        let first = stamp
+        return try timedThreads(1) { _ in
+          try addImages(content, count: count, firstStamp: first, oneCommit: oneCommit, to: item, of: journal)
+        }
+      },
+      // Durable at the same moments as the journal's: the folder is flushed as often as an entry is.
+      Contestant(name: oneCommit ? "files, folder flushed once" : "files, folder flushed each") { count in
+        stamp += UInt64(count)
+        return try FilesPeer.write(
+          content, count: count, firstStamp: stamp, flushFolderEach: !oneCommit, in: folder)
+      },
+    ])
+  let results = try await race.run(on: bench)
+  let how = oneCommit ? "one commit for \(race.operations)" : "a commit each"
+  return Row(
+    name, "adding images of 1 MB, \(how), \(race.operations * bench.rounds) in all", unit: "images",
+    of: results, against: [(1, .atLeast(0.7))])
+}
+
+/// Adds images that differ in their first 8 bytes.
+private func addImages(
+  _ content: Data, count: Int, firstStamp: UInt64, oneCommit: Bool, to item: Int, of journal: CatalogJournal
+) throws {
+  var content = content
+  var blobs: [Blob] = []
+  func commit() throws {
+    try journal.commit { draft in
+      for blob in blobs {
+        _ = try draft.addImage(to: item, name: "photo.jpg", mediaType: "image/jpeg", blob: blob)
+      }
+    }
+    blobs.removeAll()
+  }
+  for stamp in firstStamp..<firstStamp + UInt64(count) {
+    for index in 0..<8 { content[index] = UInt8(truncatingIfNeeded: stamp >> (8 * UInt64(index))) }
+    blobs.append(try journal.blobs.add(content))
+    if !oneCommit { try commit() }
+  }
+  if oneCommit { try commit() }
+}

@@ -1,0 +1,106 @@
+import CatalogModel
+import Foundation
+import Synchronization
+
+/// A journal of many entries with an event each, in which some items have a history of 20 events spread over
+/// the whole log.
+final class SampleLog {
+  /// How many items have a history.
+  static let trackedCount = 200
+  /// How many events each of them has.
+  static let historyLength = 20
+
+  let entries: Int
+  /// What LevelDB alone may open, without the journal.
+  let copyOfEntries: URL
+  private let url: URL
+  private var journal: CatalogJournal
+
+  /// Writes the journal, in durable commits by many tasks at once, and opens it anew: entries that LevelDB
+  /// still holds in memory are read faster than an app that has just been started reads them.
+  init(_ bench: Workbench, entries: Int) async throws {
+    self.entries = entries
+    url = bench.newPath("log.journal")
+    copyOfEntries = bench.newPath("entries")
+    journal = try CatalogJournal.create(at: url)
+    do {
+      for attributes in SampleData.attributes(count: Self.trackedCount, seed: bench.seed) {
+        try await journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) }
+      }
+      try await fill(bench)
+    } catch {
+      try? journal.close()
+      throw error
+    }
+    guard journal.head.revision == entries else {
+      throw PeerFailure(description: "The journal ends at \(journal.head.revision), not at \(entries).")
+    }
+    try journal.close()
+    try FileManager.default.copyItem(at: url.appending(path: "entries"), to: copyOfEntries)
+    bench.progress.show("opening a journal of \(entries) entries")
+    journal = try CatalogJournal.open(at: url)
+  }
+
+  /// Rebuilds the state at a revision, and gives the seconds.
+  func replay(to revision: Revision) throws -> Double {
+    var reached = 0
+    let seconds = try timed { reached = try journal.version(asOf: .revision(revision)).revision }
+    guard reached == revision else {
+      throw PeerFailure(description: "The replay ended at \(reached), not at \(revision).")
+    }
+    return seconds
+  }
+
+  /// Looks the history of every tracked item up, so many times, in random order; gives the seconds.
+  func histories(_ passes: Int, _ random: inout SeededGenerator) throws -> Double {
+    let order = (0..<passes).flatMap { _ in (1...Self.trackedCount).shuffled(using: &random) }
+    var eventCount = 0
+    let seconds = try timed {
+      for number in order { eventCount += try journal.history(of: .item(number)).count }
+    }
+    guard eventCount == order.count * Self.historyLength else {
+      throw PeerFailure(description: "\(order.count) histories have \(eventCount) events.")
+    }
+    return seconds
+  }
+
+  func discard(_ bench: Workbench) {
+    try? journal.close()
+    bench.discard(url)
+    bench.discard(copyOfEntries)
+  }
+
+  /// Adds items, and among them, evenly spread, updates of the tracked ones in turns.
+  private func fill(_ bench: Workbench) async throws {
+    let count = entries - Self.trackedCount
+    let updates = Self.trackedCount * (Self.historyLength - 1)
+    let seed = bench.seed
+    let journal = journal
+    let counter = SharedCounter()
+    bench.progress.show("writing a journal of \(entries) entries")
+    // Only many waiting commits make large groups, and so few flushes.
+    _ = try await timedTasks(1_024) { _ in
+      while let index = counter.next(below: count) {
+        let ordinal = index * updates / count
+        if (index + 1) * updates / count > ordinal {
+          let item = ordinal % Self.trackedCount + 1
+          try await journal.commit { try $0.updateItem(item, set: ["count": .integer(Int64(ordinal))]) }
+        } else {
+          var random = SeededGenerator(seed: seed &+ UInt64(index) &* 0x3_0001)
+          let attributes = SampleData.attributes(&random)
+          try await journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) }
+        }
+      }
+    }
+  }
+}
+
+/// Hands numbers out to many tasks, each once.
+private final class SharedCounter: Sendable {
+  private let value = Atomic(0)
+
+  func next(below limit: Int) -> Int? {
+    let number = value.wrappingAdd(1, ordering: .relaxed).oldValue
+    return number < limit ? number : nil
+  }
+}
