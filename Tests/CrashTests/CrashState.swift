@@ -122,3 +122,23 @@ extension SimulatedDisk {
     }
   }
 }
+
+extension CrashState: Equatable {
+  /// What is in a folder.
+  init(reading root: String) throws {
+    for name in try FileManager.default.subpathsOfDirectory(atPath: root).sorted() {
+      let path = "\(root)/\(name)"
+      if try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeDirectory
+      {
+        folders.append(name)
+      } else {
+        files.append(File(path: name, durable: Array(try Data(contentsOf: URL(fileURLWithPath: path)))))
+      }
+    }
+  }
+
+  static func == (left: CrashState, right: CrashState) -> Bool {
+    left.folders == right.folders
+      && left.files.elementsEqual(right.files) { $0.path == $1.path && $0.durable == $1.durable }
+  }
+}
