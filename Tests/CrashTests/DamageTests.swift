@@ -13,7 +13,7 @@ extension Battery {
         let findings = Findings()
         let count = Atomic<Int>(0)
         let errors = Atomic<Int>(0)
-        forEachConcurrently(fixture.pieces, named: { "\($0)" }) { number, piece in
+        forEachConcurrently(fixture.pieces, named: \.description) { number, piece in
           let place = "\(folder)/\(number)"
           do {
             try fixture.rebuild(in: place)

@@ -12,7 +12,7 @@ extension Battery {
       var random = SeededGenerator()
       for round in 0..<Battery.size(8, long: 200) {
         try withTemporaryFolder { folder in
-          try Mount.with(["-t", "tmpfs", "-o", "size=3m", "none"], at: folder.path) {
+          try Mount.with(["-t", "tmpfs", "-o", "size=4m", "none"], at: folder.path) {
             try fill(folder.path, round: round, &random)
           }
         }
@@ -21,7 +21,7 @@ extension Battery {
 
     private func fill(_ folder: String, round: Int, _ random: inout SeededGenerator) throws {
       let ballast = URL(fileURLWithPath: "\(folder)/ballast")
-      try Data(count: Int.random(in: 800_000..<1_500_000, using: &random)).write(to: ballast)
+      try Data(count: Int.random(in: 2_400_000..<2_800_000, using: &random)).write(to: ballast)
       let url = URL(fileURLWithPath: "\(folder)/Log.journal")
       // In every other round LevelDB is writing tables when the disk is full.
       let options = round % 2 == 0 ? Scenario.options() : JournalOptions()

@@ -28,7 +28,7 @@ extension Battery {
       try withRecording { recording in
         var enumeration = CrashStates(model, effort: 2, random: random)
         let firsts = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
-          .filter(\.isCreated).shuffled(using: &random).prefix(Battery.size(24, long: 2000))
+          .filter(\.isCreated).shuffled(using: &random).prefix(Battery.size(12, long: 2000))
         let findings = Findings()
         var count = 0
         for first in firsts {

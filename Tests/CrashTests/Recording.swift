@@ -14,7 +14,7 @@ struct Recording: Sendable {
 
   /// Opens each state and notes what is wrong with it.
   func check(_ states: [CrashState], _ findings: Findings) {
-    forEachConcurrently(states, named: { $0.name }) { index, state in
+    forEachConcurrently(states, named: \.name) { index, state in
       let folder = "\(workplace)/\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }
       do {
