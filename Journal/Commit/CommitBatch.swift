@@ -14,6 +14,7 @@ final class CommitBatch: Sendable {
   /// Left when this batch is done. A group, as its wait costs no lock however many wait.
   private let done = DispatchGroup()
   private let outcome = Mutex<Outcome>(Outcome())
+  private let hasFailed = Atomic<Bool>(false)
 
   private struct Outcome {
     var error: JournalError?
@@ -36,6 +37,7 @@ final class CommitBatch: Sendable {
       outcome.isDone = true
       return outcome.resume
     }
+    hasFailed.store(error != nil, ordering: .releasing)
     done.leave()
     for continuation in resume { continuation.resume(with: Self.result(error)) }
   }
@@ -44,6 +46,8 @@ final class CommitBatch: Sendable {
   /// - Throws: ``JournalError`` with code `outcomeUnknown` when that failed.
   func wait() throws(JournalError) {
     done.wait()
+    // Nearly always it went well, and then the many that wake at once need no lock.
+    guard hasFailed.load(ordering: .acquiring) else { return }
     if let error = outcome.withLock({ $0.error }) { throw error }
   }
 

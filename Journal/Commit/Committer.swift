@@ -14,10 +14,10 @@ import Synchronization
 final class Committer<State: EventSourced>: Sendable {
   /// What the next body starts from, durable or not.
   private struct Accepted: Sendable {
-    var head: Head
-    var state: State
+    var version: Version<State>
     /// The batch of the newest entry; nil when the journal was just opened.
     var batch: CommitBatch?
+    var salts = RandomBytes()
   }
 
   private struct Queue: Sendable {
@@ -53,9 +53,7 @@ final class Committer<State: EventSourced>: Sendable {
     self.blobs = blobs
     self.published = published
     self.flushesHead = flushesHead
-    let version = published.version
-    turn = DraftingTurn(
-      Accepted(head: version.head, state: version.state, batch: nil))
+    turn = DraftingTurn(Accepted(version: published.version, batch: nil))
     let batch = CommitBatch()
     batch.giveTurn()
     queue = Mutex(Queue(batch: batch))
@@ -100,27 +98,29 @@ final class Committer<State: EventSourced>: Sendable {
   ) throws -> (Commit<Value>, CommitBatch?, leads: Bool) {
     try turn.take { accepted in
       if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
-      try request.check(accepted.state, revision: accepted.head.revision)
+      let base = accepted.version
+      try request.check(base)
 
-      let revision = accepted.head.revision + 1
-      let date = max(request.date ?? .now, accepted.head.timestamp)
-      var draft = Draft(base: accepted.state, revision: revision, date: date.date)
+      let revision = base.revision + 1
+      let date = max(request.date ?? .now, base.head.timestamp)
+      var draft = Draft(base: base, date: date.date)
       let value = try body(&draft)
       let (events, state) = try draft.finish()
       if events.isEmpty {
         // What the body saw may not be durable yet, and its answer may rest on it.
-        let commit = Commit(value: value, revision: accepted.head.revision, isEmpty: true)
+        let commit = Commit(value: value, revision: base.revision, isEmpty: true)
         return (commit, accepted.batch, false)
       }
       try checkBlobs(events, state)
 
       let header = EntryHeader(
         date: date, author: request.author, note: request.note, metadata: request.metadata,
-        previousDigest: accepted.head.digest)
-      let entry = try EntryCoding.seal(header, events: events, revision: revision, journal: id)
-      accepted.head = Head(revision: revision, timestamp: date, digest: entry.digest)
-      accepted.state = state
-      let version = Version(head: accepted.head, state: state)
+        previousDigest: base.digest)
+      let entry = try EntryCoding.seal(
+        header, events: events, revision: revision, journal: id, salts: &accepted.salts)
+      let version = Version(
+        head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state)
+      accepted.version = version
       let (batch, leads) = try queue.withLock { queue in
         // A batch may have failed while the body ran; nothing would come of this entry.
         if let refusal = queue.refusal { throw refusal }
@@ -221,7 +221,9 @@ struct CommitRequest: Sendable {
   var expecting: [Expectation]
 
   /// Fails when something is not as expected.
-  fileprivate func check<State: EventSourced>(_ state: State, revision: Revision) throws(JournalError) {
+  fileprivate func check<State: EventSourced>(_ version: Version<State>) throws(JournalError) {
+    if expecting.isEmpty { return }
+    let (revision, state) = (version.revision, version.state)
     for expectation in expecting {
       switch expectation {
       case .journal(let expected) where expected != revision:

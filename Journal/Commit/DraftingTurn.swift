@@ -18,6 +18,12 @@ final class DraftingTurn<Guarded: Sendable>: Sendable {
       throw JournalError(
         .wrongUse, "a commit's body can't commit to the same journal; use the draft it was given")
     }
+    // A body takes microseconds, and going to sleep takes more: when many wake at once, each would hand the
+    // lock to the next asleep. So the one before is given a moment to end.
+    for _ in 0..<20 {
+      if owner.load(ordering: .relaxed) == 0 { break }
+      sched_yield()
+    }
     return try guarded.withLock { guarded in
       owner.store(thread, ordering: .relaxed)
       defer { owner.store(0, ordering: .relaxed) }

@@ -84,12 +84,14 @@ final class HeadMarker: Sendable {
   }
 
   private static func encode(_ mark: Mark, id: JournalID) -> [UInt8] {
-    var bytes = Slot.magic + id.bytes
+    var bytes: [UInt8] = []
     bytes.reserveCapacity(Slot.byteCount)
+    bytes += Slot.magic
+    bytes += id.bytes
     for shift in stride(from: 56, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: mark.revision >> shift))
     }
-    bytes += mark.digest.bytes
+    unsafe mark.digest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     let checksum = CRC32C.checksum(bytes)
     for shift in stride(from: 24, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: checksum >> shift))
@@ -114,7 +116,7 @@ final class HeadMarker: Sendable {
       }
       let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       guard let revision = Revision(exactly: number),
-        let digest = Digest(bytes: bytes[start + 32..<start + 64])
+        let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
       else { continue }
       if newest.map({ revision > $0.mark.revision }) ?? true {
         newest = (Mark(revision: revision, digest: digest), slot)

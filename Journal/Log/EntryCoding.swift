@@ -27,9 +27,10 @@ enum EntryCoding {
   static let byteLimit = 1 << 30
 
   /// Encodes and seals an entry.
+  /// - Parameter salts: where the salts come from.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
-    _ header: EntryHeader, events: [Event], revision: Revision, journal: JournalID
+    _ header: EntryHeader, events: [Event], revision: Revision, journal: JournalID, salts: inout RandomBytes
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
     guard payloadByteCount < byteLimit else {
@@ -43,8 +44,8 @@ enum EntryCoding {
     writer.append(integer: header.date.microseconds)
     writer.append(text: header.author)
     writer.append(text: header.note)
-    writer.append(.dictionary(header.metadata.mapValues { .string($0) }))
-    writer.append(bytes: header.previousDigest.bytes)
+    writer.append(metadata: header.metadata)
+    unsafe header.previousDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
     writer.appendArrayHead(count: events.count)
     for event in events {
       writer.appendArrayHead(count: 4)
@@ -57,13 +58,12 @@ enum EntryCoding {
       journal: journal, revision: revision, previousDigest: header.previousDigest,
       headerDigest: unsafe writer.bytes.withUnsafeBytes { unsafe EntrySeal.headerDigest($0) })
 
-    let salts = randomBytes(saltByteCount * events.count)
     writer.appendArrayHead(count: events.count)
-    for (index, event) in events.enumerated() {
+    for event in events {
       let payload = event.payload
       writer.appendBytesHead(count: saltByteCount + payload.count)
       let start = writer.bytes.count
-      writer.append(encoded: salts[index * saltByteCount..<(index + 1) * saltByteCount])
+      unsafe salts.take(saltByteCount) { unsafe writer.append(encoded: $0) }
       writer.append(encoded: payload)
       unsafe writer.bytes.withUnsafeBytes {
         unsafe seal.add(payload: UnsafeRawBufferPointer(rebasing: $0[start...]))
@@ -71,11 +71,14 @@ enum EntryCoding {
     }
     return SealedEntry(revision: revision, bytes: writer.finish(), digest: seal.finish())
   }
+}
 
-  private static func randomBytes(_ count: Int) -> [UInt8] {
-    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      unsafe fillWithRandomBytes(UnsafeMutableRawBufferPointer(buffer))
-      initialized = count
+extension CBORWriter {
+  fileprivate mutating func append(metadata: [String: String]) {
+    if metadata.isEmpty {
+      appendMapHead(count: 0)
+    } else {
+      append(.dictionary(metadata.mapValues { .string($0) }))
     }
   }
 }

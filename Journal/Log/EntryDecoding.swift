@@ -46,7 +46,8 @@ import Foundation
   func digest(journal: JournalID) throws(JournalError) -> Digest {
     do throws(CBORError) {
       var reader = unsafe CBORReader(bytes)
-      let previousDigest = try reader.skipToEvents()
+      try reader.skipToDigest()
+      let previousDigest = try reader.readDigest()
       let count = try reader.readArrayHead()
       for _ in 0..<count { _ = try reader.readEventHead() }
       var seal = unsafe EntrySeal(
@@ -100,7 +101,8 @@ import Foundation
   init(_ bytes: UnsafeRawBufferPointer, decoder: EntryDecoder) throws(CBORError) {
     self.decoder = decoder
     heads = unsafe CBORReader(bytes)
-    _ = try heads.skipToEvents()
+    try heads.skipToDigest()
+    _ = try unsafe heads.readBytes()
     remaining = try heads.readArrayHead()
     payloads = heads
     for _ in 0..<remaining { _ = try payloads.readEventHead() }
@@ -150,8 +152,8 @@ extension CBORReader {
     return Timestamp(microseconds: try readInteger())
   }
 
-  /// Passes everything up to the list of events, and gives the digest that stands before it.
-  fileprivate mutating func skipToEvents() throws(CBORError) -> Digest {
+  /// Passes everything up to the digest that stands before the list of events.
+  fileprivate mutating func skipToDigest() throws(CBORError) {
     _ = try readEntryDate()
     try skipText()
     try skipText()
@@ -159,7 +161,6 @@ extension CBORReader {
       try skipText()
       try skipText()
     }
-    return try readDigest()
   }
 
   fileprivate mutating func readDigest() throws(CBORError) -> Digest {

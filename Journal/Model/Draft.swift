@@ -18,15 +18,15 @@ public struct Draft<State: EventSourced>: ~Copyable {
   /// The date that its entry will have.
   public let date: Date
 
-  private let base: State
+  private let base: Version<State>
   private var events: [Event] = []
   /// Where the event of an entity stands that was touched more than once; built when the first one is.
   private var indexes: [Entity: Int]?
 
-  init(base: State, revision: Revision, date: Date) {
+  init(base: Version<State>, date: Date) {
     self.base = base
-    self.state = base
-    self.revision = revision
+    state = base.state
+    revision = base.revision + 1
     self.date = date
   }
 
@@ -78,7 +78,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     if indexes == nil {
       indexes = Dictionary(uniqueKeysWithValues: events.enumerated().map { ($1.entity, $0) })
     }
-    let before = base.record(of: entity)
+    let before = base.state.record(of: entity)
     let change: Event.Change? =
       switch (before, state.record(of: entity)) {
       case (nil, nil): nil
@@ -89,7 +89,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     let index = indexes![entity]!
     // An event without effect keeps its place until the end, so that the indexes stay true.
     events[index] = Event(
-      entity: entity, previous: base.revision(of: entity), change: change ?? .update(RecordChanges()))
+      entity: entity, previous: base.state.revision(of: entity), change: change ?? .update(RecordChanges()))
   }
 
   /// The events, and the state that they make, exactly as a replay will make it.
@@ -97,7 +97,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     guard indexes != nil else { return (events, state) }
     let nothing = Event.Change.update(RecordChanges())
     let effective = events.filter { $0.change != nothing }
-    var replayed = base
+    var replayed = base.state
     for event in effective { try replayed.apply(event, at: revision) }
     return (effective, replayed)
   }

@@ -37,8 +37,16 @@ public struct Head: Hashable, Sendable {
 public struct Version<State: EventSourced>: Sendable {
   /// The entry that the state is as of.
   public let head: Head
+  /// Boxed, so that handing a version on costs one reference, however many tables a state has.
+  private let box: StateBox<State>
+
+  init(head: Head, state: State) {
+    self.head = head
+    box = StateBox(state)
+  }
+
   /// The state that the entries 1…``revision`` make.
-  public let state: State
+  public var state: State { box.state }
 
   /// The number of the entry.
   public var revision: Revision { head.revision }
@@ -46,6 +54,11 @@ public struct Version<State: EventSourced>: Sendable {
   public var date: Date { head.date }
   /// The digest of the entry.
   public var digest: Digest { head.digest }
+}
+
+private final class StateBox<State: EventSourced>: Sendable {
+  let state: State
+  init(_ state: State) { self.state = state }
 }
 
 /// The bytes of an image, stored once under their SHA-256.

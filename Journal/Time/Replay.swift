@@ -11,9 +11,8 @@ struct Replay<State: EventSourced>: Sendable {
   func version(through revision: Revision) throws(JournalError) -> Version<State> {
     var state = State()
     guard revision > 0 else { return Version(head: .empty, state: state) }
-    try log.readAll(1...revision) { entry throws(JournalError) in
-      var events = try entry.events()
-      while let event = try events.next() { try state.apply(event, at: entry.revision) }
+    try EventPipeline.run(log, 1...revision) { event, revision throws(JournalError) in
+      try state.apply(event, at: revision)
     }
     return Version(head: try head(at: revision), state: state)
   }

@@ -87,14 +87,22 @@ enum CBORTag {
     guard low < 28 else { throw CBORError(.unsupported, at: offset) }
     let width = 1 << Int(low - 24)
     guard end - offset > width else { throw CBORError(.truncated, at: offset) }
-    var argument: UInt64 = 0
-    for index in 1...width {
-      argument = argument << 8 | UInt64(unsafe base.load(fromByteOffset: offset + index, as: UInt8.self))
-    }
+    let argument = bigEndian(at: offset + 1, width: width)
     let least: UInt64 = low == 24 ? 24 : 1 << (UInt64(width) * 4)
     guard argument >= least else { throw CBORError(.notDeterministic, at: offset) }
     offset += 1 + width
     return argument
+  }
+
+  /// A number of 1, 2, 4 or 8 bytes, which the caller knows to be there.
+  @inline(__always)
+  private func bigEndian(at offset: Int, width: Int) -> UInt64 {
+    switch width {
+    case 1: UInt64(unsafe base.load(fromByteOffset: offset, as: UInt8.self))
+    case 2: UInt64(unsafe UInt16(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+    case 4: UInt64(unsafe UInt32(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    default: unsafe UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
   }
 
   @inline(__always)
@@ -253,10 +261,7 @@ enum CBORTag {
     default: throw CBORError(.unexpectedItem, at: start)
     }
     guard end - offset > width else { throw CBORError(.truncated, at: start) }
-    var bits: UInt64 = 0
-    for index in 1...width {
-      bits = bits << 8 | UInt64(unsafe base.load(fromByteOffset: offset + index, as: UInt8.self))
-    }
+    let bits = bigEndian(at: offset + 1, width: width)
     let double: Double
     let shortest: Bool
     switch width {

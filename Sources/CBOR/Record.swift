@@ -14,25 +14,23 @@ public struct Record: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// Encodes fields and attributes.
+  /// - Parameters:
+  ///   - attributes: what the user named.
+  ///   - fields: what the model numbered, from 0 to 23, each number once.
   /// - Complexity: O(n log n) in the number of attributes.
   public init(_ attributes: [String: Value] = [:], fields: [UInt8: Value] = [:]) {
-    var writer = CBORWriter(reserving: 32 + 24 * attributes.count)
-    writer.appendMapHead(count: fields.count + attributes.count)
-    for (number, value) in fields.sorted(by: { $0.key < $1.key }) {
-      precondition(number < 24, "a numbered field has a number from 0 to 23")
-      writer.append(unsigned: UInt64(number))
-      writer.append(value)
-    }
-    if attributes.count == 1, let (name, value) = attributes.first {
-      writer.append(text: name)
-      writer.append(value)
-    } else {
-      for (name, value) in attributes.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
-        writer.append(text: name)
-        writer.append(value)
-      }
-    }
-    bytes = writer.finish()
+    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    for (number, value) in fields { builder.add(number, value) }
+    for (name, value) in attributes { builder.add(name, value) }
+    bytes = builder.finish()
+  }
+
+  /// The same for a model that adds many entities and has its fields in order without a dictionary.
+  package init(_ attributes: [String: Value], numbered fields: [(number: UInt8, value: Value)]) {
+    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    for field in fields { builder.add(field.number, field.value) }
+    for (name, value) in attributes { builder.add(name, value) }
+    bytes = builder.finish()
   }
 
   /// Takes encoded bytes after checking that they are what ``bytes`` promises.
@@ -127,22 +125,12 @@ public struct RecordChanges: Hashable, Sendable {
     setFields fields: [UInt8: Value] = [:],
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
-    var all: [String: Value?] = attributes.mapValues { $0 }
-    for name in names where all[name] == nil { all.updateValue(nil, forKey: name) }
-    var numbered: [UInt8: Value?] = fields.mapValues { $0 }
-    for number in numbers where numbered[number] == nil { numbered.updateValue(nil, forKey: number) }
-    var writer = CBORWriter()
-    writer.appendMapHead(count: numbered.count + all.count)
-    for (number, value) in numbered.sorted(by: { $0.key < $1.key }) {
-      precondition(number < 24, "a numbered field has a number from 0 to 23")
-      writer.append(unsigned: UInt64(number))
-      if let value { writer.append(value) } else { writer.appendUndefined() }
-    }
-    for (name, value) in all.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
-      writer.append(text: name)
-      if let value { writer.append(value) } else { writer.appendUndefined() }
-    }
-    bytes = writer.finish()
+    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    for (number, value) in fields { builder.add(number, value) }
+    for number in Set(numbers) where fields[number] == nil { builder.add(number, nil) }
+    for (name, value) in attributes { builder.add(name, value) }
+    for name in Set(names) where attributes[name] == nil { builder.add(name, nil) }
+    bytes = builder.finish()
   }
 
   /// Calls `body` with each changed part and its new value, nil when it goes away.

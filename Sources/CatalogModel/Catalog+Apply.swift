@@ -38,8 +38,14 @@ extension Catalog {
         (try ItemFields(row.record), try ItemFields(new.record))
       }
       itemTable.update(number, to: new)
-      unlist(number, row.record, before)
-      list(number, new.record, after)
+      if row.record.bytes[before.kind] != new.record.bytes[after.kind] {
+        itemsByKind.remove(number, from: kindNumbers.number(ofKindAt: before.kind, in: row.record))
+        itemsByKind.insert(number, in: kindNumbers.number(ofKindAt: after.kind, in: new.record))
+      }
+      if before.category != after.category {
+        if let category = before.category { itemsByCategory.remove(number, from: category) }
+        if let category = after.category { itemsByCategory.insert(number, in: category) }
+      }
     case .delete:
       let row = try itemTable.checkedRow(event, at: revision)
       let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }

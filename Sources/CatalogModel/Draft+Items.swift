@@ -23,9 +23,9 @@ extension Draft where State == Catalog {
     try Rules.checkName(kind, "kind", of: entity)
     try state.checkCategory(category, for: entity)
     try Rules.checkDepth(attributes, of: entity)
-    var fields = [ItemField.kind: Value.string(kind)]
-    if let category { fields[ItemField.category] = .integer(Int64(category)) }
-    let record = Record(attributes, fields: fields)
+    var fields = [(number: ItemField.kind, value: Value.string(kind))]
+    if let category { fields.append((ItemField.category, .integer(Int64(category)))) }
+    let record = Record(attributes, numbered: fields)
     try Rules.checkSize(record, of: entity)
     try add(entity, record)
     return number

@@ -1,7 +1,7 @@
 import Tables
 
 // Plain types and not `some Sequence`: a client's loop over an opaque or generic one looks its types up at
-// run time for each element, which took 400 ns instead of 30.
+// run time for each element, which took 390 ns instead of 45.
 extension Catalog {
   /// Items in the order of their numbers, found as they are asked for. It keeps its catalog as it is.
   public struct Items: Sequence, Sendable {

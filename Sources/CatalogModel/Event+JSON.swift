@@ -79,7 +79,7 @@ private struct ChangedParts {
     write(ImageField.byteCount, "byteCount", to: &writer)
     write(ImageField.digest, "sha256", to: &writer) { value in
       guard case .data(let bytes) = value else { return nil }
-      return Digest(bytes: bytes)?.hex
+      return Digest(bytes: Array(bytes))?.hex
     }
   }
 

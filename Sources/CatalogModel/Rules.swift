@@ -14,7 +14,9 @@ enum Rules {
 
   /// Fails unless a name is of use: not empty, not only white space, not too long.
   static func checkName(_ name: String, _ part: String, of entity: Entity) throws(JournalError) {
-    if name.allSatisfy(\.isWhitespace) {
+    // Most names begin with a letter of ASCII, and asking Unicode about each character takes its time.
+    let beginsPlainly = name.utf8.first.map { (UInt8(ascii: "!")...UInt8(ascii: "~")).contains($0) } ?? false
+    if !beginsPlainly, name.allSatisfy(\.isWhitespace) {
       throw rejected("the \(part) of \(Catalog.name(of: entity)) is empty; give it one")
     }
     let count = name.utf8.count

@@ -9,11 +9,19 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
   /// Takes the 32 bytes of a digest, nil when there are more or fewer.
-  public init?(bytes: some Collection<UInt8>) {
+  public init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 32 else { return nil }
-    var words: [UInt64] = [0, 0, 0, 0]
-    for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
-    self.words = (words[0], words[1], words[2], words[3])
+    func word(_ offset: Int) -> UInt64 {
+      unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    words = (word(0), word(8), word(16), word(24))
+  }
+
+  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  public init?(bytes: [UInt8]) {
+    let digest = unsafe bytes.withUnsafeBytes { unsafe Digest(bytes: $0) }
+    guard let digest else { return nil }
+    self = digest
   }
 
   /// Reads 64 hexadecimal digits, nil for anything else.
@@ -38,15 +46,12 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   }
 
   /// The 32 bytes.
-  public var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(32)
-    for word in [words.0, words.1, words.2, words.3] {
-      for shift in stride(from: 56, through: 0, by: -8) {
-        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
-      }
-    }
-    return bytes
+  public var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
+
+  /// Lends the 32 bytes to `body`.
+  package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    let (a, b, c, d) = words
+    return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) { unsafe body($0) }
   }
 
   /// 64 lowercase hexadecimal digits, as `sha256sum` prints them.

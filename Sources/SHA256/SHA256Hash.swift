@@ -36,8 +36,7 @@ package struct SHA256Hash: ~Copyable {
   }
 
   package mutating func update(_ digest: Digest) {
-    let (a, b, c, d) = digest.words
-    unsafe withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) { unsafe update($0) }
+    unsafe digest.withUnsafeBytes { unsafe update($0) }
   }
 
   package mutating func update(_ bytes: [UInt8]) {

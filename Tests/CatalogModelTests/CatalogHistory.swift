@@ -18,7 +18,8 @@ struct CatalogHistory {
   /// What a journal does with a commit: nothing is kept when `body` throws.
   @discardableResult
   mutating func commit<T>(_ body: (inout Draft<Catalog>) throws -> T) throws -> T {
-    var draft = Draft(base: state, revision: revision + 1, date: Date(timeIntervalSince1970: 0))
+    let head = Head(revision: revision, timestamp: Timestamp(microseconds: 0), digest: .zero)
+    var draft = Draft(base: Version(head: head, state: state), date: head.date)
     let result = try body(&draft)
     let (events, state) = try draft.finish()
     guard !events.isEmpty else { return result }

@@ -136,8 +136,8 @@ private struct CountingKey: Comparable, Sendable {
   @Test func searchesCompareALogarithmOfKeys() {
     var table = Table<CountingKey, Int>()
     for number in 0..<100_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
-    // At each level a key of each eighth of the node, and eight more, and then whether it is the key.
-    let perLevel = 16
+    // At each level the last key, one of every eight and then eight more; and at last whether it is the key.
+    let perLevel = 17
     for number in stride(from: 0, to: 100_000, by: 9_973) {
       let key = CountingKey(number: number)
       #expect(CountingKey.count { _ = table[key] } <= perLevel * table.height + 1)
@@ -148,6 +148,23 @@ private struct CountingKey: Comparable, Sendable {
       #expect(scan <= perLevel * table.height + 1)
     }
     #expect(table.height <= 5)
+    let behind = CountingKey(number: 100_000)
+    #expect(CountingKey.count { table.updateValue(0, forKey: behind) } <= table.height + 1)
+  }
+
+  @Test func aPartThatEndsInALeafDoesNotReadTheNext() {
+    var table = Table<CountingKey, Int>()
+    for number in 0..<10_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
+    let start = Table<CountingKey, Int>.leafCapacity * 20 + 10
+    let (lower, upper) = (CountingKey(number: start), CountingKey(number: start + 20))
+    let open = CountingKey.count {
+      for _ in table.elements(from: lower).prefix(20) {}
+    }
+    let closed = CountingKey.count {
+      for _ in table.elements(in: lower..<upper) {}
+    }
+    // One more search, in one leaf; making the range compares its bounds.
+    #expect(closed - open <= 17 + 1)
   }
 
   @Test func copiesAreWrittenOnSeveralThreads() async {

@@ -11,7 +11,7 @@ final class Workbench {
   let progress = Progress()
   /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
   let flushTime: Double
-  private let interruption: any DispatchSourceSignal
+  private let interruptions: [any DispatchSourceSignal]
   private var folderCount = 0
 
   /// Makes a new folder and measures what a flush costs there.
@@ -26,26 +26,37 @@ final class Workbench {
     self.folder = folder
 
     // A run leaves up to some gigabytes, so a person who stops it must not have to look for them.
-    signal(SIGINT, SIG_IGN)
-    interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    interruption.setEventHandler {
-      try? FileManager.default.removeItem(at: folder)
-      exit(130)
+    interruptions = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        Self.remove(folder)
+        exit(128 + number)
+      }
+      source.resume()
+      return source
     }
-    interruption.resume()
     do {
       flushTime = try FilesPeer.flushTime(in: folder)
     } catch {
-      try? FileManager.default.removeItem(at: folder)
+      Self.remove(folder)
       throw error
     }
   }
 
   /// Removes all that the run wrote.
   func dismantle() {
-    interruption.cancel()
+    for interruption in interruptions { interruption.cancel() }
     progress.clear()
-    try? FileManager.default.removeItem(at: folder)
+    Self.remove(folder)
+  }
+
+  // Contestants that still write would put files back where they are being removed; under another name the
+  // folder is out of their reach.
+  private static func remove(_ folder: URL) {
+    let away = folder.deletingLastPathComponent().appending(path: "\(folder.lastPathComponent)-removed")
+    try? FileManager.default.moveItem(at: folder, to: away)
+    try? FileManager.default.removeItem(at: away)
   }
 
   /// A name for a new file or folder, not yet there.
@@ -73,8 +84,8 @@ final class Workbench {
   }
 
   /// A number of durable operations that takes about `seconds` on this drive when each waits for one flush.
-  func operations(lasting seconds: Double, atMost limit: Int) -> Int {
-    min(limit, max(64, Int(seconds / max(flushTime, 1e-6))))
+  func operations(lasting seconds: Double, in range: ClosedRange<Int>) -> Int {
+    min(range.upperBound, max(range.lowerBound, Int(seconds / max(flushTime, 1e-6))))
   }
 
   // The system's temporary folder is memory on many machines, where a flush costs nothing and all ratios

@@ -8,9 +8,10 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [Row] {
   let rows: Set<RowName> = callers == 64 ? [name, .commit64Async] : [name]
   guard !bench.rows.isDisjoint(with: rows) else { return [] }
 
-  // A peer without group commit pays a flush for each operation, so the flush decides how long a turn is.
-  let limit = bench.isQuick ? 2_000 : 6_400
-  let operations = bench.operations(lasting: bench.isQuick ? 0.15 : 0.4, atMost: limit)
+  // A peer without group commit pays a flush for each operation, so the flush decides how long a turn is;
+  // but groups need some commits of each caller to form.
+  let operations = bench.operations(
+    lasting: bench.isQuick ? 0.15 : 0.4, in: max(64, 16 * callers)...(bench.isQuick ? 2_048 : 6_400))
   let who = callers == 1 ? "1 caller" : "\(callers) callers"
   let subject = CommitSubject(bench, callers: callers)
   let sqlite = try await SQLiteUse.faster(bench, subject, callers: callers)

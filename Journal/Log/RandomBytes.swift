@@ -1,0 +1,26 @@
+/// Random bytes from the operating system, fetched in larger pieces than they are taken: a call for each salt
+/// costs as much as hashing it.
+///
+/// Each byte is given once and overwritten, so that no later look into memory finds a salt that was erased.
+struct RandomBytes: Sendable {
+  private static let fetchedByteCount = 4096
+
+  private var bytes = [UInt8](repeating: 0, count: RandomBytes.fetchedByteCount)
+  private var taken = RandomBytes.fetchedByteCount
+
+  /// Lends up to 4,096 fresh bytes to `body`.
+  mutating func take(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    precondition(count <= Self.fetchedByteCount)
+    if taken + count > Self.fetchedByteCount {
+      unsafe bytes.withUnsafeMutableBytes { unsafe fillWithRandomBytes($0) }
+      taken = 0
+    }
+    let start = taken
+    taken += count
+    unsafe bytes.withUnsafeMutableBytes { bytes in
+      let lent = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + count])
+      unsafe body(UnsafeRawBufferPointer(lent))
+      unsafe lent.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+  }
+}

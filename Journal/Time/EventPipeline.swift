@@ -1,0 +1,117 @@
+import Dispatch
+import Synchronization
+
+/// Reads the events of a range on one thread while another applies them: decoding and applying cost about
+/// the same, and a machine has two cores.
+enum EventPipeline {
+  /// Below so many entries a second thread does not pay.
+  private static let smallCount = 256
+
+  /// Calls `apply` with each event in order, on the calling thread.
+  /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
+  static func run(
+    _ log: any EntryLog, _ range: ClosedRange<Revision>,
+    _ apply: (Event, Revision) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    if range.count < smallCount {
+      try log.readAll(range) { entry throws(JournalError) in
+        var events = try entry.events()
+        while let event = try events.next() { try apply(event, entry.revision) }
+      }
+      return
+    }
+    let channel = EventChannel()
+    // Whatever ends this function ends the reader too.
+    defer { channel.cancel() }
+    DispatchQueue.global(qos: .userInitiated).async { channel.fill(from: log, range) }
+    while let chunk = try channel.receive() {
+      for read in chunk { try apply(read.event, read.revision) }
+    }
+  }
+}
+
+/// An event, and the entry it stands in.
+private struct ReadEvent: Sendable {
+  let event: Event
+  let revision: Revision
+}
+
+/// Hands chunks of events from the thread that reads to the one that applies, a few at most at a time.
+private final class EventChannel: Sendable {
+  private static let chunkCount = 512
+  private static let chunksAhead = 4
+
+  private struct State: Sendable {
+    var chunks: [[ReadEvent]] = []
+    var error: JournalError?
+    var isFinished = false
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+  private let free = DispatchSemaphore(value: EventChannel.chunksAhead)
+  private let filled = DispatchSemaphore(value: 0)
+
+  func fill(from log: any EntryLog, _ range: ClosedRange<Revision>) {
+    var chunk: [ReadEvent] = []
+    chunk.reserveCapacity(Self.chunkCount)
+    do throws(JournalError) {
+      try log.readAll(range) { entry throws(JournalError) in
+        var events = try entry.events()
+        while let event = try events.next() {
+          chunk.append(ReadEvent(event: event, revision: entry.revision))
+          if chunk.count == Self.chunkCount {
+            try send(chunk)
+            chunk.removeAll()
+            chunk.reserveCapacity(Self.chunkCount)
+          }
+        }
+      }
+      try send(chunk)
+      finish(nil)
+    } catch {
+      // What was read before the fault is applied first.
+      try? send(chunk)
+      finish(error)
+    }
+  }
+
+  private func send(_ chunk: [ReadEvent]) throws(JournalError) {
+    free.wait()
+    let isCancelled = state.withLock { state in
+      state.chunks.append(chunk)
+      return state.isCancelled
+    }
+    filled.signal()
+    if isCancelled { throw JournalError(.closed, "nobody wants the events any more") }
+  }
+
+  private func finish(_ error: JournalError?) {
+    state.withLock { state in
+      state.error = error
+      state.isFinished = true
+    }
+    filled.signal()
+  }
+
+  /// The next chunk, nil after the last.
+  func receive() throws(JournalError) -> [ReadEvent]? {
+    filled.wait()
+    let (chunk, error): ([ReadEvent]?, JournalError?) = state.withLock { state in
+      if !state.chunks.isEmpty { return (state.chunks.removeFirst(), nil) }
+      return (nil, state.error)
+    }
+    if let error { throw error }
+    if chunk != nil { free.signal() }
+    return chunk
+  }
+
+  /// Lets the reader end. Called when nobody receives any more.
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.chunks = []
+    }
+    free.signal()
+  }
+}

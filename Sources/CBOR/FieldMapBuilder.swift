@@ -1,0 +1,82 @@
+/// Encodes the fields of a record or of changes, in whatever order they come, into one sorted map.
+///
+/// Each field is encoded where it falls and only its place is sorted: this is the hot path of every add.
+struct FieldMapBuilder: ~Copyable {
+  private struct Slot {
+    let start: Int
+    let keyEnd: Int
+    let end: Int
+  }
+
+  private var writer: CBORWriter
+  private var slots: [Slot] = []
+  private var isSorted = true
+
+  init(reserving count: Int) {
+    writer = CBORWriter(reserving: 32 * count)
+    slots.reserveCapacity(count)
+  }
+
+  /// Adds a numbered field; nil stands for one that goes away.
+  mutating func add(_ number: UInt8, _ value: Value?) {
+    precondition(number < 24, "a numbered field has a number from 0 to 23")
+    let start = writer.bytes.count
+    writer.append(unsigned: UInt64(number))
+    finishSlot(start, value)
+  }
+
+  /// Adds an attribute; nil stands for one that goes away.
+  mutating func add(_ name: String, _ value: Value?) {
+    let start = writer.bytes.count
+    writer.append(text: name)
+    finishSlot(start, value)
+  }
+
+  private mutating func finishSlot(_ start: Int, _ value: Value?) {
+    let keyEnd = writer.bytes.count
+    if let value { writer.append(value) } else { writer.appendUndefined() }
+    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.bytes.count)
+    if isSorted, let last = slots.last, !precedes(last, slot) { isSorted = false }
+    slots.append(slot)
+  }
+
+  private func precedes(_ left: Slot, _ right: Slot) -> Bool {
+    unsafe writer.bytes.withUnsafeBytes { bytes in
+      unsafe compareBytes(
+        bytes.baseAddress! + left.start, left.keyEnd - left.start,
+        bytes.baseAddress! + right.start, right.keyEnd - right.start) < 0
+    }
+  }
+
+  /// The encoded map. Two fields of one name are an error of the caller's.
+  consuming func finish() -> [UInt8] {
+    if !isSorted { sort() }
+    var map = CBORWriter(reserving: 9 + writer.bytes.count)
+    map.appendMapHead(count: slots.count)
+    if isSorted {
+      map.append(encoded: writer.bytes)
+    } else {
+      for slot in slots { map.append(encoded: writer.bytes[slot.start..<slot.end]) }
+    }
+    return map.finish()
+  }
+
+  private mutating func sort() {
+    // Records have few fields: below this, moving them one by one beats a sort that asks a closure.
+    guard slots.count <= 32 else {
+      var sorted = slots
+      sorted.sort { precedes($0, $1) }
+      slots = sorted
+      return
+    }
+    for index in slots.indices.dropFirst() {
+      let slot = slots[index]
+      var place = index
+      while place > 0, precedes(slot, slots[place - 1]) {
+        slots[place] = slots[place - 1]
+        place -= 1
+      }
+      slots[place] = slot
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import CatalogModel
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// A catalog on a disk: that the model and the engine go together.
+struct JournalTests {
+  @Test func aCatalogIsThereAgainAfterOpening() throws {
+    try withTemporaryFolder { folder in
+      let url = URL(filePath: folder.path("Books.journal"))
+      let journal = try CatalogJournal.create(at: url)
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      let id = try journal.commit(by: "ana", note: "first") { draft in
+        let category = try draft.addCategory(name: "Novels", color: Color(hex: "#FF800080"))
+        let item = try draft.addItem(
+          kind: "book", category: category, attributes: ["title": .string("Dune")])
+        try draft.addImage(to: item, name: "cover.txt", mediaType: "text/plain", blob: blob)
+        return item
+      }.value
+      let first = journal.state
+      try journal.commit { try $0.updateItem(id, set: ["stars": .integer(5)]) }
+      try journal.commit { try $0.deleteItem(id) }
+      try journal.commit { try $0.deleteCategory(1) }
+      let last = journal.state.json
+      try journal.close()
+
+      let again = try CatalogJournal.open(at: url)
+      #expect(again.state.json == last)
+      #expect(again.state.json == Catalog().json)
+      #expect(try again.state(asOf: .revision(1)).json == first.json)
+      #expect(try again.history(of: .item(id)).map(\.revision) == [3, 2, 1])
+      #expect(try again.verify().problems.isEmpty)
+      #expect(try again.commit { try $0.addItem(kind: "book") }.value == id + 1)
+      try again.close()
+    }
+  }
+
+  @Test func anImageWhoseBlobIsNotStoredIsRejected() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: URL(filePath: folder.path("Books.journal")))
+      let error = #expect(throws: JournalError.self) {
+        try journal.commit { draft in
+          let item = try draft.addItem(kind: "book")
+          try draft.addImage(to: item, name: "a.png", mediaType: "image/png", blob: someBlob)
+        }
+      }
+      #expect(error?.code == .rejected)
+      #expect(journal.head.revision == 0)
+      #expect(journal.state.itemCount == 0)
+      try journal.close()
+    }
+  }
+}
