@@ -43,7 +43,7 @@ package struct Logbook: EventSourced {
 
   package static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
     guard case .data(let bytes)? = record["sha256"], case .integer(let count)? = record["byteCount"],
-      let digest = Digest(bytes: bytes)
+      let digest = Digest(bytes: Array(bytes))
     else { return [] }
     return [Blob(digest: digest, byteCount: Int(count))]
   }
