@@ -6,10 +6,17 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   package let seed: UInt64
   private var state: UInt64
 
-  package init() {
+  /// Starts from the seed that is given in the environment, or from a new one, and prints it.
+  package init(_ test: String = #function) {
     let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
+<<<<<<< HEAD
     self.init(seed: given ?? UInt64.random(in: 0...UInt64.max))
     print("seed: JOURNAL_TEST_SEED=\(seed)")
+=======
+    seed = given ?? UInt64.random(in: 0...UInt64.max)
+    state = seed
+    print("\(test): JOURNAL_TEST_SEED=\(seed)")
+>>>>>>> main
   }
 
   /// For what a seed that was printed elsewhere decides.
