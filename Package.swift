@@ -33,6 +33,10 @@ let package = Package(
     // The tests: a folder for each module, then those that need a whole journal.
     .target(
       name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
+    .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
+    .executableTarget(
+      name: "CrashChild", dependencies: ["Journaling", "LogbookModel", "TestSupport"],
+      path: "Tests/CrashChild"),
     .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
@@ -40,8 +44,12 @@ let package = Package(
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
     .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),
     .testTarget(name: "CommandLineTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
-    .testTarget(name: "CrashTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
-    .testTarget(name: "FuzzTests", dependencies: ["CatalogModel", "TestSupport"]),
+    .testTarget(
+      name: "CrashTests",
+      dependencies: ["Journaling", "LevelDB", "LogbookModel", "TestSupport", "CrashChild"]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["Journaling", "LevelDB", "CBOR", "JSON", "LogbookModel", "TestSupport"]),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -51,12 +51,14 @@ public final class Journal<State: EventSourced>: Sendable {
     lock = opened.lock
     blobs = opened.blobs
     published = Published(opened.version)
-    committer =
-      mode == .readOnly
-      ? nil
-      : Committer(
-        id: id, log: log, marker: try HeadMarker(folder, id: id), blobs: blobs, published: published,
-        flushesHead: options.flushesHeadAtEveryCommit)
+    guard mode == .readWrite else {
+      committer = nil
+      return
+    }
+    let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
+    committer = Committer(
+      id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
+      published: published, flushesHead: options.flushesHeadAtEveryCommit)
   }
 
   // A journal that is let go is closed: what was acknowledged is durable already.

@@ -10,6 +10,9 @@ public struct JournalOptions: Sendable {
   /// Told of each operation that changes the disk, and can make it fail; for tests.
   package var fileHook: FileHook?
 
+  /// How LevelDB works; tests make its buffer small, so that it changes files often.
+  package var database = Database.Options()
+
   public init(flushesHeadAtEveryCommit: Bool = false) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     fileHook = nil

@@ -23,7 +23,7 @@ struct OpenedFolder<State: EventSourced> {
     try folder.check()
     let mark = try HeadMarker.read(folder, id: id)
 
-    let viewed = try Self.view(folder, id: id, mark: mark)
+    let viewed = try Self.view(folder, id: id, mark: mark, options: options.database)
     version = viewed.version
     blobs = BlobStore(folder, isReadOnly: mode == .readOnly)
     guard mode == .readWrite else {
@@ -31,8 +31,8 @@ struct OpenedFolder<State: EventSourced> {
       return
     }
     try viewed.log.close()
-    if viewed.hasTornTail { try LevelDBLog.dropTornTail(in: folder, id: id) }
-    log = try LevelDBLog.open(in: folder, id: id, .readWrite)
+    if viewed.hasTornTail { try LevelDBLog.dropTornTail(in: folder, id: id, options: options.database) }
+    log = try LevelDBLog.open(in: folder, id: id, .readWrite, options: options.database)
     guard try log.newestRevision() == version.revision else {
       throw JournalError(
         .damaged, "the log changed while it was being opened; try again", revision: version.revision,
@@ -45,16 +45,16 @@ struct OpenedFolder<State: EventSourced> {
 
   /// Reads the log as it is on disk.
   private static func view(
-    _ folder: JournalFolder, id: JournalID, mark: HeadMarker.Mark
+    _ folder: JournalFolder, id: JournalID, mark: HeadMarker.Mark, options: Database.Options
   ) throws(JournalError) -> View {
     do throws(JournalError) {
-      let log = try LevelDBLog.open(in: folder, id: id, .readOnly)
+      let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options)
       return (log, try replay(log, id: id, mark: mark, checksAll: false), false)
     } catch {
       guard error.code == .damaged else { throw error }
       // After a power loss the end of the log can be torn: writes that were never acknowledged. Everything
       // that was must be there all the same, and every digest must fit, as now LevelDB says less.
-      let log = try LevelDBLog.open(in: folder, id: id, .readOnlyUpToDamage)
+      let log = try LevelDBLog.open(in: folder, id: id, .readOnlyUpToDamage, options: options)
       do throws(JournalError) {
         return (log, try replay(log, id: id, mark: mark, checksAll: true), true)
       } catch let second {

@@ -49,12 +49,13 @@ final class HeadMarker: Sendable {
     try readSlots(File(folder.head, .reading), folder, id: id).mark
   }
 
-  /// Opens HEAD for marking.
-  init(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
+  /// Opens HEAD for marking, and notes the newest entry, which a crash can have kept from it.
+  init(_ folder: JournalFolder, id: JournalID, newest: Mark) throws(JournalError) {
     let file = try File(folder.head, .updating, hook: folder.hook)
-    let newest = try Self.readSlots(file, folder, id: id)
+    let found = try Self.readSlots(file, folder, id: id)
     self.id = id
-    state = Mutex(State(file: file, next: 1 - newest.slot, isFlushed: true))
+    state = Mutex(State(file: file, next: 1 - found.slot, isFlushed: true))
+    if newest.revision > found.mark.revision { try mark(newest) }
   }
 
   /// Notes the newest acknowledged entry. It reaches the drive with the next ``flush()``.

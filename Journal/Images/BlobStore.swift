@@ -19,7 +19,15 @@ public final class BlobStore: Sendable {
   private let folder: String
   private let hook: FileHook?
   private let isReadOnly: Bool
-  private let unflushed = Mutex<Set<String>>([])
+  private let names = Mutex(Names())
+
+  /// Which folders hold names that are durable.
+  private struct Names: Sendable {
+    /// Folders that got a name, or may have got one before the journal was opened.
+    var unflushed: Set<String> = []
+    /// Folders that were flushed since the journal was opened.
+    var flushed: Set<String> = []
+  }
 
   init(_ journal: JournalFolder, isReadOnly: Bool) {
     folder = journal.images
@@ -118,36 +126,47 @@ public final class BlobStore: Sendable {
     }
   }
 
+  /// Says that an entry is about to name a blob.
+  ///
+  /// Its file may come from a process that was ended before it flushed the name, so that is done here, once.
+  func willName(_ blob: Blob) {
+    let parent = parent(of: path(of: blob.digest))
+    names.withLock { names in
+      for folder in [folder, parent] where !names.flushed.contains(folder) {
+        names.unflushed.insert(folder)
+      }
+    }
+  }
+
   /// Makes the names of all blobs that were added durable; an entry that names one may then be written.
   func flush() throws(JournalError) {
-    let folders = unflushed.withLock { unflushed in
-      let folders = unflushed
-      unflushed = []
+    let folders = names.withLock { names in
+      let folders = names.unflushed
+      names.unflushed = []
       return folders
     }
     try Folder.synchronize(folders.sorted(), hook: hook)
+    names.withLock { $0.flushed.formUnion(folders) }
   }
 
   /// Takes a finished and flushed temporary file in under its digest.
   fileprivate func adopt(_ temporary: String, as blob: Blob) throws(JournalError) {
     let path = path(of: blob.digest)
-    let parent = String(path.prefix(upTo: path.lastIndex(of: "/")!))
+    let parent = parent(of: path)
     if try contains(blob) {
       // Somebody may have just put it there and not flushed its name yet.
-      _ = unflushed.withLock { $0.insert(parent) }
+      _ = names.withLock { $0.unflushed.insert(parent) }
       try Folder.removeFile(temporary, hook: hook)
       return
     }
-    if try Folder.status(parent) == nil {
-      do throws(JournalError) {
-        try Folder.make(parent, hook: hook)
-      } catch {
-        guard error.code == .alreadyExists else { throw error }
-      }
-      _ = unflushed.withLock { $0.insert(folder) }
+    // In one step, so that who finds the folder there finds it noted as well.
+    try names.withLock { names throws(JournalError) in
+      guard try Folder.status(parent) == nil else { return }
+      try Folder.make(parent, hook: hook)
+      names.unflushed.insert(folder)
     }
     try Folder.rename(temporary, to: path, hook: hook)
-    _ = unflushed.withLock { $0.insert(parent) }
+    _ = names.withLock { $0.unflushed.insert(parent) }
   }
 
   /// Removes what was left of blobs that were never finished. Called while nobody else has the journal.
@@ -161,6 +180,8 @@ public final class BlobStore: Sendable {
     let hex = digest.hex
     return "\(folder)/\(hex.prefix(2))/\(hex)"
   }
+
+  private func parent(of path: String) -> String { String(path.prefix(upTo: path.lastIndex(of: "/")!)) }
 
   private func missing(_ blob: Blob) -> JournalError {
     JournalError(

@@ -174,7 +174,7 @@ extension CBORReader {
   fileprivate mutating func readEventHead() throws(CBORError) -> EventHead {
     let start = offset
     try expectArray(count: 4)
-    guard let operation = Event.Operation(rawValue: UInt8(truncatingIfNeeded: try readCount())),
+    guard let code = UInt8(exactly: try readCount()), let operation = Event.Operation(rawValue: code),
       let kind = UInt8(exactly: try readCount())
     else { throw CBORError(.unsupported, at: start) }
     let number = try readCount()

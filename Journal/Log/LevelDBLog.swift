@@ -39,11 +39,11 @@ final class LevelDBLog: EntryLog {
   /// Opens the database of a journal.
   /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, or when the database is another
   ///   journal's.
-  static func open(in folder: JournalFolder, id: JournalID, _ access: Access) throws(JournalError)
-    -> LevelDBLog
-  {
+  static func open(
+    in folder: JournalFolder, id: JournalID, _ access: Access, options: Database.Options
+  ) throws(JournalError) -> LevelDBLog {
     try translating {
-      var options = Database.Options()
+      var options = options
       options.checksParanoidly = access != .readOnlyUpToDamage
       let database = try Database(
         path: folder.entries, access: access == .readWrite ? .existing : .readOnly, options: options,
@@ -66,9 +66,11 @@ final class LevelDBLog: EntryLog {
   ///
   /// Only to be called after a look without changes has shown that every acknowledged entry is read all the
   /// same: what is dropped are writes that were never confirmed.
-  static func dropTornTail(in folder: JournalFolder, id: JournalID) throws(JournalError) {
+  static func dropTornTail(
+    in folder: JournalFolder, id: JournalID, options: Database.Options
+  ) throws(JournalError) {
     try translating {
-      var options = Database.Options()
+      var options = options
       options.checksParanoidly = false
       try Database(path: folder.entries, access: .existing, options: options, hook: folder.hook).close()
     }

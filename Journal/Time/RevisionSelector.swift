@@ -76,7 +76,8 @@ public struct RevisionSelector: Hashable, Sendable {
     guard words.count == 3, words[2] == "ago" else { return nil }
     let unit = words[1].hasSuffix("s") ? String(words[1].dropLast()) : String(words[1])
     guard let count = words[0] == "a" || words[0] == "an" ? 1 : number(words[0]), let seconds = units[unit],
-      count < 1_000_000_000
+      // Further back than any date can be, and far from where the product would overflow.
+      count < 10_000 * units["year"]! / seconds
     else { return nil }
     return .ago(microseconds: Int64(count) * seconds * 1_000_000)
   }
@@ -90,14 +91,14 @@ extension Journal {
     let newest = head.revision
     switch selector.form {
     case .revision(let revision):
-      guard revision <= newest else {
-        throw JournalError(.notFound, "there is no revision \(revision) yet; the newest one is \(newest)")
+      guard (0...newest).contains(revision) else {
+        throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
       }
       return revision
     case .head(let back):
-      guard back <= newest else {
+      guard (0...newest).contains(back) else {
         throw JournalError(
-          .notFound, "HEAD~\(back) is before the journal began; it has \(newest) entries")
+          .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
       }
       return newest - back
     case .date(let date): return try newestRevision(notAfter: date, newest: newest)

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "Failure.h"
+#include "TableBlock.h"
 
 namespace cldb {
 
@@ -38,6 +39,18 @@ DiskTable::~DiskTable() { ::close(descriptor_); }
 
 Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scratch) const {
   *result = Slice();
+  Status status = ReadAll(offset, count, scratch);
+  if (!status.ok()) return status;
+  if (IsFooter(scratch, count)) {
+    status = CheckIndex(scratch);
+  } else if (!BlockIsWalkable(scratch, count)) {
+    status = Status::Corruption(path_, "a block of the table is not one that LevelDB writes");
+  }
+  if (status.ok()) *result = Slice(scratch, count);
+  return status;
+}
+
+Status DiskTable::ReadAll(uint64_t offset, size_t count, char* scratch) const {
   if (offset > size_ || count > size_ - offset)
     return Status::Corruption(path_, "the table ends before the block that is looked for");
   size_t done = 0;
@@ -48,44 +61,18 @@ Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scrat
     if (read == 0) return Status::Corruption(path_, "the table was cut short while it was open");
     done += static_cast<size_t>(read);
   }
-  if (!FooterFits(scratch, count, size_))
-    return Status::Corruption(path_, "the table's footer points outside of the file");
-  *result = Slice(scratch, count);
   return Status::OK();
 }
 
-namespace {
-
-constexpr size_t kFooterSize = 48;
-constexpr size_t kBlockTrailerSize = 5;
-constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
-
-// Reads a base-128 number and moves `bytes` on; false if it doesn't end before `limit`.
-bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift <= 63 && bytes < limit; shift += 7) {
-    uint64_t byte = static_cast<unsigned char>(*bytes++);
-    *value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool FooterFits(const char* bytes, size_t count, uint64_t file_size) {
-  // A block of the same length is not mistaken for a footer: where the magic number has its fourth byte,
-  // a block has its compression type, which is 0 or 1.
-  if (count != kFooterSize) return true;
-  const char* magic = bytes + kFooterSize - sizeof(kTableMagic);
-  if (std::memcmp(magic, kTableMagic, sizeof(kTableMagic)) != 0) return true;
-  for (int handle = 0; handle < 2; handle++) {  // the metaindex block's, then the index block's
-    uint64_t offset, size;
-    if (!ReadVarint(bytes, magic, &offset) || !ReadVarint(bytes, magic, &size)) return false;
-    if (offset > file_size || size > file_size - offset) return false;
-    if (file_size - offset - size < kBlockTrailerSize) return false;
-  }
-  return true;
+Status DiskTable::CheckIndex(const char* footer) const {
+  uint64_t offset, size;
+  if (!ReadFooter(footer, size_, &offset, &size))
+    return Status::Corruption(path_, "the table's footer points outside of the file");
+  std::string index(size + kBlockTrailerSize, 0);
+  Status status = ReadAll(offset, index.size(), &index[0]);
+  if (status.ok() && !BlockIsWhole(index.data(), index.size()))
+    status = Status::Corruption(path_, "the checksum of the table's index is wrong");
+  return status;
 }
 
 DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor)

@@ -24,6 +24,7 @@ class DiskReader final : public leveldb::SequentialFile {
 };
 
 // A table, read at any place. Not mapped: a mapped table that is cut while it is open ends the process.
+// What is read is one block with its trailer, or the footer, and is looked at before LevelDB gets it.
 class DiskTable final : public leveldb::RandomAccessFile {
  public:
   DiskTable(std::string path, int descriptor, uint64_t size)
@@ -32,14 +33,13 @@ class DiskTable final : public leveldb::RandomAccessFile {
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
 
  private:
+  leveldb::Status ReadAll(uint64_t offset, size_t count, char* scratch) const;
+  leveldb::Status CheckIndex(const char* footer) const;
+
   const std::string path_;
   const int descriptor_;
   const uint64_t size_;
 };
-
-// True unless `bytes` is the footer of a table in a file of `file_size` bytes and points outside of it.
-// LevelDB allocates whatever a footer asks for, before it reads or checks anything.
-bool FooterFits(const char* bytes, size_t count, uint64_t file_size);
 
 // A new file. Its first flush also flushes its folder, without which the name could be lost in a crash.
 class DiskWriter final : public leveldb::WritableFile {

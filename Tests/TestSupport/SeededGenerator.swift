@@ -2,16 +2,27 @@ import Foundation
 
 /// A generator that gives the same numbers for the same seed. Give a failed test's seed back in
 /// `JOURNAL_TEST_SEED`.
-package struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
   package let seed: UInt64
   private var state: UInt64
 
   /// Starts from the seed that is given in the environment, or from a new one, and prints it.
   package init(_ test: String = #function) {
     let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
+<<<<<<< HEAD
+    self.init(seed: given ?? UInt64.random(in: 0...UInt64.max))
+    print("seed: JOURNAL_TEST_SEED=\(seed)")
+=======
     seed = given ?? UInt64.random(in: 0...UInt64.max)
     state = seed
     print("\(test): JOURNAL_TEST_SEED=\(seed)")
+>>>>>>> main
+  }
+
+  /// For what a seed that was printed elsewhere decides.
+  package init(seed: UInt64) {
+    self.seed = seed
+    state = seed
   }
 
   package mutating func next() -> UInt64 {
@@ -21,5 +32,13 @@ package struct SeededGenerator: RandomNumberGenerator {
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
+  }
+  /// Whether something happens whose chance is `one` in `all`.
+  package mutating func chance(_ one: Int, in all: Int) -> Bool {
+    Int.random(in: 0..<all, using: &self) < one
+  }
+
+  package mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }
 }

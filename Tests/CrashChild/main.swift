@@ -1,0 +1,26 @@
+// Commits to a journal from several threads until it is killed, and prints each acknowledgement after the
+// commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
+//
+// Arguments: the journal's path, how many threads, the first turn, a seed.
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+
+guard CommandLine.arguments.count == 5, let count = Int(CommandLine.arguments[2]),
+  let firstTurn = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])
+else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED") }
+
+do {
+  let journal = try Journal<Logbook>.openOrCreate(
+    at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+  say("open \(journal.head.revision)")
+  for number in 0..<count {
+    let writer = Writer(journal: journal, number: number, firstTurn: firstTurn, seed: seed)
+    Thread { do { try writer.run() } catch { fail("writer \(number): \(error)") } }.start()
+  }
+} catch {
+  fail("\(error)")
+}
+// The threads run until the process is killed.
+while true { sleep(1000) }

@@ -1,0 +1,55 @@
+import Foundation
+import Journaling
+import LogbookModel
+
+/// Everything that a journal can be asked, each answered or refused with an error.
+struct Answers: Sendable {
+  private var answers: [String: Result<String, any Error>] = [:]
+  private var isSound = false
+
+  /// - Throws: what opening throws.
+  init(_ url: URL, _ mode: Journal<Logbook>.Mode) throws {
+    let journal = try Journal<Logbook>.open(at: url, mode: mode)
+    answers["head"] = .success("\(journal.head)")
+    answers["state"] = .success(Self.text(of: journal.state))
+    for revision in 1...4 {
+      answers["entry \(revision)"] = Result { "\(try journal.entry(at: revision))" }
+      answers["as of \(revision)"] = Result { Self.text(of: try journal.state(asOf: .revision(revision))) }
+    }
+    for page in 1...2 {
+      answers["history \(page)"] = Result { "\(try journal.history(of: .page(page)))" }
+    }
+    answers["blob"] = Result { try journal.bytesOfBlob() }
+    isSound = try journal.verify().isSound
+    try journal.close()
+  }
+
+  /// The first answer that differs and is no error; or that verification saw nothing of an error.
+  func problem(against expected: Answers) -> String? {
+    var isRefused = false
+    for (question, answer) in expected.answers {
+      switch (answers[question], answer) {
+      case (.success(let found)?, .success(let right)) where found == right: continue
+      case (.failure(let error)?, _):
+        guard error is JournalError else { return "\(question): not a journal's error: \(error)" }
+        isRefused = true
+      case (let found, let right): return "\(question): \(found.map { "\($0)" } ?? "none"), not \(right)"
+      }
+    }
+    return isRefused && isSound ? "something can't be read, and verify says that all is well" : nil
+  }
+
+  private static func text(of state: Logbook) -> String {
+    state.pages.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
+  }
+}
+
+extension Journal where State == Logbook {
+  /// The bytes of the one blob, which the first entry names.
+  fileprivate func bytesOfBlob() throws -> String {
+    let entry = try entry(at: 1)
+    guard case .add(let record)? = entry.events.first?.change else { return "" }
+    return try Logbook.blobs(in: record, of: Entity.page(1).kind)
+      .map { try blobs.data(of: $0).base64EncodedString() }.joined()
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Journaling
+
+/// A folder as a power loss may have left it.
+struct CrashState: Sendable {
+  struct File: Sendable {
+    var path: String
+    var durable: [UInt8]
+    var writes: [SimulatedDisk.PendingWrite] = []
+  }
+
+  /// Paths of folders, a folder before what is in it.
+  var folders: [String] = []
+  var files: [File] = []
+  /// The newest revision that was acknowledged before.
+  var acknowledged: Revision = 0
+  /// Whether the making of the journal had returned before.
+  var isCreated = true
+  /// How it came about, for the report of a problem.
+  var name = ""
+
+  /// Makes it real in a folder that is there.
+  func build(in root: String) throws {
+    for folder in folders {
+      guard unsafe mkdir("\(root)/\(folder)", 0o700) == 0 else { throw POSIXError(.EIO) }
+    }
+    for file in files {
+      let descriptor = unsafe open("\(root)/\(file.path)", O_WRONLY | O_CREAT | O_EXCL, 0o600)
+      guard descriptor >= 0 else { throw POSIXError(.EIO) }
+      defer { close(descriptor) }
+      try put(file.durable, at: 0, descriptor)
+      for write in file.writes { try put(write.bytes, at: write.offset, descriptor) }
+    }
+  }
+
+  private func put(_ bytes: [UInt8], at offset: Int, _ descriptor: Int32) throws {
+    let written = unsafe bytes.withUnsafeBytes {
+      unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset))
+    }
+    guard written == bytes.count else { throw POSIXError(.ENOSPC) }
+  }
+}
+
+/// What a power loss makes of a write that was not flushed.
+enum Fate: Hashable, Sendable {
+  case kept
+  case lost
+  /// Its first bytes are there, up to the end of a sector.
+  case cut(Int)
+  /// The file has its length, and zeros where the bytes should be.
+  case zeroed
+}
+
+/// What a power loss makes of the order of changes of names.
+enum NameModel: String, CaseIterable, Sendable {
+  /// They outlive it in their order, as a file system with one journal has it (ext4, XFS).
+  case ordered
+  /// Each folder is for itself, and in it any change since its last flush may be lost alone: all that POSIX
+  /// promises.
+  case strict
+}
+
+extension CrashState {
+  /// The state that a disk is in when the power is lost, for one outcome of everything that is open.
+  /// - Parameter fates: what becomes of the writes in `disk.pendingWrites`; all others are kept.
+  init(of disk: SimulatedDisk, names: SimulatedDisk.Names, fates: [SimulatedDisk.WriteID: Fate]) {
+    var open: [(folder: Int, path: String)] = [(0, "")]
+    while let (folder, path) = open.popLast() {
+      for (name, id) in names[folder].sorted(by: { $0.key < $1.key }) {
+        let node = disk.nodes[id]
+        if node.isFolder {
+          folders.append(path + name)
+          open.append((id, path + name + "/"))
+        } else {
+          let writes = node.pending.indices.compactMap { index in
+            node.outcome(of: index, fates[SimulatedDisk.WriteID(node: id, index: index)] ?? .kept)
+          }
+          files.append(File(path: path + name, durable: node.durable, writes: writes))
+        }
+      }
+    }
+  }
+}
+
+extension SimulatedDisk.Node {
+  fileprivate func outcome(of index: Int, _ fate: Fate) -> SimulatedDisk.PendingWrite? {
+    let write = pending[index]
+    switch fate {
+    case .kept: return write
+    case .lost: return nil
+    case .cut(let count):
+      return SimulatedDisk.PendingWrite(offset: write.offset, bytes: Array(write.bytes.prefix(count)))
+    case .zeroed:
+      // Bytes that were flushed before are overwritten or not, and never become zeros.
+      let start = max(write.offset, durable.count)
+      let count = write.offset + write.bytes.count - start
+      guard count > 0 else { return nil }
+      return SimulatedDisk.PendingWrite(offset: start, bytes: [UInt8](repeating: 0, count: count))
+    }
+  }
+}
+
+extension SimulatedDisk {
+  /// A write that was not flushed.
+  struct WriteID: Hashable, Sendable {
+    var node: Int
+    var index: Int
+  }
+
+  var pendingWrites: [WriteID] {
+    nodes.indices.flatMap { node in nodes[node].pending.indices.map { WriteID(node: node, index: $0) } }
+  }
+
+  /// A disk on which a state is durable.
+  init(root: String, state: CrashState) {
+    self.init(root: root)
+    for folder in state.folders { restore("\(root)/\(folder)", nil) }
+    for file in state.files {
+      var bytes = file.durable
+      for write in file.writes { bytes.write(write.bytes, at: write.offset) }
+      restore("\(root)/\(file.path)", bytes)
+    }
+  }
+}
+
+extension CrashState: Equatable {
+  /// What is in a folder.
+  init(reading root: String) throws {
+    for name in try FileManager.default.subpathsOfDirectory(atPath: root).sorted() {
+      let path = "\(root)/\(name)"
+      if try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeDirectory
+      {
+        folders.append(name)
+      } else {
+        files.append(File(path: name, durable: Array(try Data(contentsOf: URL(fileURLWithPath: path)))))
+      }
+    }
+  }
+
+  static func == (left: CrashState, right: CrashState) -> Bool {
+    left.folders == right.folders
+      && left.files.elementsEqual(right.files) { $0.path == $1.path && $0.durable == $1.durable }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Journaling
+import Synchronization
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Alters every byte of a small journal, and cuts every file at every byte.
+  @Suite struct DamageTests {
+    @Test func whicheverByteIsAlteredTheAnswersAreTheSameOrAnError() throws {
+      try withFolderInMemory { folder in
+        let fixture = try SmallJournal(in: folder)
+        let findings = Findings()
+        let count = Atomic<Int>(0)
+        let errors = Atomic<Int>(0)
+        forEachConcurrently(fixture.pieces, named: \.description) { number, piece in
+          let place = "\(folder)/\(number)"
+          do {
+            try fixture.rebuild(in: place)
+            for index in piece.range {
+              for damage in Damage.allCases {
+                guard let altered = damage.applied(to: fixture.bytes(of: piece.file), at: index) else {
+                  continue
+                }
+                let name = "\(fixture.state.files[piece.file].path), byte \(index), \(damage)"
+                // Opening for writing changes the folder where it succeeds, and so costs more.
+                let writes = Battery.isLong || (index + damage.rawValue) % 3 == 0
+                let isError = try fixture.check(
+                  place, piece.file, altered, writes: writes, { findings.note("\(name): \($0)") })
+                count.add(1, ordering: .relaxed)
+                if isError { errors.add(1, ordering: .relaxed) }
+              }
+            }
+            try FileManager.default.removeItem(atPath: place)
+          } catch {
+            findings.note("\(piece): an error: \(error)")
+          }
+        }
+        let (all, refused) = (count.load(ordering: .relaxed), errors.load(ordering: .relaxed))
+        print("damage: \(all) alterations of \(fixture.byteCount) bytes, \(refused) refused")
+        findings.report()
+        #expect(refused > all / 4)
+      }
+    }
+  }
+}
+
+/// What becomes of one byte.
+private enum Damage: Int, CaseIterable, Sendable {
+  case flippedBit, flippedByte, zeroed, cut
+
+  /// The damaged bytes, nil when that changes nothing.
+  func applied(to bytes: [UInt8], at index: Int) -> [UInt8]? {
+    var altered = bytes
+    switch self {
+    case .flippedBit: altered[index] ^= 1 << UInt8(index % 8)
+    case .flippedByte: altered[index] ^= 0xFF
+    case .zeroed:
+      guard altered[index] != 0 else { return nil }
+      altered[index] = 0
+    case .cut: altered.removeSubrange(index...)
+    }
+    return altered
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Journaling
+import LevelDB
+import LogbookModel
+import Synchronization
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Makes each operation on the disk fail in turn, while a small journal lives its life (`Scenario`).
+  @Suite struct FaultTests {
+    @Test func whicheverOperationFailsNothingAcknowledgedIsLostAndReadingGoesOn() throws {
+      try withFolderInMemory { folder in
+        let recorder = Recorder()
+        let url = URL(fileURLWithPath: "\(folder)/Whole.journal")
+        try Scenario(url, hook: recorder.hook).run()
+        let operations = recorder.trace.operations
+        var cases: [Fault] = []
+        for index in operations.indices {
+          for kind in Fault.Kind.allCases where kind.isFor(operations[index]) {
+            for lasts in [false, true] { cases.append(Fault(index: index, kind: kind, lasts: lasts)) }
+          }
+        }
+        let findings = Findings()
+        let hits = Atomic<Int>(0)
+        forEachConcurrently(cases, named: \.description) { number, fault in
+          let url = URL(fileURLWithPath: "\(folder)/\(number).journal")
+          defer { try? FileManager.default.removeItem(at: url) }
+          let injector = Injector(fault)
+          do {
+            if let problem = try problem(with: fault, injector, url) { findings.note("\(fault): \(problem)") }
+          } catch {
+            findings.note("\(fault): an error: \(error)")
+          }
+          if injector.wasHit { hits.add(1, ordering: .relaxed) }
+        }
+        print("faults: \(hits.load(ordering: .relaxed)) of \(cases.count), \(operations.count) operations")
+        findings.report()
+        // Which thread comes first differs from run to run, so the last operations may not come at all.
+        #expect(hits.load(ordering: .relaxed) > cases.count * 9 / 10)
+      }
+    }
+
+    /// Lives through one fault, and gives what was wrong.
+    private func problem(with fault: Fault, _ injector: Injector, _ url: URL) throws -> String? {
+      let scenario = Scenario(url, hook: injector.hook)
+      var reading: String?
+      try scenario.run(afterFailure: { journal in
+        reading = try problemReading(journal, acknowledged: scenario.acknowledged)
+      })
+      if let reading { return "reading after the failure: \(reading)" }
+      let wrong = scenario.commitFailures.subtracting([.outcomeUnknown, .poisoned])
+      guard wrong.isEmpty else { return "a commit threw \(wrong)" }
+
+      guard FileManager.default.fileExists(atPath: url.path) else {
+        return scenario.acknowledged == 0 ? nil : "the journal is gone"
+      }
+      if scenario.failure == nil, scenario.acknowledged < scenario.notes.count {
+        return "a commit did not return"
+      }
+      let oracle = Oracle(notes: scenario.notes)
+      return oracle.problem(
+        url, acknowledged: scenario.acknowledged, options: Scenario.options(), goesOn: true)
+    }
+
+    /// Everything acknowledged can be read from the journal that failed, while it is still open.
+    private func problemReading(_ journal: Journal<Logbook>, acknowledged: Revision) throws -> String? {
+      guard journal.head.revision >= acknowledged else { return "the newest entry is not acknowledged" }
+      guard acknowledged > 0 else { return nil }
+      let cursor = journal.entries(1...acknowledged)
+      var count = 0
+      while try cursor.next() != nil { count += 1 }
+      guard count == acknowledged else { return "\(count) of \(acknowledged) entries" }
+      return journal.state.pages[1] == nil ? "the state lacks what was acknowledged first" : nil
+    }
+  }
+}
+
+/// What goes wrong, and when.
+private struct Fault: Sendable, CustomStringConvertible {
+  enum Kind: String, CaseIterable, Sendable {
+    case inputOutput
+    case noSpace
+    /// Half of the bytes are written, and the call succeeds; the rest can be written after it.
+    case short
+    /// Half of the bytes are written, and the rest fails: the disk is full.
+    case shortThenNoSpace
+
+    func isFor(_ operation: FileOperation) -> Bool {
+      switch self {
+      case .inputOutput, .noSpace: true
+      case .short, .shortThenNoSpace: operation.kind == .write && operation.bytes.count > 1
+      }
+    }
+  }
+
+  var index: Int
+  var kind: Kind
+  /// Whether all that come after it fail as well.
+  var lasts: Bool
+
+  var description: String { "\(kind) \(lasts ? "from operation \(index) on" : "at operation \(index)")" }
+}
+
+/// A hook that makes operations fail.
+private final class Injector: Sendable {
+  private let fault: Fault
+  private let count = Atomic<Int>(0)
+  private let isFull = Atomic<Bool>(false)
+
+  init(_ fault: Fault) { self.fault = fault }
+
+  var wasHit: Bool { count.load(ordering: .relaxed) > fault.index }
+
+  var hook: FileHook { { [self] in verdict($0) } }
+
+  private func verdict(_ operation: FileOperation) -> FileVerdict {
+    let index = count.add(1, ordering: .relaxed).oldValue
+    if isFull.load(ordering: .relaxed) {
+      if !fault.lasts { isFull.store(false, ordering: .relaxed) }
+      return .fail(ENOSPC)
+    }
+    guard index == fault.index || (fault.lasts && index > fault.index) else { return .proceed }
+    switch fault.kind {
+    case .inputOutput: return .fail(EIO)
+    case .noSpace: return .fail(ENOSPC)
+    case .short: return operation.bytes.count > 1 ? .short(operation.bytes.count / 2) : .proceed
+    case .shortThenNoSpace:
+      guard operation.bytes.count > 1 else { return .proceed }
+      isFull.store(true, ordering: .relaxed)
+      return .short(operation.bytes.count / 2)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Fills a small file system for real.
+  @Suite struct FullDiskTests {
+    @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
+    func aFullDiskLosesNothingAcknowledgedAndWithRoomCommitsGoOn() throws {
+      var random = SeededGenerator()
+      for round in 0..<Battery.size(8, long: 200) {
+        try withTemporaryFolder { folder in
+          try Mount.with(["-t", "tmpfs", "-o", "size=4m", "none"], at: folder.path) {
+            try fill(folder.path, round: round, &random)
+          }
+        }
+      }
+    }
+
+    private func fill(_ folder: String, round: Int, _ random: inout SeededGenerator) throws {
+      let ballast = URL(fileURLWithPath: "\(folder)/ballast")
+      try Data(count: Int.random(in: 2_400_000..<2_800_000, using: &random)).write(to: ballast)
+      let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+      // In every other round LevelDB is writing tables when the disk is full.
+      let options = round % 2 == 0 ? Scenario.options() : JournalOptions()
+
+      let journal = try Journal<Logbook>.create(at: url, options: options)
+      var acknowledged = Acknowledgements()
+      var turn = 0
+      var failure: JournalError?
+      while failure == nil {
+        turn += 1
+        do {
+          let blob =
+            random.chance(1, in: 8) ? try journal.blobs.add(Data(random.bytes(3000))) : nil
+          let text = String(repeating: "x", count: Int.random(in: 0..<20_000, using: &random))
+          let commit = try journal.commit(by: "0", note: "\(turn)") { draft in
+            try draft.write(turn, text, blob: blob)
+          }
+          acknowledged.note(commit.revision, writer: 0, turn: turn)
+        } catch let error as JournalError {
+          failure = error
+        }
+        try #require(turn < 3000, "the disk never got full")
+      }
+
+      // Reading goes on.
+      let count = acknowledged.turns.count
+      #expect(journal.head.revision >= count)
+      #expect(try journal.entry(at: count).note == "\(count)")
+      if failure?.code == .outcomeUnknown {
+        let next = #expect(throws: JournalError.self) { try journal.commit { try $0.write(1, "more") } }
+        #expect(next?.code == .poisoned)
+      } else {
+        // The bytes of a blob did not fit; nothing names them, and the log is as it was.
+        #expect(failure?.code == .io)
+      }
+      try? journal.close()
+
+      // As long as the disk is full, opening may fail, but must not call the journal damaged.
+      do {
+        try Journal<Logbook>.open(at: url, options: options).close()
+      } catch let error as JournalError {
+        #expect(error.code == .io, "\(error)")
+      }
+      try FileManager.default.removeItem(at: ballast)
+      let again = try Journal<Logbook>.open(at: url, options: options)
+      let problem = try acknowledged.problem(with: again)
+      #expect(problem == nil, "round \(round)")
+      for _ in 0..<5 { try again.commit { try $0.write(1, "there is room, at \($0.revision)") } }
+      #expect(try again.verify().isSound)
+      try again.close()
+    }
+  }
+}

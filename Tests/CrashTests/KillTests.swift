@@ -1,0 +1,87 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Kills a process (`CrashChild`) that commits from up to 64 threads, again and again.
+  @Suite struct KillTests {
+    @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
+      var random = SeededGenerator()
+      let end = Date() + TimeInterval(Battery.size(40, long: 3600))
+      var (rounds, acknowledged, journals) = (0, 0, 0)
+      while Date() < end {
+        journals += 1
+        try withFolderInMemory { folder in
+          let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+          var acknowledgements = Acknowledgements()
+          // Now and then a new journal, as each look at one takes a time that grows with it.
+          for round in 0..<12 where Date() < end {
+            let writers = [1, 2, 8, 64].randomElement(using: &random)!
+            let first = round * 1_000_000
+            let lines = try Child.run(url, writers: writers, firstTurn: first, random: &random)
+            for line in lines {
+              acknowledgements.note(line.revision, writer: line.writer, turn: line.turn)
+            }
+            rounds += 1
+            acknowledged += lines.count
+            guard FileManager.default.fileExists(atPath: url.path) else {
+              #expect(lines.isEmpty, "the journal is gone")
+              continue
+            }
+            let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
+            let journal = try Journal<Logbook>.open(at: url, mode: mode)
+            let problem = try acknowledgements.problem(with: journal)
+            try journal.close()
+            try #require(problem == nil, "round \(rounds), \(writers) writers")
+          }
+        }
+      }
+      print("kill: \(rounds) kills, \(acknowledged) acknowledged commits, \(journals) journals")
+      #expect(acknowledged > 0)
+    }
+  }
+}
+
+/// The process that is killed.
+private enum Child {
+  struct Line {
+    var revision: Revision
+    var writer: Int
+    var turn: Int
+  }
+
+  /// Starts it, kills it after a random time, and gives what it had said.
+  static func run(
+    _ url: URL, writers: Int, firstTurn: Int, random: inout SeededGenerator
+  ) throws -> [Line] {
+    let process = Process()
+    let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+    process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
+    process.arguments = [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"]
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+
+    // Most are killed while they commit, some while they are still opening or making the journal.
+    var said = Data()
+    if random.chance(3, in: 4) { said = output.fileHandleForReading.availableData }
+    usleep(UInt32.random(in: 0..<120_000, using: &random))
+    kill(process.processIdentifier, SIGKILL)
+    said += try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    let complaints = try errors.fileHandleForReading.readToEnd() ?? Data()
+    try #require(
+      process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
+      "the process ended by itself: \(String(decoding: complaints, as: UTF8.self))")
+
+    return String(decoding: said, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let numbers = line.split(separator: " ").map { Int($0) }
+      guard numbers.count == 3, let revision = numbers[0], let writer = numbers[1], let turn = numbers[2]
+      else { return nil }
+      return Line(revision: revision, writer: writer, turn: turn)
+    }
+  }
+}

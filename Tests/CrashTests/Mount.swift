@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+
+/// File systems of a test's own. Only the superuser can mount them; tests are left out where that fails.
+enum Mount {
+  /// Whether file systems can be mounted here at all.
+  static let isPossible: Bool = {
+    let made = try? withTemporaryFolder { folder in
+      try with(["-t", "tmpfs", "-o", "size=1m", "none"], at: folder.path) { true }
+    }
+    return made ?? false
+  }()
+
+  /// Whether a file system of a kind can be made in a file and mounted.
+  static func isPossible(_ kind: String) -> Bool {
+    let made = try? withTemporaryFolder { folder in
+      let image = try make(kind, in: folder.path)
+      let point = try self.point(in: folder.path)
+      return try with(["-o", "loop", image], at: point) { true }
+    }
+    return made ?? false
+  }
+
+  /// Makes an empty file system in a file, and gives the file's path.
+  static func make(_ kind: String, in folder: String) throws -> String {
+    let image = "\(folder)/image"
+    guard FileManager.default.createFile(atPath: image, contents: nil) else { throw POSIXError(.EIO) }
+    // XFS needs 300 MB, of which nearly nothing is used.
+    guard unsafe truncate(image, 320 << 20) == 0 else { throw POSIXError(.ENOSPC) }
+    try run("mkfs.\(kind)", ["-q", image])
+    return image
+  }
+
+  /// Makes an empty folder to mount something at.
+  static func point(in folder: String) throws -> String {
+    let point = "\(folder)/mounted"
+    try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: true)
+    return point
+  }
+
+  /// Mounts something for the time of `body`.
+  static func with<Result>(
+    _ arguments: [String], at point: String, _ body: () throws -> Result
+  ) throws -> Result {
+    try run("mount", arguments + [point])
+    let result = Swift.Result { try body() }
+    try unmount(point)
+    return try result.get()
+  }
+
+  /// Threads that have just ended may keep files open for a moment.
+  private static func unmount(_ point: String) throws {
+    for _ in 0..<50 {
+      do { return try run("umount", [point]) } catch { usleep(100_000) }
+    }
+    try run("umount", [point])
+  }
+
+  private static func run(_ tool: String, _ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [tool] + arguments
+    process.environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    let said = try errors.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw ToolFailure(text: "\(tool) \(arguments): \(String(decoding: said, as: UTF8.self))")
+    }
+  }
+
+  struct ToolFailure: Error { var text: String }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+
+/// What a recovered journal is held against: the commits that were made, and which were acknowledged.
+///
+/// The question is always the same: is it a prefix of the commits, in order, with every acknowledged one, its
+/// digests in agreement; and does it go on from there?
+struct Oracle: Sendable {
+  /// The digests of the commits in their order, as far as they are known.
+  var digests: [Digest] = []
+  /// The notes that each commit may have: one where its outcome and its order are known.
+  var notes: [Set<String>] = []
+
+  /// What is wrong with the journal, nil when nothing is.
+  /// - Parameters:
+  ///   - acknowledged: the newest revision whose commit had returned.
+  ///   - goesOn: whether to commit to it, close it and open it again as well.
+  func problem(
+    _ url: URL, acknowledged: Revision, options: JournalOptions = JournalOptions(), goesOn: Bool
+  ) -> String? {
+    do {
+      let journal = try Journal<Logbook>.open(at: url, options: options)
+      defer { try? journal.close() }
+      if let problem = try problem(journal, acknowledged: acknowledged) { return problem }
+      guard goesOn else { return nil }
+      let commit = try journal.commit(note: "after the crash") { try $0.write(1000, "\($0.revision)") }
+      try journal.close()
+      let again = try Journal<Logbook>.open(at: url, mode: .readOnly, options: options)
+      defer { try? again.close() }
+      guard again.head.revision == commit.revision else {
+        return
+          "a commit after the recovery gave \(commit.revision), and then there were \(again.head.revision)"
+      }
+      return try unsound(again)
+    } catch {
+      return "an error: \(error)"
+    }
+  }
+
+  /// The same for a journal that is open.
+  func problem(_ journal: Journal<Logbook>, acknowledged: Revision) throws -> String? {
+    let head = journal.head
+    guard head.revision >= acknowledged else {
+      return "commit \(acknowledged) was acknowledged, and the newest one is \(head.revision)"
+    }
+    guard head.revision <= notes.count else {
+      return "\(notes.count) commits were tried, and there are \(head.revision)"
+    }
+    let cursor = journal.entries()
+    var revision = 0
+    while let entry = try cursor.next() {
+      revision += 1
+      guard entry.revision == revision else { return "after \(revision - 1) comes \(entry.revision)" }
+      guard notes[revision - 1].contains(entry.note) else {
+        return "commit \(revision) says \"\(entry.note)\", not \(notes[revision - 1])"
+      }
+      if revision <= digests.count, entry.digest != digests[revision - 1] {
+        return "commit \(revision) is altered"
+      }
+    }
+    guard revision == head.revision else { return "\(revision) entries of \(head.revision) are readable" }
+    return try unsound(journal)
+  }
+
+  private func unsound(_ journal: Journal<Logbook>) throws -> String? {
+    let verification = try journal.verify()
+    return verification.isSound ? nil : "verify: \(verification.problems)"
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Journaling
+import LogbookModel
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension Battery {
+  /// Cuts real file systems off from their disk while a journal on them is committed to.
+  @Suite struct PowerCutTests {
+    @Test(
+      .enabled(if: Mount.isPossible, "only the superuser can mount a disk and cut it off"),
+      arguments: ["ext4", "xfs"])
+    func everythingAcknowledgedOutlivesTheCuttingOffOfTheDisk(_ kind: String) throws {
+      guard Mount.isPossible(kind) else {
+        print("power cuts: left out, as no \(kind) can be made and mounted here")
+        return
+      }
+      var random = SeededGenerator()
+      let rounds = Battery.size(8, long: 500)
+      try withTemporaryFolder { folder in
+        let image = try Mount.make(kind, in: folder.path)
+        let point = try Mount.point(in: folder.path)
+        let url = URL(fileURLWithPath: "\(point)/Log.journal")
+        var acknowledgements = Acknowledgements()
+        var count = 0
+        for round in 0..<rounds {
+          try Mount.with(["-o", "loop", image], at: point) {
+            if round > 0 { try check(url, &acknowledgements, "round \(round) on \(kind)") }
+            let options = round % 2 == 0 ? Scenario.options() : JournalOptions()
+            let writing = try Writing(url, options: options, firstTurn: round * 1_000_000)
+            writing.start(writers: [1, 8, 32].randomElement(using: &random)!, seed: random.next())
+            usleep(UInt32.random(in: 1000..<300_000, using: &random))
+            // Only what was told before the cut counts: later acknowledgements race with it.
+            let told = writing.told
+            try cut(point)
+            writing.finish()
+            for turn in told { acknowledgements.note(turn.revision, writer: turn.writer, turn: turn.turn) }
+            count += told.count
+          }
+        }
+        try Mount.with(["-o", "loop", image], at: point) {
+          try check(url, &acknowledgements, "the last round on \(kind)")
+        }
+        print("power cuts: \(rounds) on \(kind), \(count) acknowledged commits")
+        #expect(count > 0)
+      }
+    }
+
+    private func check(_ url: URL, _ acknowledgements: inout Acknowledgements, _ name: String) throws {
+      let journal = try Journal<Logbook>.open(at: url)
+      let problem = try acknowledgements.problem(with: journal)
+      try journal.close()
+      try #require(problem == nil, "\(name)")
+    }
+
+    /// What a power loss does to a file system: nothing that is in memory reaches the disk any more.
+    private func cut(_ point: String) throws {
+      let descriptor = unsafe open(point, O_RDONLY | O_DIRECTORY)
+      guard descriptor >= 0 else { throw POSIXError(.EIO) }
+      defer { close(descriptor) }
+      // EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are the same; 2: without writing the file system's journal.
+      let request: UInt = 0x8004_587D
+      var flag: UInt32 = 2
+      guard unsafe ioctl(descriptor, request, &flag) == 0 else { throw POSIXError(.ENOTTY) }
+    }
+  }
+}
+
+/// Threads of this process that commit until the disk is gone.
+private final class Writing: Sendable {
+  struct Turn: Sendable {
+    var revision: Revision
+    var writer: Int
+    var turn: Int
+  }
+
+  private let journal: Journal<Logbook>
+  private let firstTurn: Int
+  private let turns = Mutex<[Turn]>([])
+  private let running = DispatchGroup()
+
+  init(_ url: URL, options: JournalOptions, firstTurn: Int) throws {
+    journal = try Journal<Logbook>.openOrCreate(at: url, options: options)
+    self.firstTurn = firstTurn
+  }
+
+  var told: [Turn] { turns.withLock { $0 } }
+
+  func start(writers: Int, seed: UInt64) {
+    for writer in 0..<writers {
+      running.enter()
+      Thread { [self] in
+        defer { running.leave() }
+        // Whatever it throws, the disk is gone.
+        try? commit(writer, SeededGenerator(seed: seed &+ UInt64(writer)))
+      }.start()
+    }
+  }
+
+  private func commit(_ writer: Int, _ generator: SeededGenerator) throws {
+    var random = generator
+    for turn in firstTurn... {
+      let text = String(repeating: "x", count: random.chance(1, in: 20) ? 20_000 : 40)
+      let blob = random.chance(1, in: 10) ? try journal.blobs.add(Data(random.bytes(5000))) : nil
+      let commit = try journal.commit(by: "\(writer)", note: "\(turn)") { draft in
+        try draft.write(writer + 1, "\(turn) \(text)", blob: blob)
+      }
+      turns.withLock { $0.append(Turn(revision: commit.revision, writer: writer, turn: turn)) }
+    }
+  }
+
+  /// Waits for all writers to notice, and closes the journal, so that the disk can be unmounted.
+  func finish() {
+    running.wait()
+    try? journal.close()
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Journaling
+import LevelDB
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Builds the states that a power loss may leave, from everything that a journal's life did to the disk,
+  /// and opens each. (`CrashStates` says which are built, `Scenario` what the life is.)
+  @Suite struct PowerLossTests {
+    @Test(arguments: NameModel.allCases)
+    func everythingAcknowledgedOutlivesAPowerLossAtAnyMoment(_ model: NameModel) throws {
+      var random = SeededGenerator()
+      let findings = Findings()
+      var count = 0
+      // Threads and salts make each recording a little different.
+      for _ in 0..<Battery.size(1, long: 50) {
+        try withRecording { recording in
+          let next = SeededGenerator(seed: random.next())
+          var enumeration = CrashStates(model, effort: Battery.size(6, long: 12), random: next)
+          let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
+          count += states.count
+          recording.check(states, findings)
+        }
+      }
+      print("power loss, \(model): \(count) states")
+      findings.report()
+    }
+
+    @Test(arguments: NameModel.allCases)
+    func aPowerLossDuringTheRecoveryFromAPowerLossLosesNothingEither(_ model: NameModel) throws {
+      var random = SeededGenerator()
+      try withRecording { recording in
+        var enumeration = CrashStates(model, effort: 2, random: random)
+        let firsts = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
+          .filter(\.isCreated).shuffled(using: &random).prefix(Battery.size(12, long: 2000))
+        let findings = Findings()
+        var count = 0
+        for first in firsts {
+          guard let (second, disk) = recording.recovery(from: first, findings) else { continue }
+          var enumeration = CrashStates(model, effort: 1, random: random)
+          let states = enumeration.all(
+            of: second.trace, on: disk, acknowledged: first.acknowledged, isCreated: true)
+          count += states.count
+          second.check(states, findings)
+        }
+        print("second power loss, \(model): \(count) states of \(firsts.count) recoveries")
+        findings.report()
+      }
+    }
+
+    // MARK: Does it bite?
+
+    @Test func withoutTheFlushOfTheLogCommitsAreFoundLost() throws {
+      try expectFindings(.ordered, "was acknowledged") { operation in
+        operation.kind == .sync && operation.path.hasSuffix(".log")
+      }
+    }
+
+    @Test func withoutTheFlushOfTablesCommitsAreFoundLost() throws {
+      try expectFindings(.ordered) { $0.kind == .sync && $0.path.hasSuffix(".ldb") }
+    }
+
+    @Test func withoutTheFlushOfBlobsTheyAreFoundAltered() throws {
+      try expectFindings(.ordered, "image") { $0.kind == .sync && $0.path.contains("/images/") }
+    }
+
+    @Test func withoutTheFlushOfFoldersStrictNamesAreFoundLost() throws {
+      try expectFindings(.strict) { $0.kind == .syncFolder && $0.path.hasSuffix("/entries") }
+      try expectFindings(.strict, "image") { $0.kind == .syncFolder && $0.path.contains("/images") }
+    }
+
+    /// Takes some flushes out of the trace, as if they had not been made, and expects that it is found out.
+    private func expectFindings(
+      _ model: NameModel, _ part: String? = nil, without isLeftOut: (FileOperation) -> Bool
+    ) throws {
+      let random = SeededGenerator()
+      try withRecording { recording in
+        var recording = recording
+        recording.leaveOut(isLeftOut)
+        var enumeration = CrashStates(model, effort: 1, random: random)
+        let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
+        let findings = Findings()
+        let sample = stride(from: 0, to: states.count, by: max(1, states.count / 400)).map { states[$0] }
+        recording.check(sample, findings)
+        let found = findings.all.filter { part == nil || $0.contains(part!) }
+        #expect(!found.isEmpty, "the tests do not notice that flushes are missing")
+      }
+    }
+  }
+}

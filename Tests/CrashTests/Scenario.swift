@@ -1,0 +1,153 @@
+import Foundation
+import Journaling
+import LevelDB
+import LogbookModel
+import Synchronization
+import TestSupport
+
+/// The life of a small journal in which everything happens that changes the disk: it is made, committed to by
+/// one and by several threads, given blobs, closed and opened again and again, while LevelDB begins new logs,
+/// writes tables and compacts them.
+final class Scenario: Sendable {
+  private struct Progress: Sendable {
+    var tried: [String] = []
+    var acknowledged: [Revision: String] = [:]
+    /// Set at the first error: an app stops there.
+    var failure: JournalError?
+    var codes: Set<JournalError.Code> = []
+  }
+
+  let url: URL
+  private let options: JournalOptions
+  private let recorder: Recorder?
+  private let progress = Mutex(Progress())
+
+  init(_ url: URL, hook: FileHook?, recorder: Recorder? = nil) {
+    self.url = url
+    self.recorder = recorder
+    options = Self.options(hook)
+  }
+
+  /// LevelDB's smallest buffer, so that a few large notes make it begin a new log.
+  static func options(_ hook: FileHook? = nil) -> JournalOptions {
+    var options = JournalOptions()
+    options.fileHook = hook
+    options.database.writeBufferByteCount = 64 << 10
+    return options
+  }
+
+  /// The first error, nil when all went well.
+  var failure: JournalError? { progress.withLock { $0.failure } }
+  /// What failed commits threw.
+  var commitFailures: Set<JournalError.Code> { progress.withLock { $0.codes } }
+  /// The newest revision whose commit returned.
+  var acknowledged: Revision { progress.withLock { $0.acknowledged.keys.max() ?? 0 } }
+
+  /// What can be there afterwards: at an acknowledged revision its note, at any other one of the rest.
+  var notes: [Set<String>] {
+    progress.withLock { progress in
+      let unknown = Set(progress.tried).subtracting(progress.acknowledged.values)
+      return progress.tried.indices.map { index in
+        progress.acknowledged[index + 1].map { [$0] } ?? unknown
+      }
+    }
+  }
+
+  /// Runs until the end or the first error; whatever happens, the journal is closed at the end.
+  /// - Parameter afterFailure: called with the journal that something failed on, still open.
+  func run(afterFailure: (Journal<Logbook>) throws -> Void = { _ in }) throws {
+    var blob: Blob?
+    let sessions: [(Journal<Logbook>) throws -> Void] = [
+      { [self] journal in
+        try write(journal, page: 1, "first")
+        let named = try journal.blobs.add(Data("a blob".utf8))
+        try write(journal, page: 2, "with a blob", blob: named)
+        writeTogether(journal, threads: 4)
+        blob = try journal.blobs.add(Data("a blob that nothing names yet".utf8))
+      },
+      { [self] journal in
+        // Named without being added again: its name must be made durable all the same.
+        try write(journal, page: 3, "with the blob of the last session", blob: blob)
+        for page in 10...15 { try write(journal, page: page, "large", byteCount: 20_000) }
+        try commit(journal, "deletes a page") { try $0.delete(.page(2)) }
+      },
+      { [self] journal in
+        let named = try journal.blobs.add(Data("another blob".utf8))
+        try write(journal, page: 4, "with another blob", blob: named)
+        writeTogether(journal, threads: 2)
+        for page in 16...19 { try write(journal, page: page, "large too", byteCount: 20_000) }
+      },
+      { [self] journal in try write(journal, page: 5, "fourth session") },
+      { [self] journal in
+        try write(journal, page: 5, "fifth session")
+        let again = try journal.blobs.add(Data("a blob".utf8))
+        try write(journal, page: 6, "with a blob that was there", blob: again)
+      },
+    ]
+    for (index, session) in sessions.enumerated() {
+      guard try run(session, isFirst: index == 0, afterFailure: afterFailure) else { return }
+    }
+  }
+
+  private func run(
+    _ session: (Journal<Logbook>) throws -> Void, isFirst: Bool,
+    afterFailure: (Journal<Logbook>) throws -> Void
+  ) throws -> Bool {
+    let journal: Journal<Logbook>
+    do {
+      journal =
+        isFirst
+        ? try Journal<Logbook>.create(at: url, options: options)
+        : try Journal<Logbook>.open(at: url, options: options)
+    } catch {
+      try note(error)
+      return false
+    }
+    if isFirst { recorder?.didCreate() }
+    do { try session(journal) } catch { try note(error) }
+    if failure != nil { try afterFailure(journal) }
+    do { try journal.close() } catch { try note(error) }
+    return failure == nil
+  }
+
+  private func note(_ error: any Error) throws {
+    guard let error = error as? JournalError else { throw error }
+    progress.withLock { $0.failure = $0.failure ?? error }
+  }
+
+  private func writeTogether(_ journal: Journal<Logbook>, threads: Int) {
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      do {
+        try write(journal, page: 100 + thread, "thread \(thread)")
+      } catch {
+        progress.withLock { $0.failure = $0.failure ?? (error as? JournalError) }
+      }
+    }
+  }
+
+  private func write(
+    _ journal: Journal<Logbook>, page: Int, _ name: String, byteCount: Int = 0, blob: Blob? = nil
+  ) throws {
+    try commit(journal, name) { draft in
+      try draft.write(page, "\(draft.revision)" + String(repeating: "x", count: byteCount), blob: blob)
+    }
+  }
+
+  private func commit(
+    _ journal: Journal<Logbook>, _ name: String, _ body: (inout Draft<Logbook>) throws -> Void
+  ) throws {
+    let note = progress.withLock { progress in
+      let note = "\(progress.tried.count): \(name)"
+      progress.tried.append(note)
+      return note
+    }
+    do {
+      let commit = try journal.commit(by: "scenario", note: note, body)
+      recorder?.acknowledge(commit.revision)
+      progress.withLock { $0.acknowledged[commit.revision] = note }
+    } catch {
+      if let error = error as? JournalError { progress.withLock { _ = $0.codes.insert(error.code) } }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Journaling
+import LevelDB
+import LogbookModel
+import TestSupport
+import Testing
+
+/// Puts altered entries into a journal's log, under checksums that are right: opening and reading give an
+/// error or an answer.
+@Suite struct EntryFuzzTests {
+  @Test func anAlteredEntryIsAnErrorOrAnEntry() throws {
+    let seed = SeededGenerator().seed
+    let rounds = cases(40)
+    DispatchQueue.concurrentPerform(iterations: rounds.count) { round in
+      do {
+        try withTemporaryFolder { folder in
+          var mutator = Mutator(seed: seed &+ UInt64(round))
+          try alterEntries(folder, &mutator)
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  private func alterEntries(_ folder: TemporaryFolder, _ mutator: inout Mutator) throws {
+    let url = folder.url.appendingPathComponent("Log.journal")
+    let journal = try Journal<Logbook>.create(at: url)
+    let blob = try journal.blobs.add(Data("blob".utf8))
+    try journal.commit(by: "ana", note: "first", metadata: ["key": "value"]) {
+      try $0.write(1, "one", blob: blob)
+    }
+    try journal.commit(by: "bob") { draft in
+      try draft.write(1, "one again")
+      try draft.write(2, "two")
+    }
+    try journal.commit { try $0.delete(.page(2)) }
+    let head = journal.head
+    try journal.close()
+    let database = try Database(path: url.path + "/entries", access: .existing)
+    // A fourth entry is one that HEAD knows nothing of, and so is asked the least.
+    var entries = try (1...3).map { try #require(try database.value(for: key($0))) }
+    entries.append(entries[2])
+
+    for turn in 0..<75 {
+      // Once there is a fourth entry, there always is.
+      let index = turn < 25 ? turn % 3 : 3
+      var batch = WriteBatch()
+      // What was there is put back, but for one.
+      for (other, bytes) in entries.enumerated() where other < 3 || index == 3 {
+        batch.put(key(other + 1), other == index ? mutator.mutate(bytes) : bytes)
+      }
+      try database.write(&batch, sync: false)
+      do {
+        let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
+        // It can only be as it was, or have one entry more.
+        #expect(journal.head == head || journal.head.revision == 4)
+        ask(journal)
+        try journal.close()
+      } catch let error as JournalError {
+        #expect(!error.message.isEmpty)
+      }
+    }
+    try database.close()
+  }
+
+  /// Asks everything; errors of the journal are good answers.
+  private func ask(_ journal: Journal<Logbook>) {
+    let questions: [() throws -> Void] = [
+      { _ = try journal.verify() },
+      { for page in 1...3 { _ = try journal.history(of: .page(page)) } },
+      { for revision in 0...4 { _ = try journal.state(asOf: .revision(revision)) } },
+      {
+        let cursor = journal.entries(newestFirst: true)
+        while try cursor.next() != nil {}
+      },
+      { _ = try journal.revision(at: .date(Date())) },
+    ]
+    for question in questions {
+      do {
+        try question()
+      } catch {
+        #expect(error is JournalError, "\(error)")
+      }
+    }
+  }
+
+  private func key(_ revision: Int) -> [UInt8] {
+    [UInt8(ascii: "e")] + (0..<8).map { UInt8(truncatingIfNeeded: revision >> (56 - 8 * $0)) }
+  }
+}

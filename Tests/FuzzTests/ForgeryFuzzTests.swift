@@ -1,0 +1,56 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+import Testing
+
+/// Alters what the tables of a journal's log hold, under checksums that are right, as only ill will does:
+/// opening and reading give an error or the same answers, and the process goes on.
+///
+/// (A forged log or manifest can still end it: LevelDB has assertions on their sequence numbers, file numbers
+/// and ranges of keys, and Debian's build keeps them.)
+@Suite struct ForgeryFuzzTests {
+  @Test func aForgedTableIsAnErrorOrMakesNoDifference() throws {
+    var mutator = Mutator()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appendingPathComponent("Log.journal")
+      let head = try makeJournal(url)
+      let entries = url.appendingPathComponent("entries")
+      let name = try #require(
+        FileManager.default.contentsOfDirectory(atPath: entries.path).first { $0.hasSuffix(".ldb") })
+      let file = entries.appendingPathComponent(name)
+      let whole = Array(try Data(contentsOf: file))
+      let forgery = Forgery(table: whole)
+      var refused = 0
+      for _ in cases(1500) {
+        try Data(forgery.altered(by: &mutator)).write(to: file)
+        do {
+          let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
+          #expect(journal.head == head)
+          let cursor = journal.entries()
+          while try cursor.next() != nil {}
+          _ = try journal.verify()
+          try journal.close()
+        } catch let error as JournalError {
+          #expect(!error.message.isEmpty)
+          refused += 1
+        }
+      }
+      print("forgery of \(name): \(refused) refused")
+      #expect(refused > 100)
+      try Data(whole).write(to: file)
+      #expect(try Journal<Logbook>.open(at: url).verify().isSound)
+    }
+  }
+
+  /// A journal with entries in a table and in a log.
+  private func makeJournal(_ url: URL) throws -> Head {
+    let journal = try Journal<Logbook>.create(at: url)
+    for page in 1...6 { try journal.commit(note: "note") { try $0.write(page, "page \(page)") } }
+    try journal.close()
+    let again = try Journal<Logbook>.open(at: url)
+    for page in 1...3 { try again.commit { try $0.write(page, "again") } }
+    defer { try? again.close() }
+    return again.head
+  }
+}

@@ -1,0 +1,92 @@
+import CBOR
+import Foundation
+import TestSupport
+import Testing
+
+/// Altered records are refused, or they are records: what they decode to encodes to the same bytes.
+@Suite struct RecordFuzzTests {
+  @Test func whatARecordAcceptsItWouldHaveWrittenItself() {
+    var mutator = Mutator()
+    var accepted = 0
+    for _ in cases(20_000) {
+      let bytes = mutator.mutate(Self.random(&mutator.random).bytes)
+      guard let record = self.record(bytes) else { continue }
+      accepted += 1
+      var (attributes, fields): ([String: Value], [UInt8: Value]) = ([:], [:])
+      func note(_ key: FieldKey, _ value: Value) {
+        switch key {
+        case .attribute(let name): attributes[name] = value
+        case .field(let number): fields[number] = value
+        }
+      }
+      record.forEach(note)
+      // Texts that are canonically equal are one key of a dictionary, and two of a record.
+      guard attributes.count + fields.count == count(of: record) else { continue }
+      #expect(Record(attributes, fields: fields).bytes == bytes)
+      for name in attributes.keys { #expect(record[name] != nil) }
+    }
+    #expect(accepted > 100)
+  }
+
+  @Test func whatChangesAcceptTheyWouldHaveWrittenThemselves() {
+    var mutator = Mutator()
+    var accepted = 0
+    for _ in cases(20_000) {
+      let (old, new) = (Self.random(&mutator.random), Self.random(&mutator.random))
+      guard let between = old.changes(to: new) else { continue }
+      #expect(old.applying(between) == new)
+      let bytes = mutator.mutate(between.bytes)
+      guard let changes = self.changes(bytes) else { continue }
+      accepted += 1
+      // Whatever they say, applying them gives a record.
+      let applied = old.applying(changes)
+      #expect(record(applied.bytes) == applied)
+      // And what they say is found again as the difference.
+      if let again = old.changes(to: applied) { #expect(old.applying(again) == applied) }
+    }
+    #expect(accepted > 100)
+  }
+
+  @Test func randomBytesAreNeverMoreThanRefused() {
+    var random = SeededGenerator()
+    for _ in cases(20_000) {
+      let bytes = random.bytes(Int.random(in: 0..<40, using: &random))
+      _ = record(bytes)
+      _ = changes(bytes)
+    }
+  }
+
+  @Test func deepNestingIsRefusedAndNotFollowed() {
+    for opening in [[0x81], [0xA1, 0x61, 0x61]] as [[UInt8]] {
+      let bytes = [0xA1, 0x61, 0x61] + Array(repeatElement(opening, count: 1_000_000).joined())
+      #expect(record(bytes) == nil)
+    }
+  }
+
+  private func record(_ bytes: [UInt8]) -> Record? {
+    unsafe bytes.withUnsafeBytes { try? unsafe Record(checking: $0) }
+  }
+
+  private func changes(_ bytes: [UInt8]) -> RecordChanges? {
+    unsafe bytes.withUnsafeBytes { try? unsafe RecordChanges(checking: $0) }
+  }
+
+  private func count(of record: Record) -> Int {
+    var count = 0
+    func note(_: FieldKey, _: Value) { count += 1 }
+    record.forEach(note)
+    return count
+  }
+
+  private static func random(_ random: inout SeededGenerator) -> Record {
+    var (attributes, fields): ([String: Value], [UInt8: Value]) = ([:], [:])
+    for _ in 0..<Int.random(in: 0..<4, using: &random) {
+      let name = String(decoding: random.bytes(Int.random(in: 0..<4, using: &random)), as: UTF8.self)
+      attributes[name] = .random(using: &random)
+    }
+    for _ in 0..<Int.random(in: 0..<3, using: &random) {
+      fields[UInt8.random(in: 0..<24, using: &random)] = .random(using: &random)
+    }
+    return Record(attributes, fields: fields)
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+package import Journaling
+
+/// The state that the reliability tests commit to: pages that are written over and over, some with a blob.
+///
+/// It is as small as a state can be and still have all that a crash could break: adds, updates, deletes, and
+/// entities that name blobs.
+package struct Logbook: EventSourced {
+  package struct Page: Hashable, Sendable {
+    package var record: Record
+    package var modified: Revision
+  }
+
+  package static let schema = "logbook/1"
+  package static let kindNames = ["page"]
+
+  package private(set) var pages: [Int: Page] = [:]
+  private var removed: [Int: Revision] = [:]
+
+  package init() {}
+
+  package func record(of entity: Entity) -> Record? { pages[entity.number]?.record }
+
+  package func revision(of entity: Entity) -> Revision {
+    pages[entity.number]?.modified ?? removed[entity.number] ?? 0
+  }
+
+  package mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+    let number = event.entity.number
+    switch (event.change, pages[number]) {
+    case (.add(let record), nil):
+      pages[number] = Page(record: record, modified: revision)
+      removed[number] = nil
+    case (.update(let changes), let page?):
+      pages[number] = Page(record: page.record.applying(changes), modified: revision)
+    case (.delete, _?):
+      pages[number] = nil
+      removed[number] = revision
+    default:
+      throw JournalError(.damaged, "\(Self.name(of: event.entity)) can't be changed so", revision: revision)
+    }
+  }
+
+  package static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
+    guard case .data(let bytes)? = record["sha256"], case .integer(let count)? = record["byteCount"],
+      let digest = Digest(bytes: Array(bytes))
+    else { return [] }
+    return [Blob(digest: digest, byteCount: Int(count))]
+  }
+}
+
+extension Entity {
+  package static func page(_ number: Int) -> Entity { Entity(kind: EntityKind(rawValue: 0), number: number) }
+}
+
+extension Draft where State == Logbook {
+  /// Writes a page, a new one or one that is there.
+  package mutating func write(_ number: Int, _ text: String, blob: Blob? = nil) throws {
+    var attributes: [String: Value] = ["text": .string(text)]
+    if let blob {
+      attributes["sha256"] = .data(Data(blob.digest.bytes))
+      attributes["byteCount"] = .integer(Int64(blob.byteCount))
+    }
+    if state.pages[number] == nil {
+      try add(.page(number), Record(attributes))
+    } else {
+      try update(.page(number), to: Record(attributes))
+    }
+  }
+}
