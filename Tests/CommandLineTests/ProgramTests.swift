@@ -43,7 +43,7 @@ import Testing
           == Outcome(code: 1, output: "", error: "journal: there never was item:9 in this journal\n"))
       #expect(
         try journal("replay", path, "--at", "4")
-          == Outcome(code: 1, output: "", error: "journal: there is no revision 4 yet; the newest one is 3\n")
+          == Outcome(code: 1, output: "", error: "journal: there is no revision 4; the newest one is 3\n")
       )
       #expect(try journal("replay", path, "--at", "then").code == 2)
       #expect(try journal("show", path, "thing:1").code == 2)
