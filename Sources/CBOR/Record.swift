@@ -66,14 +66,14 @@ public struct Record: Hashable, Sendable {
   /// All attributes, decoded.
   public var attributes: [String: Value] {
     var attributes: [String: Value] = [:]
-    forEach { key, value in
+    visit { key, value in
       if case .attribute(let name) = key { attributes[name] = value }
     }
     return attributes
   }
 
   /// Calls `body` with each field and attribute, in the order of the bytes.
-  public func forEach(_ body: (FieldKey, Value) -> Void) {
+  public func visit(_ body: (FieldKey, Value) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in
         body(key, (try? reader.readValue()) ?? .null)
@@ -134,7 +134,7 @@ public struct RecordChanges: Hashable, Sendable {
   }
 
   /// Calls `body` with each changed part and its new value, nil when it goes away.
-  public func forEach(_ body: (FieldKey, Value?) -> Void) {
+  public func visit(_ body: (FieldKey, Value?) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in
         let goesAway = (try? reader.isUndefined()) ?? false

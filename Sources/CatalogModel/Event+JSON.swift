@@ -42,8 +42,8 @@ private struct ChangedParts {
 
   init(_ change: Event.Change) {
     switch change {
-    case .add(let record): record.forEach({ insert($0, $1) })
-    case .update(let changes): changes.forEach({ insert($0, $1) })
+    case .add(let record): record.visit { insert($0, $1) }
+    case .update(let changes): changes.visit { insert($0, $1) }
     case .delete: break
     }
   }

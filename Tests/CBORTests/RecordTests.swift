@@ -37,7 +37,7 @@ import Testing
     let changes = before.changes(to: after)
     var found: [FieldKey: Value] = [:]
     var removed: [FieldKey] = []
-    changes?.forEach { key, value in
+    changes?.visit { key, value in
       if let value { found[key] = value } else { removed.append(key) }
     }
     #expect(found == [.attribute("b"): .integer(3), .attribute("d"): .bool(true), .field(1): .integer(9)])

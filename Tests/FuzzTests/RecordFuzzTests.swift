@@ -19,7 +19,7 @@ import Testing
         case .field(let number): fields[number] = value
         }
       }
-      record.forEach(note)
+      record.visit(note)
       // Texts that are canonically equal are one key of a dictionary, and two of a record.
       guard attributes.count + fields.count == count(of: record) else { continue }
       #expect(Record(attributes, fields: fields).bytes == bytes)
@@ -74,7 +74,7 @@ import Testing
   private func count(of record: Record) -> Int {
     var count = 0
     func note(_: FieldKey, _: Value) { count += 1 }
-    record.forEach(note)
+    record.visit(note)
     return count
   }
 

@@ -10,7 +10,7 @@ struct RecordFile {
   private struct Element {
     /// The text that it is recognised by; nil for what has none.
     let key: ExactText?
-    /// Whether it is the first of its key, which counts.
+    /// Whether it is the last of its key, which counts: as in JSON's own objects, the later one wins.
     let counts: Bool
   }
 
@@ -46,7 +46,8 @@ struct RecordFile {
     elements.reserveCapacity(array.count)
     var seen = Set<ExactText>(minimumCapacity: array.count)
     var tally = SkippedElements(field: field)
-    for index in array.indices {
+    var found: [Record] = []
+    for index in array.indices.reversed() {
       let before: Element? =
         index < start ? old.elements[index] : index >= end ? old.elements[index + shift] : nil
       if let before {
@@ -73,10 +74,11 @@ struct RecordFile {
           continue
         }
       }
-      changed.append(Record(key: key, attributes: attributes))
+      found.append(Record(key: key, attributes: attributes))
     }
+    changed += found.reversed()
     self.array = array
-    self.elements = elements
+    self.elements = elements.reversed()
     skipped = tally.sentence
   }
 
@@ -123,9 +125,9 @@ private struct SkippedElements {
     if others > 0 {
       parts.append("\(others.counted("element")) that \(others == 1 ? "is" : "are") no object")
     }
-    if let first = duplicates.first {
+    if let first = duplicates.last {
       parts.append(
-        "\(duplicates.count.counted("object")) whose \"\(field)\" an earlier one has "
+        "\(duplicates.count.counted("object")) whose \"\(field)\" a later one has "
           + "(\(first.text.shortened(to: 40)))")
     }
     return parts.isEmpty ? nil : "skipped " + parts.joined(separator: ", ")

@@ -11,7 +11,7 @@ extension Record {
   /// All parts, in the order of the record.
   func parts(of kind: EntityKind) -> [EntityPart] {
     var parts: [EntityPart] = []
-    forEach { key, value in parts.append(EntityPart(key, value, of: kind)) }
+    visit { key, value in parts.append(EntityPart(key, value, of: kind)) }
     return parts
   }
 
@@ -30,7 +30,7 @@ extension RecordChanges {
   /// The parts that change.
   func parts(of kind: EntityKind) -> [(name: String, key: FieldKey, value: String?)] {
     var parts: [(name: String, key: FieldKey, value: String?)] = []
-    forEach { key, value in
+    visit { key, value in
       let part = EntityPart(key, value, of: kind)
       parts.append((part.name, key, part.value))
     }
