@@ -9,7 +9,7 @@ extension Battery {
   @Suite struct KillTests {
     @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
-      let end = Date() + TimeInterval(Battery.size(30, long: 3600))
+      let end = Date() + TimeInterval(Battery.size(40, long: 3600))
       var (rounds, acknowledged, journals) = (0, 0, 0)
       while Date() < end {
         journals += 1

@@ -44,8 +44,16 @@ enum Mount {
   ) throws -> Result {
     try run("mount", arguments + [point])
     let result = Swift.Result { try body() }
-    try run("umount", [point])
+    try unmount(point)
     return try result.get()
+  }
+
+  /// Threads that have just ended may keep files open for a moment.
+  private static func unmount(_ point: String) throws {
+    for _ in 0..<50 {
+      do { return try run("umount", [point]) } catch { usleep(100_000) }
+    }
+    try run("umount", [point])
   }
 
   private static func run(_ tool: String, _ arguments: [String]) throws {

@@ -10,16 +10,21 @@ extension Battery {
   @Suite struct PowerLossTests {
     @Test(arguments: NameModel.allCases)
     func everythingAcknowledgedOutlivesAPowerLossAtAnyMoment(_ model: NameModel) throws {
-      let random = SeededGenerator()
-      try withRecording { recording in
-        var enumeration = CrashStates(model, effort: Battery.size(2, long: 40), random: random)
-        let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
-        let findings = Findings()
-        recording.check(states, findings)
-        print(
-          "power loss, \(model): \(states.count) states of \(recording.trace.operations.count) operations")
-        findings.report()
+      var random = SeededGenerator()
+      let findings = Findings()
+      var count = 0
+      // Threads and salts make each recording a little different.
+      for _ in 0..<Battery.size(1, long: 50) {
+        try withRecording { recording in
+          let next = SeededGenerator(seed: random.next())
+          var enumeration = CrashStates(model, effort: Battery.size(6, long: 12), random: next)
+          let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
+          count += states.count
+          recording.check(states, findings)
+        }
       }
+      print("power loss, \(model): \(count) states")
+      findings.report()
     }
 
     @Test(arguments: NameModel.allCases)
