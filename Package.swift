@@ -22,7 +22,7 @@ let package = Package(
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
     // The tools.
-    .executableTarget(name: "journal", dependencies: ["CatalogModel"], path: "Tools/journal"),
+    .executableTarget(name: "journal", dependencies: ["CatalogModel", "JSON"], path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),

@@ -173,6 +173,17 @@ public final class Journal<State: EventSourced>: Sendable {
     try await writing().commit(request(author, note, metadata, date, expecting), body)
   }
 
+  /// The same for bulk work of one thread: returns when the body has run, and the flush goes on beside it.
+  ///
+  /// Entries become durable in the order of the calls. The caller bounds how many are under way by waiting
+  /// for the oldest.
+  package func submit<Value>(
+    by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
+    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
+  ) throws -> PendingCommit<Value> {
+    try writing().submit(request(author, note, metadata, date, expecting), body)
+  }
+
   private func writing() throws(JournalError) -> Committer<State> {
     guard let committer else {
       throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)

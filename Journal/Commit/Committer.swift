@@ -79,6 +79,15 @@ final class Committer<State: EventSourced>: Sendable {
     return commit
   }
 
+  /// Runs a body and returns at once; the entry becomes durable in the background.
+  func submit<Value>(
+    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
+  ) throws -> PendingCommit<Value> {
+    let (commit, batch, leads) = try prepare(request, body)
+    if leads, let batch { background.async { self.lead(batch) } }
+    return PendingCommit(commit: commit, batch: batch)
+  }
+
   /// Lets commits in progress end and refuses all others.
   func close() throws {
     let last = try turn.take { accepted in

@@ -1,5 +1,6 @@
 import Foundation
 import LevelDB
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -93,6 +94,34 @@ enum Folder {
     guard retryingInterrupts({ fsync(descriptor) }) == 0 else {
       throw JournalError(systemError: errno, "can't flush the folder", path: path)
     }
+  }
+
+  /// The same for many folders: flushes that wait together become one of the drive's.
+  static func synchronize(_ paths: [String], hook: FileHook?) throws(JournalError) {
+    // A test that counts operations wants them in order.
+    let threadCount = hook == nil ? min(paths.count, 16) : 1
+    if threadCount <= 1 {
+      for path in paths { try synchronize(path, hook: hook) }
+      return
+    }
+    let failure = Mutex<JournalError?>(nil)
+    let group = DispatchGroup()
+    for first in 0..<threadCount {
+      group.enter()
+      // Threads of our own: a pool has as many as there are cores, and these only wait.
+      Thread.detachNewThread {
+        defer { group.leave() }
+        for index in stride(from: first, to: paths.count, by: threadCount) {
+          do throws(JournalError) {
+            try synchronize(paths[index], hook: nil)
+          } catch {
+            failure.withLock { $0 = $0 ?? error }
+          }
+        }
+      }
+    }
+    group.wait()
+    if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
   /// Writes a new file whole, so that after any crash it is there with all its bytes or not at all.

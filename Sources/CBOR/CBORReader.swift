@@ -1,7 +1,7 @@
 import Foundation
 
 /// The kind of an item, in the three high bits of its first byte.
-enum CBORMajor: UInt8 {
+@usableFromInline enum CBORMajor: UInt8 {
   case unsigned = 0
   case negative = 1
   case bytes = 2
@@ -35,10 +35,10 @@ enum CBORTag {
 /// and each read is checked against their end first. All reads throw ``CBORError`` and leave the offset
 /// where the fault is.
 @safe package struct CBORReader {
-  private let base: UnsafeRawPointer
-  private let end: Int
+  @usableFromInline let base: UnsafeRawPointer
+  @usableFromInline let end: Int
   /// Where the next item starts.
-  package private(set) var offset: Int
+  @usableFromInline package internal(set) var offset: Int
 
   /// - Parameter bytes: must stay valid and unchanged for as long as the reader is used.
   package init(_ bytes: UnsafeRawBufferPointer) {
@@ -65,14 +65,14 @@ enum CBORTag {
   }
 
   /// The first byte of the next item, without passing it.
-  @inline(__always)
+  @inlinable
   func peek() throws(CBORError) -> UInt8 {
     guard offset < end else { throw CBORError(.truncated, at: offset) }
     return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
   }
 
   /// The kind and the argument of the next item's head, which must be in its shortest form.
-  @inline(__always)
+  @inlinable
   mutating func head() throws(CBORError) -> (major: UInt8, argument: UInt64) {
     let first = try peek()
     let low = first & 0x1F
@@ -83,7 +83,8 @@ enum CBORTag {
     return (first >> 5, try longArgument(low))
   }
 
-  private mutating func longArgument(_ low: UInt8) throws(CBORError) -> UInt64 {
+  @usableFromInline
+  mutating func longArgument(_ low: UInt8) throws(CBORError) -> UInt64 {
     guard low < 28 else { throw CBORError(.unsupported, at: offset) }
     let width = 1 << Int(low - 24)
     guard end - offset > width else { throw CBORError(.truncated, at: offset) }
@@ -105,8 +106,8 @@ enum CBORTag {
     }
   }
 
-  @inline(__always)
-  private mutating func argument(_ major: CBORMajor) throws(CBORError) -> UInt64 {
+  @inlinable
+  mutating func argument(_ major: CBORMajor) throws(CBORError) -> UInt64 {
     let start = offset
     let head = try head()
     guard head.major == major.rawValue else {
@@ -117,17 +118,19 @@ enum CBORTag {
   }
 
   /// The length in bytes, or the number of elements, of an item that needs at least `width` bytes for each.
-  @inline(__always)
-  private mutating func count(_ major: CBORMajor, width: UInt64) throws(CBORError) -> Int {
+  @inlinable
+  mutating func count(_ major: CBORMajor, width: UInt64) throws(CBORError) -> Int {
     let start = offset
     let count = try argument(major)
     guard count <= UInt64(end - offset) / width else { throw CBORError(.truncated, at: start) }
     return Int(count)
   }
 
+  @inlinable
   package mutating func readUnsigned() throws(CBORError) -> UInt64 { try argument(.unsigned) }
 
   /// An unsigned integer that fits `Int`.
+  @inlinable
   package mutating func readCount() throws(CBORError) -> Int {
     let start = offset
     guard let count = Int(exactly: try argument(.unsigned)) else { throw CBORError(.unsupported, at: start) }
@@ -145,16 +148,20 @@ enum CBORTag {
     }
   }
 
+  @inlinable
   package mutating func readArrayHead() throws(CBORError) -> Int { try count(.array, width: 1) }
+  @inlinable
   package mutating func readMapHead() throws(CBORError) -> Int { try count(.map, width: 2) }
 
   /// Fails unless the next item is an array of exactly `count` elements.
+  @inlinable
   package mutating func expectArray(count: Int) throws(CBORError) {
     let start = offset
     guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
   }
 
   /// The content of a byte string; valid as long as the bytes this reader was made of.
+  @inlinable
   package mutating func readBytes() throws(CBORError) -> UnsafeRawBufferPointer {
     let count = try count(.bytes, width: 1)
     defer { offset += count }
@@ -174,12 +181,14 @@ enum CBORTag {
   }
 
   /// Passes a text without making a string of it, and without looking at its bytes.
+  @inlinable
   package mutating func skipText() throws(CBORError) { offset += try count(.text, width: 1) }
 
   /// Passes one item of any kind and fails unless it is deterministic CBOR that ``Value`` can hold.
   package mutating func skip() throws(CBORError) { try skip(depth: 0, allowingUndefined: false) }
 
   mutating func skip(depth: Int, allowingUndefined: Bool) throws(CBORError) {
+    if skipShort() { return }
     let start = offset
     let first = try peek()
     switch first >> 5 {
@@ -207,6 +216,42 @@ enum CBORTag {
       default: throw CBORError(.unsupported, at: start)
       }
     }
+  }
+
+  /// Passes an item that most records are made of: a small integer, a short text of ASCII, a constant. False
+  /// for all others, which are not passed.
+  @inline(__always)
+  mutating func skipShort() -> Bool {
+    guard offset < end else { return false }
+    let first = unsafe base.load(fromByteOffset: offset, as: UInt8.self)
+    switch first {
+    case 0x00...0x17, 0x20...0x37, CBORByte.false, CBORByte.true, CBORByte.null:
+      offset += 1
+      return true
+    case 0x60...0x77:
+      let count = Int(first & 0x1F)
+      guard isShortASCII(at: offset + 1, count: count) else { return false }
+      offset += 1 + count
+      return true
+    default: return false
+    }
+  }
+
+  /// Whether up to 23 bytes are there and are all ASCII. Answers false, too, near the end of all bytes, where
+  /// a word can't be loaded.
+  @inline(__always)
+  private func isShortASCII(at start: Int, count: Int) -> Bool {
+    guard end - start >= 24 else { return false }
+    let high: UInt64 = 0x8080_8080_8080_8080
+    var rest = count
+    var place = start
+    while rest >= 8 {
+      if unsafe base.loadUnaligned(fromByteOffset: place, as: UInt64.self) & high != 0 { return false }
+      place += 8
+      rest -= 8
+    }
+    let word = unsafe UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    return word & high & ((1 << UInt64(rest * 8)) - 1) == 0
   }
 
   /// Passes a map whose keys are texts in rising order.

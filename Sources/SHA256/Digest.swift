@@ -51,7 +51,9 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Lends the 32 bytes to `body`.
   package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let (a, b, c, d) = words
-    return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) { unsafe body($0) }
+    return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) {
+      unsafe body($0)
+    }
   }
 
   /// 64 lowercase hexadecimal digits, as `sha256sum` prints them.

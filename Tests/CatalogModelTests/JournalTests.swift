@@ -51,4 +51,37 @@ struct JournalTests {
       try journal.close()
     }
   }
+
+  /// Opening does not read images, so it goes well; reading one and verifying say which file it is.
+  @Test func aMissingOrAlteredImageIsNamedWhenItIsReadAndByVerifying() throws {
+    try withTemporaryFolder { folder in
+      let url = URL(filePath: folder.path("Books.journal"))
+      let journal = try CatalogJournal.create(at: url)
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit { draft in
+        let item = try draft.addItem(kind: "book")
+        try draft.addImage(to: item, name: "cover.txt", mediaType: "text/plain", blob: blob)
+      }
+      // History can reach the image still.
+      try journal.commit { try $0.deleteImage(1) }
+      let file = journal.blobs.url(of: blob)
+      try journal.close()
+      for contents in [Data("c0ver".utf8), Data("cov".utf8), nil] {
+        try FileManager.default.removeItem(at: file)
+        if let contents { try contents.write(to: file) }
+        let opened = try CatalogJournal.open(at: url)
+        #expect(throws: JournalError.self) { try opened.blobs.data(of: blob) }
+        let found = try opened.verify()
+        #expect(found.problems.map(\.path) == [file.path])
+        #expect(!found.isSound)
+        #expect(found.entryCount == 2)
+        #expect(found.blobCount == 1)
+        try opened.close()
+        if contents == nil { try Data("cover".utf8).write(to: file) }
+      }
+      let opened = try CatalogJournal.open(at: url)
+      #expect(try opened.verify().isSound)
+      try opened.close()
+    }
+  }
 }

@@ -2,6 +2,7 @@ import CBOR
 import CatalogModel
 import Foundation
 import Journaling
+import TestSupport
 import Testing
 
 /// Random commits against a model that is too simple to be wrong. Every state is kept, and compared again

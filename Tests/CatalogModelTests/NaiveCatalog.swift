@@ -2,6 +2,7 @@ import CBOR
 import CatalogModel
 import Foundation
 import Journaling
+import TestSupport
 import Testing
 
 /// A catalog of plain dictionaries.

@@ -180,6 +180,23 @@ import Testing
     }
   }
 
+  @Test func withoutPermissionThereIsAnErrorThatSaysSo() throws {
+    try withFilledLedger { url in
+      if geteuid() == 0 {
+        // Root may read everything, so what is left to refuse is a folder that is somebody else's.
+        try #require(unsafe chown(url.path, 12_345, 12_345) == 0)
+      } else {
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: url.path)
+      }
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.code == .permission)
+      #expect(error?.path?.hasPrefix(url.path) == true)
+      if geteuid() == 0 { try #require(unsafe chown(url.path, 0, 0) == 0) }
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 60)
+    }
+  }
+
   @Test func unknownFilesAreRefused() throws {
     try withFilledLedger { url in
       for name in ["notes.txt", "entries/notes.txt"] {

@@ -1,4 +1,5 @@
 import Tables
+import TestSupport
 import Testing
 
 /// A dictionary and a sort: slow, and plainly right.

@@ -6,10 +6,11 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   package let seed: UInt64
   private var state: UInt64
 
-  package init() {
+  /// Starts from the seed that is given in the environment, or from a new one, and prints it.
+  package init(_ test: String = #function) {
     let given = ProcessInfo.processInfo.environment["JOURNAL_TEST_SEED"].flatMap { UInt64($0) }
     self.init(seed: given ?? UInt64.random(in: 0...UInt64.max))
-    print("seed: JOURNAL_TEST_SEED=\(seed)")
+    print("\(test): JOURNAL_TEST_SEED=\(seed)")
   }
 
   /// For what a seed that was printed elsewhere decides.
@@ -26,6 +27,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
   }
+
   /// Whether something happens whose chance is `one` in `all`.
   package mutating func chance(_ one: Int, in all: Int) -> Bool {
     Int.random(in: 0..<all, using: &self) < one

@@ -1,1 +1,4 @@
-print("journal")
+import Foundation
+
+// All there is happens in Program, where tests can reach it.
+exit(Program.run(Array(CommandLine.arguments.dropFirst())).rawValue)

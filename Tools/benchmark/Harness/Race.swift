@@ -15,17 +15,20 @@ struct Race {
   let work: String
   /// Operations in each turn, the same for all.
   let operations: Int
+  /// Rounds at the most, for work that moves gigabytes.
+  var roundLimit = Int.max
   /// The journal first.
   let contestants: [Contestant]
 
   /// Gives the seconds per operation of each contestant in each round.
   func run(on bench: Workbench) async throws -> Results {
     var seconds = contestants.map { _ in [Double]() }
-    for round in 0...bench.rounds {
+    let rounds = min(bench.rounds, roundLimit)
+    for round in 0...rounds {
       let order = Array(contestants.indices)
       for index in round.isMultiple(of: 2) ? order : order.reversed() {
         let contestant = contestants[index]
-        let label = round == 0 ? "warm-up" : "round \(round) of \(bench.rounds)"
+        let label = round == 0 ? "warm-up" : "round \(round) of \(rounds)"
         bench.progress.show("\(work): \(contestant.name), \(label)")
         try FilesPeer.settle(bench.folder)
         let taken = try await contestant.run(operations)

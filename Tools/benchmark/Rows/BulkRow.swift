@@ -5,7 +5,7 @@ import Foundation
 func bulkRows(_ bench: Workbench) async throws -> [Row] {
   guard bench.rows.contains(.bulk) else { return [] }
   let eventsPerEntry = 1_000
-  let entries = bench.isQuick ? 30 : 120
+  let entries = bench.isQuick ? 60 : 300
   var runs: UInt64 = 0
   var latest: WrittenEntries?
 

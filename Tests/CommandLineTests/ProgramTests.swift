@@ -1,0 +1,161 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import journal
+
+@Suite struct ProgramTests {
+  @Test func wrongUseExitsWithTwoAndOneSentence() throws {
+    func expect(_ words: [String], says sentence: String) throws {
+      let result = try run(journalPath, words)
+      #expect(result.code == 2)
+      #expect(result.output.isEmpty)
+      #expect(String(decoding: result.error, as: UTF8.self) == "journal: \(sentence)\n")
+    }
+    try expect([], says: "a verb is missing; see journal help")
+    try expect(["lgo"], says: "unknown verb lgo (did you mean log?); see journal help")
+    try expect(["--verbose"], says: "unknown option --verbose; see journal help")
+    try expect(
+      ["log"], says: "JOURNAL is missing (the journal's folder, such as Books.journal); see journal help log")
+    try expect(["help", "frob"], says: "unknown verb frob; see journal help")
+    try expect(
+      ["import", "J", "svn", "x"],
+      says: "there is no import from \"svn\", only from git; see journal help import")
+    try expect(
+      ["import", "J", "git", "x", "--key", "id"], says: "--key needs --records FILE; see journal help import")
+    try expect(
+      ["import", "J", "git", "x", "--records", "f"],
+      says: "--records needs --key FIELD, to tell one object from another")
+    try expect(["import", "J", "git", "/nowhere/at/all"], says: "there is no folder /nowhere/at/all")
+  }
+
+  @Test func whatIsNotThereExitsWithOne() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      #expect(
+        try journal("show", path, "item:2")
+          == Outcome(
+            code: 1, output: "",
+            error: "journal: item:2 is not there at revision 3: it was deleted by revision 3\n"))
+      #expect(
+        try journal("history", path, "item:9")
+          == Outcome(code: 1, output: "", error: "journal: there never was item:9 in this journal\n"))
+      #expect(
+        try journal("replay", path, "--at", "4")
+          == Outcome(code: 1, output: "", error: "journal: there is no revision 4; the newest one is 3\n")
+      )
+      #expect(try journal("replay", path, "--at", "then").code == 2)
+      #expect(try journal("show", path, "thing:1").code == 2)
+    }
+  }
+
+  @Test func whatCannotBeOpenedExitsWithThree() throws {
+    try withTemporaryFolder { folder in
+      for verb in ["log", "replay", "stat", "verify"] {
+        let outcome = try journal(verb, folder.path("None.journal"))
+        #expect(outcome.code == 3)
+        #expect(outcome.output == "")
+        #expect(outcome.error.hasPrefix("journal: ") && outcome.error.hasSuffix("\n"))
+        #expect(outcome.error.count { $0 == "\n" } == 1)
+      }
+      let path = try makeFixedJournal(folder)
+      #expect(try journal("init", path).code == 3)
+    }
+  }
+
+  @Test func initMakesAnEmptyJournal() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("New.journal")
+      let made = try journal("init", path)
+      #expect(made == Outcome(code: 0, output: "made the empty journal \(path)\n", error: ""))
+      let listed = try journal("log", path)
+      #expect(listed == Outcome(code: 0, output: "", error: ""))
+    }
+  }
+
+  @Test func verifyFindsAChangedImage() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+      try Data("jello".utf8).write(to: URL(fileURLWithPath: "\(path)/images/2c/\(hash)"))
+      let outcome = try journal("verify", path)
+      #expect(outcome.code == 1)
+      #expect(outcome.output.contains("\(hash)"))
+      #expect(outcome.output.contains("not sound"))
+      #expect(outcome.error == "journal: the journal has 1 problem; put it back from a backup\n")
+    }
+  }
+
+  @Test func readingChangesNothingOnDisk() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      func files() throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+          files[name] = FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data()
+        }
+        return files
+      }
+      let before = try files()
+      for words in [["log"], ["show", "1"], ["history", "item:1"], ["replay"], ["stat"], ["verify"]] {
+        #expect(try run(journalPath, [words[0], path] + words.dropFirst()).code == 0)
+      }
+      #expect(try files() == before)
+    }
+  }
+
+  @Test func aReaderThatGoesAwayEndsItQuietly() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Long.journal")
+      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      try journal.commit(note: String(repeating: "long ", count: 100_000)) { try $0.addItem(kind: "a") }
+      try journal.close()
+      let script = "\"$0\" log \"$1\" --json | head -c 10; echo \"${PIPESTATUS[0]}\""
+      let result = try run("bash", ["-c", script, journalPath, path])
+      #expect(String(decoding: result.output, as: UTF8.self) == "{\"revision0\n")
+      #expect(result.error.isEmpty)
+    }
+  }
+
+  @Test func everyVerbHasHelpWithExamples() throws {
+    let overview = try journal("help")
+    #expect(try journal("--help") == overview)
+    for verb in Verbs.all {
+      #expect(overview.output.contains("  \(verb.name) "))
+      let help = try run(journalPath, ["help", verb.name])
+      let text = String(decoding: help.output, as: UTF8.self)
+      #expect(help.code == 0)
+      #expect(text.hasPrefix("usage: journal \(verb.name) "))
+      #expect(text.contains("Examples:\n  journal \(verb.name) "))
+      #expect(try run(journalPath, [verb.name, "--help"]).output == help.output)
+    }
+    #expect(try journal("--version").output == "journal \(Program.version)\n")
+  }
+
+  @Test func helpExplainsAVerb() throws {
+    #expect(
+      try journal("help", "stat").output == """
+        usage: journal stat JOURNAL [--json]
+
+        Says how much a journal holds, since when, and what it takes on disk.
+
+          JOURNAL  the journal's folder, such as Books.journal
+
+          --json  print JSON for machines instead of a table for people
+          --help  print this and do nothing else
+
+        Examples:
+          journal stat Books.journal
+              counts, dates and bytes
+
+        """)
+  }
+
+  @Test func nothingIsColouredInAPipe() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      #expect(try !journal("log", path).output.contains("\u{1B}"))
+    }
+  }
+}

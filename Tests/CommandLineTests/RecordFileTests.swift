@@ -1,0 +1,61 @@
+import CatalogModel
+import JSON
+import TestSupport
+import Testing
+
+@testable import journal
+
+@Suite struct RecordFileTests {
+  private func read(_ text: String, after old: RecordFile = RecordFile()) throws -> (RecordFile, [String]) {
+    var changed: [RecordFile.Record] = []
+    let file = try RecordFile(Array(text.utf8), after: old, keyedBy: "k", changed: &changed)
+    return (file, changed.map(\.key.text))
+  }
+
+  @Test func onlyWhatLiesBetweenEqualEndsIsParsed() throws {
+    let (first, _) = try read(#"[{"k":1},{"k":2},{"k":3},{"k":4}]"#)
+    let (second, changed) = try read(#"[{"k":1}, {"k":2,"x":0},{"k":9},{"k":4}]"#, after: first)
+    #expect(changed == ["2", "9"])
+    #expect(second.keys.map(\.text) == ["1", "2", "9", "4"])
+  }
+
+  @Test func aDuplicateCountsWhenTheOneBeforeItGoes() throws {
+    let (first, _) = try read(#"[{"k":"a","n":1},{"k":"b"},{"k":"a","n":2}]"#)
+    #expect(first.skipped == "skipped 1 object whose \"k\" an earlier one has (a)")
+    let (second, changed) = try read(#"[{"k":"b"},{"k":"a","n":2}]"#, after: first)
+    #expect(changed == ["b", "a"] || changed == ["a"])
+    #expect(second.skipped == nil)
+    #expect(second.keys.map(\.text) == ["b", "a"])
+  }
+
+  /// What the records are, however they came about, against reading the last text alone.
+  @Test func followingChangesEqualsReadingAnew() throws {
+    var generator = SeededGenerator()
+    for _ in 0..<300 {
+      var file = RecordFile()
+      var values: [String: Value] = [:]
+      for _ in 0..<6 {
+        let elements = (0..<Int.random(in: 0...6, using: &generator)).map { _ in
+          [
+            #"{"k":1,"v":0}"#, #"{"k":1,"v":1}"#, #"{"k":2}"#, #"{"k":"3","v":[]}"#, "7", #"{"v":1}"#,
+            #"{"k":null}"#,
+          ]
+          .randomElement(using: &generator)!
+        }
+        let text = Array("[\(elements.joined(separator: ","))]".utf8)
+        var changed: [RecordFile.Record] = []
+        file = try RecordFile(text, after: file, keyedBy: "k", changed: &changed)
+        for record in changed { values[record.key.text] = .dictionary(record.attributes) }
+        let keys = Set(file.keys.map(\.text))
+        values = values.filter { keys.contains($0.key) }
+
+        var anew: [RecordFile.Record] = []
+        let plain = try RecordFile(text, after: RecordFile(), keyedBy: "k", changed: &anew)
+        let expected = anew.map { ($0.key.text, Value.dictionary($0.attributes)) }
+        #expect(values == Dictionary(uniqueKeysWithValues: expected), "\(elements)")
+        #expect(file.keys == plain.keys)
+        #expect(file.skipped == plain.skipped)
+      }
+    }
+  }
+}

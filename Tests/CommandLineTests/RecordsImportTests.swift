@@ -1,0 +1,183 @@
+import CatalogModel
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import journal
+
+@Suite struct RecordsImportTests {
+  private static let options = [
+    "--records", "data/things.json", "--key", "id", "--category", "group", "--images",
+    "images/{key.lowercased}.svg",
+  ]
+
+  private func importRecords(_ folder: TemporaryFolder, _ repository: String) throws -> Outcome {
+    let arguments = ["import", folder.path("J.journal"), "git", repository] + Self.options
+    let result = try run(journalPath, arguments)
+    return Outcome(
+      code: result.code, output: String(decoding: result.output, as: UTF8.self),
+      error: String(decoding: result.error, as: UTF8.self))
+  }
+
+  private func things(_ text: String) -> MadeRepository.Change { .file("data/things.json", Data(text)) }
+
+  private func makeRepository(_ path: String) throws -> MadeRepository {
+    var repository = try MadeRepository(path)
+    repository.commit("no file yet", [.file("images/a.svg", Data("<svg>a</svg>"))])
+    repository.commit("broken", [things("[{\"id\": \"A\",}]")])
+    repository.commit(
+      "first",
+      [
+        things(
+          """
+          [{"id":"A","group":"x","n":1},{"id":"B","group":"y","n":1.0,"list":[1,"é",null,true,{"k":-0.5e3}]},
+          {"id":7,"group":""},{"group":"keyless"},"no object",{"id":"A","group":"z"},{"id":null}]
+          """)
+      ])
+    repository.commit(
+      "an image comes", [.file("images/b.svg", Data("<svg>b</svg>")), .file("other", Data("o"))])
+    repository.commit(
+      "whitespace only",
+      [
+        things(
+          """
+          [ {"id":"A","group":"x","n":1}, {"id":"B","group":"y","n":1.0,"list":[1,"é",null,true,{"k":-0.5e3}]},
+          {"id":7,"group":""} ]
+          """)
+      ])
+    repository.commit(
+      "moved, one changed",
+      [
+        things(
+          "[{\"id\":7,\"group\":\"x\",\"e\\u0301\":2},{\"id\":\"B\",\"group\":\"y\",\"n\":1},{\"id\":\"A\",\"group\":\"x\"}]"
+        )
+      ])
+    repository.commit("the image changes", [.file("images/a.svg", Data([0xFF, 0]))])
+    repository.commit("no array, but an image", [things("{}"), .file("images/7.svg", Data("7"))])
+    repository.commit("the image goes", [.delete("images/b.svg")])
+    repository.commit("one goes", [things("[{\"id\":\"B\",\"group\":\"y\"},{\"id\":\"7\"}]")])
+    repository.commit("the file goes", [.delete("data/things.json")])
+    repository.commit("it comes back", [things("[{\"id\":\"B\",\"big\":18446744073709551615}]")])
+    try repository.write()
+    return repository
+  }
+
+  /// Reads a commit in the plainest way there is.
+  private func objects(at commit: String, _ oracle: GitOracle, _ last: [String: Value]) throws -> [String:
+    Value]
+  {
+    guard let file = try oracle.tree(of: commit)[ExactText("data/things.json")] else { return [:] }
+    guard case .array(let elements)? = try? Value(json: oracle.content(file.hash)) else { return last }
+    var objects: [String: Value] = [:]
+    for element in elements {
+      guard case .dictionary(let fields) = element, let key = fields["id"]?.keyForTest, objects[key] == nil
+      else {
+        continue
+      }
+      objects[key] = element
+    }
+    return objects
+  }
+
+  @Test func everyCommitEqualsTheJSONOfThatCommit() throws {
+    try withTemporaryFolder { folder in
+      let repository = try makeRepository(folder.path("repository"))
+      let outcome = try importRecords(folder, repository.path)
+      #expect(outcome.code == 0)
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      let oracle = GitOracle(path: repository.path)
+      var expected: [String: Value] = [:]
+      for (commit, revision) in try revisions(of: opened, oracle) {
+        expected = try objects(at: commit, oracle, expected)
+        let catalog = try opened.state(asOf: .revision(revision))
+        try expectRecords(catalog, opened.blobs, equal: expected, at: commit, oracle)
+      }
+      #expect(opened.head.revision == 9)
+      #expect(try opened.verify().problems.isEmpty)
+    }
+  }
+
+  private func expectRecords(
+    _ catalog: Catalog, _ store: BlobStore, equal expected: [String: Value], at commit: String,
+    _ oracle: GitOracle
+  ) throws {
+    #expect(catalog.itemCount == expected.count)
+    let tree = try oracle.tree(of: commit)
+    var groups: Set<String> = []
+    for item in catalog.items {
+      let key = try #require(item["id"]?.keyForTest)
+      #expect(item.kind == "things")
+      #expect(Value.dictionary(item.attributes).json == expected[key]?.json)
+      var group: String?
+      if case .string(let text)? = item["group"], !text.isEmpty { group = text }
+      #expect(item.category.flatMap { catalog.category($0)?.name } == group)
+      if let group { groups.insert(group) }
+      let path = "images/\(key.lowercased()).svg"
+      let bytes = try tree[ExactText(path)].map { try oracle.content($0.hash) }
+      let images = Array(catalog.images(of: item.id))
+      let stored = try images.map { try store.data(of: $0.blob) }
+      #expect(stored == (bytes.map { [$0] } ?? []))
+      #expect(images.allSatisfy { $0.mediaType == "image/svg+xml" && path.hasSuffix("/\($0.name)") })
+    }
+    #expect(catalog.categories.map(\.name).sorted() == groups.sorted())
+    #expect(catalog.problems() == [])
+  }
+
+  @Test func whatIsLeftOutIsReported() throws {
+    try withTemporaryFolder { folder in
+      let repository = try makeRepository(folder.path("repository"))
+      let outcome = try importRecords(folder, repository.path)
+      let lines = outcome.error.split(separator: "\n").map { line in String(line.drop { $0 != ":" }) }
+      let expected = [
+        ": data/things.json is no valid JSON array, so it changes nothing: line 1, column 13 (byte 12): "
+          + "'}' where a key in quotation marks should be",
+        ": data/things.json: skipped 2 objects without a usable \"id\", 1 element that is no object, "
+          + "1 object whose \"id\" an earlier one has (A)",
+        ": data/things.json is no valid JSON array, so it changes nothing: line 1, column 1 (byte 0): "
+          + "a value that is not an array where '[' should be",
+      ]
+      #expect(lines == expected)
+      #expect(outcome.output.hasPrefix("imported 12 commits of \(repository.path): 9 entries, "))
+      #expect(outcome.output.contains(" 3 reported, "))
+    }
+  }
+
+  @Test func anUpdateHasOnlyTheFieldsThatChanged() throws {
+    try withTemporaryFolder { folder in
+      let repository = try makeRepository(folder.path("repository"))
+      _ = try importRecords(folder, repository.path)
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      let entry = try opened.entry(at: 3)
+      #expect(entry.note == "moved, one changed")
+      let changes = Dictionary(uniqueKeysWithValues: entry.events.map { ($0.entity, $0.change) })
+      #expect(changes[.item(1)] == .update(RecordChanges(remove: ["n"])))
+      #expect(changes[.item(2)] == .update(RecordChanges(set: ["n": .integer(1)], remove: ["list"])))
+      #expect(changes.count == 3)
+    }
+  }
+
+  @Test func aSecondRunGoesOnAfterTheLastCommit() throws {
+    try withTemporaryFolder { folder in
+      var repository = try makeRepository(folder.path("repository"))
+      _ = try importRecords(folder, repository.path)
+      repository.commit("one more", [things("[{\"id\":\"B\"},{\"id\":\"A\"}]")])
+      try repository.write()
+      let outcome = try importRecords(folder, repository.path)
+      #expect(outcome.output.hasPrefix("imported 1 commit of \(repository.path): 1 entry, "))
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      #expect(opened.state.itemCount == 2)
+      #expect(opened.state.imageCount == 1)
+    }
+  }
+}
+
+extension Value {
+  fileprivate var keyForTest: String? {
+    switch self {
+    case .string(let text): text
+    case .integer(let number): "\(number)"
+    default: nil
+    }
+  }
+}

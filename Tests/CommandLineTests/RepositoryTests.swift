@@ -1,0 +1,86 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct RepositoryTests {
+  @Test func whatIsNoRepositoryIsSaid() throws {
+    try withTemporaryFolder { folder in
+      let outcome = try journal("import", folder.path("J.journal"), "git", folder.path)
+      #expect(outcome.code == 2)
+      #expect(outcome.error.hasPrefix("journal: \(folder.path) is not a git repository that can be read: "))
+      #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
+    }
+  }
+
+  @Test func aRepositoryWithoutCommitsIsSaid() throws {
+    try withTemporaryFolder { folder in
+      let repository = try MadeRepository(folder.path("repository"))
+      let outcome = try journal("import", folder.path("J.journal"), "git", repository.path)
+      #expect(
+        outcome
+          == Outcome(
+            code: 2, output: "", error: "journal: the repository \(repository.path) has no commits yet\n"))
+    }
+  }
+
+  @Test func anUnknownBranchIsSaid() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [.file("a", Data("a"))])
+      try repository.write()
+      let outcome = try journal("import", folder.path("J.journal"), "git", repository.path, "--branch", "-x")
+      #expect(outcome.code == 2)
+      #expect(outcome.error == "journal: the repository \(repository.path) has no branch or commit \"-x\"\n")
+    }
+  }
+
+  @Test func aMissingGitIsSaid() throws {
+    try withTemporaryFolder { folder in
+      let result = try run(
+        "/usr/bin/env",
+        ["-S", "PATH=\(folder.path)", journalPath, "import", folder.path("J"), "git", folder.path])
+      #expect(result.code == 3)
+      #expect(
+        String(decoding: result.error, as: UTF8.self)
+          == "journal: git can't be started: it is not installed, or not in PATH\n")
+    }
+  }
+
+  @Test func whatPointsGitElsewhereIsIgnored() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [.file("a", Data("a"))])
+      try repository.write()
+      let outcome = try journal(
+        "import", folder.path("J.journal"), "git", repository.path,
+        environment: ["GIT_DIR": folder.path("nowhere"), "GIT_INDEX_FILE": "/nowhere"])
+      #expect(outcome.code == 0)
+    }
+  }
+
+  @Test func aUsersConfigurationChangesNothing() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [.file("b/c", Data("a")), .file("a", Data("x"))])
+      repository.commit("two", [.delete("a"), .file("z", Data("x"))])
+      try repository.write()
+      for (name, value) in [
+        ("log.showSignature", "true"), ("diff.renames", "copies"), ("diff.relative", "true"),
+        ("color.ui", "always"), ("log.showRoot", "false"), ("diff.noprefix", "true"),
+        ("log.date", "relative"),
+        ("diff.orderFile", "/nowhere"), ("core.quotePath", "true"), ("format.pretty", "oneline"),
+        ("diff.ignoreSubmodules", "all"), ("log.diffMerges", "off"), ("core.abbrev", "5"),
+      ] {
+        try git(repository.path, "config", name, value)
+      }
+      #expect(try journal("import", folder.path("J.journal"), "git", repository.path).code == 0)
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      let oracle = GitOracle(path: repository.path)
+      for (commit, revision) in try revisions(of: opened, oracle) {
+        try expectFiles(opened.state(asOf: .revision(revision)), opened.blobs, equal: commit, oracle)
+      }
+      #expect(opened.head.revision == 2)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/// A verb's arguments, sorted by what its syntax calls them.
+struct Arguments {
+  private var operands: [String: String] = [:]
+  private var options: [String: String] = [:]
+
+  /// Sorts what stands on the command line after the verb.
+  ///
+  /// A value follows its option after a space or, for long options, after `=`; short ones take it without
+  /// either, too. After `--` everything is an operand.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for anything the syntax does not know or misses.
+  init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
+    var values: [String] = []
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        values += rest
+        break
+      }
+      guard word.hasPrefix("-"), word != "-" else {
+        values.append(word)
+        continue
+      }
+      let (name, attached) = Self.split(word, syntax: syntax)
+      guard let option = syntax.allOptions.first(where: { $0.name == name }) else {
+        let known = syntax.allOptions.map(\.name)
+        throw Self.failure(verb, "unknown option \(name)\(Suggestion.text(for: name, among: known))")
+      }
+      guard options[name] == nil else { throw Self.failure(verb, "\(name) is given twice") }
+      if let placeholder = option.value {
+        guard let value = attached ?? rest.popFirst() else {
+          throw Self.failure(verb, "\(name) needs a value: \(name) \(placeholder)")
+        }
+        options[name] = value
+      } else {
+        guard attached == nil else { throw Self.failure(verb, "\(name) takes no value") }
+        options[name] = ""
+      }
+    }
+    if options["--help"] == nil { try assign(values, of: verb, syntax: syntax) }
+  }
+
+  private mutating func assign(_ values: [String], of verb: String, syntax: Syntax) throws(Failure) {
+    for (index, operand) in syntax.operands.enumerated() {
+      if index < values.count {
+        operands[operand.name] = values[index]
+      } else if !operand.isOptional {
+        throw Self.failure(verb, "\(operand.name) is missing (\(operand.help))")
+      }
+    }
+    if values.count > syntax.operands.count {
+      throw Self.failure(verb, "there is one argument too many: \(values[syntax.operands.count].printable)")
+    }
+  }
+
+  private static func split(_ word: String, syntax: Syntax) -> (name: String, value: String?) {
+    if word.hasPrefix("--") {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
+    }
+    if word == "-h" { return ("--help", nil) }
+    let name = String(word.prefix(2))
+    let takesValue = syntax.options.contains { $0.name == name && $0.value != nil }
+    return takesValue && word.count > 2 ? (name, String(word.dropFirst(2))) : (word, nil)
+  }
+
+  private static func failure(_ verb: String, _ message: String) -> Failure {
+    Failure(.wrongUse, "\(message); see journal help \(verb)")
+  }
+
+  /// An operand's value; for operands that the syntax does not let be left out.
+  func operand(_ name: String) -> String { operands[name] ?? "" }
+
+  /// An operand that may be left out.
+  func optionalOperand(_ name: String) -> String? { operands[name] }
+
+  /// An option's value, nil when it was not given.
+  func value(_ name: String) -> String? { options[name] }
+
+  /// Whether an option was given.
+  func has(_ name: String) -> Bool { options[name] != nil }
+
+  /// An option's value as a whole number that is not negative.
+  func count(_ name: String) throws(Failure) -> Int? {
+    guard let text = options[name] else { return nil }
+    guard let number = Int(text), number >= 0 else {
+      throw Failure(.wrongUse, "\(name) needs a whole number, not \"\(text.printable)\"")
+    }
+    return number
+  }
+}

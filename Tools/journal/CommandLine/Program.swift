@@ -1,0 +1,64 @@
+import CatalogModel
+import Foundation
+
+/// The whole program but for its exit.
+enum Program {
+  static let version = "0.1.0"
+
+  /// Runs a command line and reports what went wrong in one sentence on standard error.
+  static func run(_ words: [String]) -> ExitCode {
+    // A reader that went away is an error of the write, which ends the verb quietly, and not a signal.
+    signal(SIGPIPE, SIG_IGN)
+    occupyStandardDescriptors()
+    let terminal = Terminal()
+    do {
+      let code = try dispatch(words, terminal)
+      try terminal.output.flush()
+      return code
+    } catch is OutputClosed {
+      return .done
+    } catch {
+      terminal.progress.clear()
+      // What was found before the failure is printed before it.
+      try? terminal.output.flush()
+      let failure = Failure(describing: error)
+      terminal.warn("journal: \(failure.description.printable)")
+      return failure.code
+    }
+  }
+
+  /// Opens what the caller left closed of the standard input and outputs, so that no file of a journal can
+  /// get their numbers and be written to as a terminal.
+  private static func occupyStandardDescriptors() {
+    var descriptor: Int32 = 0
+    while (0...STDERR_FILENO).contains(descriptor) { descriptor = unsafe open("/dev/null", O_RDWR) }
+    if descriptor > STDERR_FILENO { close(descriptor) }
+  }
+
+  private static func dispatch(_ words: [String], _ terminal: Terminal) throws -> ExitCode {
+    guard let first = words.first else {
+      throw Failure(.wrongUse, "a verb is missing; see journal help")
+    }
+    if first == "--version" {
+      try terminal.output.line("journal \(version)")
+      return .done
+    }
+    if first == "--help" || first == "-h" { return try Help.printOverview(terminal) }
+    let verb = try Verbs.named(first)
+    let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
+    if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
+    return try verb.run(arguments, terminal)
+  }
+}
+
+extension Failure {
+  /// Any error as a sentence with an exit code.
+  init(describing error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as JournalError where error.code == .invalidSelector: self.init(.wrongUse, "\(error)")
+    case let error as JournalError: self.init(.unreadable, "\(error)")
+    default: self.init(.unreadable, "\(error)")
+    }
+  }
+}

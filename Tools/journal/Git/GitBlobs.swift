@@ -1,0 +1,72 @@
+/// Contents of files from one running `git cat-file --batch`, in the order in which they are asked for.
+///
+/// Questions are sent ahead, so that git never waits for the next one. A pipe holds at least 4,096 bytes, and
+/// no more than that is ever unanswered: a question can always be written at once, whatever git is busy with,
+/// and so neither side can wait for the other for ever.
+final class GitBlobs {
+  private static let pipeSize = 4096
+  private let repository: GitRepository
+  private let process: ChildProcess
+  private let reader: PipeReader
+  /// What is to be asked; the first `sent` of them are on their way.
+  private var questions: [String] = []
+  private var answered = 0
+  private var sent = 0
+
+  init(_ repository: GitRepository) throws {
+    self.repository = repository
+    process = try repository.start(["cat-file", "--batch"])
+    reader = PipeReader(process)
+  }
+
+  /// Asks for a content. Each must be read, in the same order.
+  func ask(for hash: String) throws {
+    questions.append(hash)
+    try send()
+  }
+
+  private func send() throws {
+    guard sent < questions.count else { return }
+    let size = questions[sent].utf8.count + 1
+    var room = Self.pipeSize / size - (sent - answered)
+    var bytes: [UInt8] = []
+    while room > 0, sent < questions.count {
+      bytes += questions[sent].utf8
+      bytes.append(UInt8(ascii: "\n"))
+      sent += 1
+      room -= 1
+    }
+    if !bytes.isEmpty { try process.write(bytes) }
+  }
+
+  /// Reads the next content that was asked for.
+  /// - Parameters:
+  ///   - start: called once, with the number of bytes.
+  ///   - body: called with each piece of at most 64 KiB.
+  func read(_ start: (Int) throws -> Void = { _ in }, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
+    let hash = questions[answered]
+    // "9e21128d… blob 123", the bytes, and a line break.
+    guard let header = try reader.read(upTo: UInt8(ascii: "\n")) else { throw broken(hash) }
+    let words = header.split(separator: UInt8(ascii: " "))
+    guard words.count == 3, let count = Int(String(decoding: words[2], as: UTF8.self)) else {
+      throw broken(hash)
+    }
+    try start(count)
+    guard try reader.read(count: count, body), try reader.read(count: 1, { _ in }) else { throw broken(hash) }
+    answered += 1
+    if answered >= 1024 {
+      questions.removeFirst(answered)
+      sent -= answered
+      answered = 0
+    }
+    try send()
+  }
+
+  private func broken(_ hash: String) -> Failure {
+    let reason = process.errorText
+    return Failure(
+      .unreadable,
+      "git has no content \(hash) in \(repository.path); git fsck there may tell more"
+        + (reason.isEmpty ? "" : ": \(reason)"))
+  }
+}

@@ -1,0 +1,78 @@
+/// The commits of a first-parent line, oldest first, from one running `git log`.
+final class GitLog {
+  private let repository: GitRepository
+  private let process: ChildProcess
+  private let reader: PipeReader
+  /// The hash of the next commit, when its start was read as the end of the one before.
+  private var nextHash: String?
+  private var isAtEnd = false
+
+  /// Starts before a tip's first commit, or after a certain one on its line.
+  init(_ repository: GitRepository, to tip: String, after start: String?) throws {
+    self.repository = repository
+    // The options undo whatever a user's configuration may add to the output or leave out of it.
+    process = try repository.start(
+      [
+        "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
+        "--diff-merges=first-parent", "--raw", "-z", "--no-renames", "--no-abbrev", "--root",
+        "--no-color", "--no-notes", "--no-mailmap", "--no-relative",
+        "--ignore-submodules=none", "--encoding=UTF-8", "--format=format:%x01%H%x00%at%x00%an%x00%B%x00",
+        tip,
+      ] + (start.map { ["^" + $0] } ?? []) + ["--"])
+    reader = PipeReader(process)
+  }
+
+  /// The next commit; nil after the last.
+  func next() throws -> GitCommit? {
+    guard let hash = try takeHash() else { return nil }
+    let seconds = try field()
+    let author = try field()
+    var message = try field()
+    while message.utf8.last == UInt8(ascii: "\n") { message.unicodeScalars.removeLast() }
+    var changes: [GitChange] = []
+    while let token = try reader.read(upTo: 0) {
+      // A line break stands between a message and its changes, and nothing between two commits.
+      let text = token.first == UInt8(ascii: "\n") ? token.dropFirst() : token
+      if text.first == 1 {
+        nextHash = String(decoding: text.dropFirst(), as: UTF8.self)
+        break
+      } else if text.first == UInt8(ascii: ":") {
+        changes.append(try change(text))
+      }
+    }
+    return GitCommit(hash: hash, author: author, seconds: Int64(seconds), message: message, changes: changes)
+  }
+
+  private func takeHash() throws -> String? {
+    if let hash = nextHash {
+      nextHash = nil
+      return hash
+    }
+    if isAtEnd { return nil }
+    while let token = try reader.read(upTo: 0) {
+      if token.first == 1 { return String(decoding: token.dropFirst(), as: UTF8.self) }
+    }
+    isAtEnd = true
+    try repository.checkEnd(process)
+    return nil
+  }
+
+  /// `:100644 100755 <old hash> <new hash> M`, and the path as the next text.
+  private func change(_ line: ArraySlice<UInt8>) throws -> GitChange {
+    let words = line.split(separator: UInt8(ascii: " "))
+    guard words.count == 5, let path = try reader.read(upTo: 0) else { throw broken }
+    if words[4].first == UInt8(ascii: "D") { return GitChange(path: GitPath.text(path), file: nil) }
+    let file = GitFile(
+      mode: String(decoding: words[1], as: UTF8.self), hash: String(decoding: words[3], as: UTF8.self))
+    return GitChange(path: GitPath.text(path), file: file)
+  }
+
+  private func field() throws -> String {
+    guard let token = try reader.read(upTo: 0) else { throw broken }
+    return String(decoding: token, as: UTF8.self)
+  }
+
+  private var broken: Failure {
+    Failure(.unreadable, "git log of \(repository.path) ended early: \(process.errorText)")
+  }
+}

@@ -1,0 +1,60 @@
+/// Names of files, which are bytes in git, as the texts that a journal holds.
+enum GitPath {
+  /// The bytes as text. Valid UTF-8 stays as it is; a byte that belongs to none is written `\xff`.
+  ///
+  /// So that no two names become the same text, a backslash that already stands before such an `x` and two
+  /// digits is written `\x5c`.
+  static func text(_ bytes: some Collection<UInt8>) -> String {
+    let bytes = Array(bytes)
+    if let text = String(validating: bytes, as: UTF8.self) {
+      return text.utf8.contains(backslash) ? escaped(bytes) : text
+    }
+    return escaped(bytes)
+  }
+
+  private static let backslash = UInt8(ascii: "\\")
+
+  private static func escaped(_ bytes: [UInt8]) -> String {
+    var text = ""
+    var rest = bytes[...]
+    var decoder = UTF8()
+    var iterator = rest.makeIterator()
+    while true {
+      // A decoder that meets an error reads on to an unknown place, so each step starts anew.
+      decoder = UTF8()
+      iterator = rest.makeIterator()
+      switch decoder.decode(&iterator) {
+      case .emptyInput: return text
+      case .error:
+        text += escape(rest.removeFirst())
+      case .scalarValue("\\") where looksEscaped(rest):
+        text += escape(rest.removeFirst())
+      case .scalarValue(let scalar):
+        text.unicodeScalars.append(scalar)
+        rest.removeFirst(UTF8.width(scalar))
+      }
+    }
+  }
+
+  private static func escape(_ byte: UInt8) -> String {
+    "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  }
+
+  private static func looksEscaped(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "f")
+    let next = bytes.dropFirst().prefix(3)
+    return next.count == 3 && next.first == UInt8(ascii: "x")
+      && next.dropFirst().allSatisfy { digits.contains($0) || letters.contains($0) }
+  }
+
+  /// `docs/api` of `docs/api/Journal.md`; nil for what lies at the top.
+  static func folder(of path: String) -> String? {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) }
+  }
+
+  /// `Journal.md` of `docs/api/Journal.md`.
+  static func baseName(of path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+/// A repository as git itself reads it.
+struct GitRepository {
+  let path: String
+
+  /// - Throws: ``Failure`` when there is no repository, or no git.
+  init(_ path: String) throws {
+    self.path = path
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw Failure(.wrongUse, "there is no folder \(path)")
+    }
+    let answer = try run(["rev-parse", "--git-dir"])
+    guard answer.code == 0 else {
+      throw Failure(.wrongUse, "\(path) is not a git repository that can be read: \(answer.complaint)")
+    }
+  }
+
+  /// Starts git in the repository. Its messages are in English, and what may point it at another repository
+  /// (as inside a hook) is taken away.
+  func start(_ arguments: [String]) throws -> ChildProcess {
+    var environment = ProcessInfo.processInfo.environment
+    for name in Self.misleading { environment[name] = nil }
+    environment["LC_ALL"] = "C"
+    return try ChildProcess("git", ["-C", path] + arguments, environment: environment)
+  }
+
+  private static let misleading = [
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_GRAFT_FILE",
+  ]
+
+  /// Runs git to its end, for short answers.
+  private func run(_ arguments: [String]) throws -> (text: String, code: Int32, complaint: String) {
+    let process = try start(arguments)
+    var bytes: [UInt8] = []
+    while try process.read(atMost: 4096, appendingTo: &bytes) > 0 {}
+    let code = process.finish()
+    let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
+    return (text, code, process.errorText)
+  }
+
+  /// The hash of the newest commit of a branch, or of whatever else git knows by that name.
+  /// - Throws: ``Failure`` when there is none.
+  func tip(of branch: String) throws -> String {
+    let answer = try run(["rev-parse", "--verify", "--end-of-options", branch + "^{commit}"])
+    if answer.code == 0 { return answer.text }
+    if try run(["rev-list", "-n", "1", "--all"]).text.isEmpty {
+      throw Failure(.wrongUse, "the repository \(path) has no commits yet")
+    }
+    throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
+  }
+
+  /// How many commits the first-parent line of a tip has after a certain one, or in all; nil when that one
+  /// is not on the line.
+  func count(to tip: String, after start: String?) throws -> Int? {
+    let process = try self.start(["rev-list", "--first-parent", tip])
+    let reader = PipeReader(process)
+    var count = 0
+    let wanted = start.map { Array($0.utf8) }
+    while let line = try reader.read(upTo: UInt8(ascii: "\n")) {
+      if let wanted, line.elementsEqual(wanted) { return count }
+      count += 1
+    }
+    try checkEnd(process)
+    return start == nil ? count : nil
+  }
+
+  /// All files of a commit's tree, in git's order.
+  func files(at commit: String, _ body: (_ path: String, _ file: GitFile) -> Void) throws {
+    let process = try start(["ls-tree", "-r", "-z", "--full-tree", commit])
+    let reader = PipeReader(process)
+    while let line = try reader.read(upTo: 0) {
+      // "100644 blob 9e21128d…\tREADME.md"
+      guard let tab = line.firstIndex(of: UInt8(ascii: "\t")) else { continue }
+      let words = line[..<tab].split(separator: UInt8(ascii: " "))
+      guard words.count == 3 else { continue }
+      let file = GitFile(
+        mode: String(decoding: words[0], as: UTF8.self), hash: String(decoding: words[2], as: UTF8.self))
+      body(GitPath.text(line[(tab + 1)...]), file)
+    }
+    try checkEnd(process)
+  }
+
+  /// - Throws: ``Failure`` when git ended for another reason than having said everything.
+  func checkEnd(_ process: ChildProcess) throws {
+    let code = process.finish()
+    guard code == 0 else {
+      throw Failure(.unreadable, "git can't read the repository \(path) (exit \(code)): \(process.errorText)")
+    }
+  }
+}

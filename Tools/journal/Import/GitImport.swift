@@ -1,0 +1,154 @@
+import CatalogModel
+import Foundation
+
+/// Brings the commits of a first-parent line into a journal, each as one entry.
+struct GitImport {
+  /// How many entries may be on their way to the disk.
+  private static let pendingLimit = 512
+
+  let repository: GitRepository
+  let tip: String
+  /// How the form is called in an entry's metadata.
+  let source: String
+  let journal: CatalogJournal
+  let terminal: Terminal
+
+  /// Where an earlier run ended.
+  struct Checkpoint {
+    let commit: String
+    let source: String?
+    let revision: Revision
+  }
+
+  enum Key {
+    static let commit = "git.commit"
+    static let date = "git.date"
+    static let source = "import.source"
+  }
+
+  /// The newest entry that was made of a commit.
+  /// - Complexity: O(n) in the number of entries since.
+  func checkpoint() throws -> Checkpoint? {
+    let cursor = journal.entries(newestFirst: true)
+    while let entry = try cursor.next() {
+      guard let commit = entry.metadata[Key.commit] else { continue }
+      return Checkpoint(commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
+    }
+    return nil
+  }
+
+  /// How many commits there are to import after a checkpoint.
+  /// - Throws: ``Failure`` when an import can't go on from there in this form.
+  func total(after checkpoint: Checkpoint?) throws -> Int {
+    if let checkpoint, checkpoint.source != source {
+      throw Failure(
+        .wrongUse,
+        "the journal was imported as \"\(checkpoint.source ?? "unknown")\", and this would go on as "
+          + "\"\(source)\"; use the same options, or another journal")
+    }
+    guard let total = try repository.count(to: tip, after: checkpoint?.commit) else {
+      throw Failure(
+        .wrongUse,
+        "the newest imported commit \(checkpoint?.commit ?? "") (revision \(checkpoint?.revision ?? 0)) is "
+          + "not on this branch's line; name the branch it is on, or import into a new journal")
+    }
+    return total
+  }
+
+  /// Imports what came after the checkpoint.
+  func run(
+    after checkpoint: Checkpoint?, total: Int, _ importer: consuming some CommitImporter
+  ) throws -> ImportReport {
+    let report = ImportReport(terminal)
+    var reading = GitImportReading(
+      log: try GitLog(repository, to: tip, after: checkpoint?.commit), importer: importer)
+    var pending: [PendingCommit<Set<Entity>>] = []
+    var newestDate = journal.head.date
+    let clock = ContinuousClock()
+    let start = clock.now
+    while let (commit, change) = try reading.next(report) {
+      if let change {
+        let made = try submit(commit, change, &reading.importer, report, newestDate)
+        if !made.commit.isEmpty {
+          newestDate = max(newestDate, commit.date ?? newestDate)
+          report.count(made.commit.value)
+          pending.append(made)
+          if pending.count >= Self.pendingLimit {
+            try pending[Self.pendingLimit / 2].wait()
+            pending.removeFirst(Self.pendingLimit / 2 + 1)
+          }
+        }
+      }
+      report.countCommit()
+      terminal.progress.show {
+        let seconds = max(0.001, (clock.now - start) / .seconds(1))
+        return "importing: \(report.commits.grouped) of \(total.grouped) commits, "
+          + "\(Int(Double(report.commits) / seconds).grouped)/s"
+      }
+    }
+    try pending.last?.wait()
+    terminal.progress.clear()
+    return report
+  }
+
+  private func submit<Importer: CommitImporter>(
+    _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
+    _ newestDate: Date
+  ) throws -> PendingCommit<Set<Entity>> {
+    var metadata = [Key.commit: commit.hash, Key.source: source]
+    let date = commit.date ?? newestDate
+    // A journal's dates never decrease; git's do.
+    if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
+    return try journal.submit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
+      draft in
+      let touched = try importer.apply(change, of: commit, to: &draft, report)
+      return touched.filter { draft.state.revision(of: $0) == draft.revision }
+    }
+  }
+}
+
+/// The commits on their way: read ahead from git's log, their contents asked for, and some prepared.
+private struct GitImportReading<Importer: CommitImporter> {
+  /// How many commits are read ahead, so that git is never waited for.
+  private static var commitsAhead: Int { 64 }
+
+  let log: GitLog
+  var importer: Importer
+  private var asked: [GitCommit] = []
+  private var prepared: [(GitCommit, Importer.Change?)] = []
+  private var isAtEnd = false
+
+  init(log: GitLog, importer: Importer) {
+    self.log = log
+    self.importer = importer
+  }
+
+  /// The next commit and what it changes, nil after the last.
+  mutating func next(_ report: ImportReport) throws -> (GitCommit, Importer.Change?)? {
+    while prepared.count < importer.preparedLimit {
+      while !isAtEnd, asked.count < Self.commitsAhead {
+        guard let commit = try log.next() else {
+          isAtEnd = true
+          break
+        }
+        try importer.willImport(commit)
+        asked.append(commit)
+      }
+      if asked.isEmpty { break }
+      let commit = asked.removeFirst()
+      prepared.append((commit, try importer.prepare(commit, report)))
+    }
+    return prepared.isEmpty ? nil : prepared.removeFirst()
+  }
+}
+
+extension GitCommit {
+  /// When it was written; the nearest date that a journal can keep.
+  fileprivate var date: Date? {
+    guard let seconds else { return nil }
+    let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let limits = Timestamp.fourDigitYears
+    let stamp = Timestamp(microseconds: isTooLarge ? (seconds < 0 ? .min : .max) : product)
+    return min(max(stamp, limits.lowerBound), limits.upperBound).date
+  }
+}

@@ -1,0 +1,81 @@
+import CatalogModel
+
+/// Names the file that is an object's image: `data/{key.lowercased}.svg`.
+///
+/// In braces stands `key`, for the text that the object is recognised by, or the name of a field, and after
+/// it, if wanted, `.lowercased` or `.uppercased`.
+struct ImageTemplate {
+  private enum Part {
+    case text(String)
+    case field(String, change: String?)
+  }
+
+  let source: String
+  private var parts: [Part] = []
+
+  /// - Throws: ``Failure`` when a brace has no partner, or nothing stands in braces.
+  init(_ source: String) throws(Failure) {
+    self.source = source
+    var rest = source[...]
+    while let brace = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+      if brace > rest.startIndex { parts.append(.text(String(rest[..<brace]))) }
+      guard rest[brace] == "{", let end = rest[brace...].firstIndex(of: "}") else {
+        throw Self.unpaired(source)
+      }
+      parts.append(try Self.field(rest[rest.index(after: brace)..<end], source))
+      rest = rest[rest.index(after: end)...]
+    }
+    if !rest.isEmpty { parts.append(.text(String(rest))) }
+  }
+
+  private static func field(_ text: Substring, _ source: String) throws(Failure) -> Part {
+    for change in [".lowercased", ".uppercased"] where text.hasSuffix(change) && text.count > change.count {
+      return .field(String(text.dropLast(change.count)), change: change)
+    }
+    guard !text.isEmpty, !text.contains("{") else { throw unpaired(source) }
+    return .field(String(text), change: nil)
+  }
+
+  private static func unpaired(_ source: String) -> Failure {
+    Failure(
+      .wrongUse,
+      "\"\(source)\" is no template: braces hold the name of a field, as in data/{key.lowercased}.svg")
+  }
+
+  /// The path for an object; nil when it lacks a field that the template names.
+  func path(key: String, _ attributes: [String: Value]) -> String? {
+    var path = ""
+    for part in parts {
+      switch part {
+      case .text(let text): path += text
+      case .field(let name, let change):
+        guard let text = name == "key" ? key : attributes[name]?.keyText else { return nil }
+        path +=
+          change == ".lowercased" ? text.lowercased() : change == ".uppercased" ? text.uppercased() : text
+      }
+    }
+    return path
+  }
+
+  /// Whether a path could be that of an object's image; what could not need not be remembered.
+  func mayName(_ path: String) -> Bool {
+    if case .text(let start)? = parts.first, !path.utf8.starts(with: start.utf8) { return false }
+    if case .text(let end)? = parts.last, !path.utf8.reversed().starts(with: end.utf8.reversed()) {
+      return false
+    }
+    return true
+  }
+}
+
+extension Value {
+  /// The text by which an object is recognised: a text, or a number as it is written; nil for anything else.
+  var keyText: String? {
+    switch self {
+    case .string(let text): text
+    case .integer(let number): String(number)
+    case .unsigned(let number): String(number)
+    case .double(let number): number.description
+    default: nil
+    }
+  }
+}

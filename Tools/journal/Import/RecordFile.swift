@@ -1,0 +1,133 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// One version of a file of records: a JSON array whose objects are recognised by a field.
+///
+/// Against the version before it, only the objects whose bytes changed are parsed: those between the longest
+/// run of equal elements at the start and the one at the end.
+struct RecordFile {
+  private struct Element {
+    /// The text that it is recognised by; nil for what has none.
+    let key: ExactText?
+    /// Whether it is the first of its key, which counts.
+    let counts: Bool
+  }
+
+  /// An object that is new, or that may differ from the one of its key before.
+  struct Record {
+    let key: ExactText
+    let attributes: [String: Value]
+  }
+
+  private let array: JSONArray?
+  private let elements: [Element]
+  /// The keys, in the order of the file.
+  var keys: [ExactText] { elements.lazy.filter(\.counts).compactMap(\.key) }
+  /// Which elements are left out, in a sentence without a full stop; nil when all count.
+  let skipped: String?
+
+  /// Before the first version.
+  init() {
+    array = nil
+    elements = []
+    skipped = nil
+  }
+
+  /// Reads a version and finds what changed since the one before it.
+  /// - Throws: ``JSONError`` when the text is no JSON array.
+  init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
+    throws(JSONError)
+  {
+    let array = try JSONArray(text)
+    let (start, end) = Self.equalRuns(array, old.array)
+    let shift = old.elements.count - array.count
+    var elements: [Element] = []
+    elements.reserveCapacity(array.count)
+    var seen = Set<ExactText>(minimumCapacity: array.count)
+    var tally = SkippedElements(field: field)
+    for index in array.indices {
+      let before: Element? =
+        index < start ? old.elements[index] : index >= end ? old.elements[index + shift] : nil
+      if let before {
+        let counts = before.key.map { seen.insert($0).inserted } ?? false
+        elements.append(Element(key: before.key, counts: counts))
+        if let key = before.key, !counts { tally.duplicates.append(key) }
+        if before.key == nil { tally.note(array.value(at: index)) }
+        if !counts || before.counts { continue }
+      }
+      guard case .dictionary(let attributes) = array.value(at: index),
+        let key = attributes[field]?.keyText.map({ ExactText($0) })
+      else {
+        if before == nil {
+          tally.note(array.value(at: index))
+          elements.append(Element(key: nil, counts: false))
+        }
+        continue
+      }
+      if before == nil {
+        let counts = seen.insert(key).inserted
+        elements.append(Element(key: key, counts: counts))
+        if !counts {
+          tally.duplicates.append(key)
+          continue
+        }
+      }
+      changed.append(Record(key: key, attributes: attributes))
+    }
+    self.array = array
+    self.elements = elements
+    skipped = tally.sentence
+  }
+
+  /// How many elements are equal at the start, and from which index on all are equal to the old array's end.
+  private static func equalRuns(_ new: JSONArray, _ old: JSONArray?) -> (start: Int, end: Int) {
+    guard let old else { return (0, new.count) }
+    let limit = min(new.count, old.count)
+    var start = 0
+    while start < limit, hasEqualBytes(new[start], old[start]) { start += 1 }
+    var fromEnd = 0
+    while fromEnd < limit - start, hasEqualBytes(new[new.count - 1 - fromEnd], old[old.count - 1 - fromEnd]) {
+      fromEnd += 1
+    }
+    return (start, new.count - fromEnd)
+  }
+
+  private static func hasEqualBytes(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+    guard left.count == right.count else { return false }
+    return unsafe left.withUnsafeBytes { left in
+      unsafe right.withUnsafeBytes { right in
+        // Elements are never empty, so both addresses are there.
+        unsafe memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0
+      }
+    }
+  }
+}
+
+/// Counts the elements of an array that are no records.
+private struct SkippedElements {
+  let field: String
+  var withoutKey = 0
+  var others = 0
+  var duplicates: [ExactText] = []
+
+  init(field: String) { self.field = field }
+
+  mutating func note(_ element: Value) {
+    if case .dictionary = element { withoutKey += 1 } else { others += 1 }
+  }
+
+  var sentence: String? {
+    var parts: [String] = []
+    if withoutKey > 0 { parts.append("\(withoutKey.counted("object")) without a usable \"\(field)\"") }
+    if others > 0 {
+      parts.append("\(others.counted("element")) that \(others == 1 ? "is" : "are") no object")
+    }
+    if let first = duplicates.first {
+      parts.append(
+        "\(duplicates.count.counted("object")) whose \"\(field)\" an earlier one has "
+          + "(\(first.text.shortened(to: 40)))")
+    }
+    return parts.isEmpty ? nil : "skipped " + parts.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,25 @@
+import CatalogModel
+import JSON
+
+extension Entry {
+  /// Writes the entry as `log --json` prints it, without the line's end.
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("revision", revision)
+    writer.member("date", date.precise)
+    writer.member("author", author)
+    writer.member("note", note)
+    writer.key("metadata")
+    writer.beginObject()
+    for (key, value) in metadata.sorted(by: { ExactText($0.key) < ExactText($1.key) }) {
+      writer.member(key, value)
+    }
+    writer.endObject()
+    writer.member("digest", digest.hex)
+    writer.key("events")
+    writer.beginArray()
+    for event in events { Catalog.write(event, to: &writer) }
+    writer.endArray()
+    writer.endObject()
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// Whoever read the results has gone away, as `head` does; there is nothing more to do.
+struct OutputClosed: Error {}
+
+/// A buffer before standard output. Results of any size pass through it in pieces.
+final class Output {
+  private static let pieceSize = 64 << 10
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    buffer.reserveCapacity(2 * Self.pieceSize)
+  }
+
+  func write(_ text: String) throws { try write(text.utf8) }
+
+  func write(_ bytes: some Collection<UInt8>) throws {
+    buffer.append(contentsOf: bytes)
+    if buffer.count >= Self.pieceSize { try flush() }
+  }
+
+  func line(_ text: String = "") throws {
+    buffer.append(contentsOf: text.utf8)
+    try write(CollectionOfOne(UInt8(ascii: "\n")))
+  }
+
+  /// - Throws: ``OutputClosed`` when nobody reads any more, ``Failure`` for any other error of the system.
+  func flush() throws {
+    var written = 0
+    // What can't be written now can't be written at the next attempt either.
+    defer { buffer.removeAll(keepingCapacity: true) }
+    while written < buffer.count {
+      let count = unsafe buffer[written...].withUnsafeBytes { piece in
+        unsafe Foundation.write(descriptor, piece.baseAddress, piece.count)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno == EPIPE {
+        throw OutputClosed()
+      } else if errno != EINTR {
+        throw Failure(.unreadable, "the results can't be written to standard output: \(systemMessage(errno))")
+      }
+    }
+  }
+}
+
+/// The system's words for an error number.
+func systemMessage(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }

@@ -1,0 +1,70 @@
+extension String {
+  /// The text as it may be shown to a person: on one line, with everything escaped that could steer the
+  /// terminal or reorder what is read.
+  ///
+  /// Texts come from journals and repositories, so from anywhere.
+  var printable: String {
+    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\t": text += "\\t"
+      case "\r": text += "\\r"
+      case _ where scalar.steersTerminal: text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
+  /// At most so many characters; what is cut off is replaced by an ellipsis.
+  func shortened(to limit: Int) -> String {
+    let head = prefix(limit + 1)
+    return head.count <= limit ? String(head) : head.prefix(max(0, limit - 1)) + "…"
+  }
+
+  /// How many columns a terminal needs for it.
+  var columns: Int {
+    if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
+    return reduce(0) { $0 + ($1.unicodeScalars.first!.isWide ? 2 : 1) }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var steersTerminal: Bool {
+    switch value {
+    // C0, DEL and C1; the line and paragraph separators; marks and overrides of the writing direction.
+    case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C: true
+    default: false
+    }
+  }
+
+  /// Whether terminals give it two columns: the East Asian blocks and the emoji.
+  fileprivate var isWide: Bool {
+    switch value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F1E6...0x1F1FF, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+      true
+    default: properties.isEmojiPresentation
+    }
+  }
+}
+
+extension Int {
+  /// With a comma after each group of three digits: `1,234,567`.
+  var grouped: String {
+    let digits = String(magnitude)
+    var text = self < 0 ? "-" : ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+      text.append(digit)
+    }
+    return text
+  }
+
+  /// `1 entry`, `2 entries`.
+  func counted(_ singular: String, _ plural: String? = nil) -> String {
+    "\(grouped) \(self == 1 ? singular : plural ?? singular + "s")"
+  }
+}

@@ -1,0 +1,63 @@
+/// Prints rows in aligned columns. A table either knows its widths and streams, or takes them from its rows.
+struct Table {
+  enum Alignment {
+    case left
+    case right
+  }
+
+  struct Column {
+    let title: String
+    var alignment = Alignment.left
+    /// The least width, in columns of the terminal.
+    var width = 0
+    var style: Style?
+  }
+
+  let columns: [Column]
+
+  /// A table that streams, with the widths that its columns say.
+  init(_ columns: [Column]) { self.columns = columns }
+
+  /// A table that is as wide as it must be for these rows.
+  init(_ columns: [Column], fitting rows: [[String]]) {
+    self.columns = columns.enumerated().map { index, column in
+      var column = column
+      column.width = rows.reduce(column.width) { max($0, $1[index].columns) }
+      return column
+    }
+  }
+
+  func printTitles(_ terminal: Terminal) throws {
+    try terminal.output.line(terminal.styled(.bold, line(columns.map(\.title)) { text, _ in text }))
+  }
+
+  /// Prints one row; its texts must be printable already.
+  func printRow(_ cells: [String], _ terminal: Terminal) throws {
+    try terminal.output.line(
+      line(cells) { text, column in column.style.map { terminal.styled($0, text) } ?? text })
+  }
+
+  private func line(_ cells: [String], _ styled: (String, Column) -> String) -> String {
+    var line = ""
+    for (index, (cell, column)) in zip(cells, columns).enumerated() {
+      let gap = String(repeating: " ", count: max(0, max(column.width, column.title.columns) - cell.columns))
+      if index > 0 { line += "  " }
+      switch column.alignment {
+      case .right: line += gap + styled(cell, column)
+      // Nothing follows the last column, so nothing needs to be filled up there.
+      case .left: line += styled(cell, column) + (index == columns.count - 1 ? "" : gap)
+      }
+    }
+    while line.last == " " { line.removeLast() }
+    return line
+  }
+}
+
+extension Table {
+  /// Prints titles and rows at once.
+  static func print(_ columns: [Column], _ rows: [[String]], _ terminal: Terminal) throws {
+    let table = Table(columns, fitting: rows)
+    try table.printTitles(terminal)
+    for row in rows { try table.printRow(row, terminal) }
+  }
+}

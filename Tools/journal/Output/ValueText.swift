@@ -1,0 +1,13 @@
+import CatalogModel
+import JSON
+
+extension Value {
+  /// The value on one line for a person, shortened.
+  var printable: String {
+    switch self {
+    case .data(let data): "\(data.count.counted("byte"))"
+    case .date(let date): date.printable
+    default: json.shortened(to: 120).printable
+    }
+  }
+}

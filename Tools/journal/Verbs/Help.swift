@@ -1,0 +1,65 @@
+/// `journal help [VERB]`
+enum Help: Verb {
+  static let name = "help"
+  static let summary = "explains a verb, or lists them all"
+  static let explanation = "Explains a verb, its arguments and how it is used; without one, lists all verbs."
+  static let syntax = Syntax(operands: [
+    Syntax.Operand(name: "VERB", help: "the verb to explain", isOptional: true)
+  ])
+  static let examples = [(command: "journal help replay", does: "how to rebuild a past state")]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard let verb = arguments.optionalOperand("VERB") else { return try printOverview(terminal) }
+    return try printHelp(of: Verbs.named(verb), terminal)
+  }
+
+  static func printOverview(_ terminal: Terminal) throws -> ExitCode {
+    let output = terminal.output
+    try output.line("journal keeps items, categories and images with their whole history.")
+    try output.line()
+    try output.line("usage: journal VERB JOURNAL [arguments]")
+    try output.line()
+    try printList(Verbs.all.map { ($0.name, $0.summary) }, terminal)
+    try output.line()
+    try output.line("A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, 2026-08-01T10:00:00Z or")
+    try output.line(
+      "\"5 minutes ago\"; revision 0 is the empty journal. An entity is item:42, category:3 or image:7.")
+    try output.line()
+    try output.line(
+      "Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened or read.")
+    try output.line("See journal help VERB for more, and journal --version for the version.")
+    return .done
+  }
+
+  static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {
+    let output = terminal.output
+    let arguments = verb.syntax.summary
+    try output.line("usage: journal \(verb.name)\(arguments.isEmpty ? "" : " " + arguments)")
+    try output.line()
+    try output.line(verb.explanation)
+    if !verb.syntax.operands.isEmpty {
+      try output.line()
+      try printList(verb.syntax.operands.map { ($0.name, $0.help) }, terminal)
+    }
+    try output.line()
+    let options = verb.syntax.allOptions.map { option in
+      (option.name + (option.value.map { " \($0)" } ?? ""), option.help)
+    }
+    try printList(options, terminal)
+    try output.line()
+    try output.line("Examples:")
+    for example in verb.examples {
+      try output.line("  \(terminal.styled(.bold, example.command))")
+      try output.line("      \(example.does)")
+    }
+    return .done
+  }
+
+  private static func printList(_ lines: [(String, String)], _ terminal: Terminal) throws {
+    let width = lines.map(\.0.count).max() ?? 0
+    for (name, text) in lines {
+      let gap = String(repeating: " ", count: width - name.count)
+      try terminal.output.line("  \(terminal.styled(.bold, name))\(gap)  \(text)")
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import CatalogModel
+import Foundation
+
+/// `journal init JOURNAL`
+enum Init: Verb {
+  static let name = "init"
+  static let summary = "makes an empty journal"
+  static let explanation = "Makes a folder with an empty journal. The folder above it must exist."
+  static let syntax = Syntax(operands: [Syntax.journal])
+  static let examples = [
+    (command: "journal init Books.journal", does: "makes the folder Books.journal")
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let path = arguments.operand("JOURNAL")
+    let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+    try journal.close()
+    try terminal.output.line("made the empty journal \(path.printable)")
+    return .done
+  }
+}

@@ -1,0 +1,114 @@
+import CatalogModel
+import JSON
+
+/// `journal replay JOURNAL`
+enum Replay: Verb {
+  static let name = "replay"
+  static let summary = "rebuilds the state at a point in time and prints it"
+  static let explanation = """
+    Rebuilds the state that the entries up to a point make, and prints it: for people how much there is of what,
+    and the first items; with --json everything, as one object.
+    """
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [
+      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given"),
+      Syntax.Option(name: "--from-start", help: "replay every entry from revision 1"),
+      Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal replay Books.journal --at HEAD~3", does: "the state three entries ago"),
+    (command: "journal replay Books.journal --at 2026-08-01 --json", does: "all that there was on that day"),
+  ]
+
+  private static let shownItems = 10
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal()
+    let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
+    let version = try journal.version(asOf: .revision(revision))
+    if arguments.has("--json") {
+      try printJSON(version, terminal)
+    } else {
+      try printSummary(version, terminal)
+    }
+    return .done
+  }
+
+  private static func printJSON(_ version: Version<Catalog>, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("revision", version.revision)
+    writer.member("date", version.date.precise)
+    writer.member("digest", version.digest.hex)
+    try version.state.writeMembers(to: &writer) { writer throws(any Error) in
+      try terminal.output.write(writer.bytes)
+      writer.removeAll()
+    }
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+
+  private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {
+    let catalog = version.state
+    let output = terminal.output
+    try output.line(
+      terminal.styled(.bold, "revision \(version.revision)") + ", \(version.date.printable) UTC, digest "
+        + String(version.digest.hex.prefix(16)))
+    try output.line(
+      "\(catalog.itemCount.counted("item")), \(catalog.categoryCount.counted("category", "categories")), "
+        + catalog.imageCount.counted("image"))
+    guard catalog.itemCount > 0 else { return }
+    try printCounts(of: catalog, terminal)
+    try output.line()
+    let rows = catalog.items.prefix(shownItems).map { item in
+      [
+        "item:\(item.id)", item.kind.printable.shortened(to: 20),
+        item.category.flatMap { catalog.category($0)?.name.printable.shortened(to: 24) } ?? "",
+        "\(item.modified)", item.outline,
+      ]
+    }
+    let columns = [
+      Table.Column(title: "ITEM"), Table.Column(title: "KIND"), Table.Column(title: "CATEGORY"),
+      Table.Column(title: "CHANGED", alignment: .right, style: .yellow), Table.Column(title: "ATTRIBUTES"),
+    ]
+    try Table.print(columns, rows, terminal)
+    let hidden = catalog.itemCount - rows.count
+    if hidden > 0 { try output.line("… and \(hidden.counted("more item")); --json prints all") }
+  }
+
+  private static func printCounts(of catalog: Catalog, _ terminal: Terminal) throws {
+    var counts: [ExactText: Int] = [:]
+    var countsByCategory: [Int: Int] = [:]
+    for item in catalog.items {
+      counts[ExactText(item.kind), default: 0] += 1
+      countsByCategory[item.category ?? 0, default: 0] += 1
+    }
+    var rows = counts.sorted { $0.key < $1.key }.map { ["kind", $0.key.text.printable, $0.value.grouped] }
+    let categories = countsByCategory.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    for (id, count) in categories.prefix(shownItems) {
+      rows.append(["category", catalog.category(id)?.name.printable ?? "(none)", count.grouped])
+    }
+    let rest = categories.dropFirst(shownItems)
+    if !rest.isEmpty {
+      let count = rest.reduce(0) { $0 + $1.value }
+      rows.append(["category", "(\(rest.count) others)", count.grouped])
+    }
+    try terminal.output.line()
+    try Table.print(
+      [
+        Table.Column(title: "OF"), Table.Column(title: "NAME"),
+        Table.Column(title: "ITEMS", alignment: .right),
+      ], rows, terminal)
+  }
+}
+
+extension Item {
+  /// The attributes on one line, shortened.
+  fileprivate var outline: String {
+    let sorted = attributes.sorted { ExactText($0.key) < ExactText($1.key) }
+    return sorted.prefix(6).map { "\($0.key.printable)=\($0.value.printable.shortened(to: 24))" }
+      .joined(separator: " ").shortened(to: 100)
+  }
+}

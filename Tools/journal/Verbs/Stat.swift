@@ -1,0 +1,55 @@
+import CatalogModel
+import JSON
+
+/// `journal stat JOURNAL`
+enum Stat: Verb {
+  static let name = "stat"
+  static let summary = "says how much a journal holds, and since when"
+  static let explanation = "Says how much a journal holds, since when, and what it takes on disk."
+  static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
+  static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal()
+    let statistics = try journal.statistics()
+    let version = journal.version
+    let first = version.revision > 0 ? try journal.entry(at: 1).date : nil
+    let catalog = version.state
+    if arguments.has("--json") {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("id", journal.id.description)
+      writer.member("revision", version.revision)
+      writer.member("firstDate", first?.precise)
+      writer.member("date", first == nil ? nil : version.date.precise)
+      writer.member("digest", version.digest.hex)
+      writer.member("items", catalog.itemCount)
+      writer.member("categories", catalog.categoryCount)
+      writer.member("images", catalog.imageCount)
+      writer.member("logByteCount", statistics.logByteCount)
+      writer.member("blobCount", statistics.blobCount)
+      writer.member("blobByteCount", statistics.blobByteCount)
+      writer.endObject()
+      writer.newline()
+      try terminal.output.write(writer.bytes)
+      return .done
+    }
+    let lines = [
+      ("journal", journal.id.description),
+      ("revision", version.revision.grouped),
+      ("first entry", first.map { "\($0.printable) UTC" } ?? "none"),
+      ("newest entry", first == nil ? "none" : "\(version.date.printable) UTC"),
+      ("digest", version.digest.hex),
+      ("items", catalog.itemCount.grouped),
+      ("categories", catalog.categoryCount.grouped),
+      ("images", catalog.imageCount.grouped),
+      ("log", statistics.logByteCount.counted("byte")),
+      ("blobs", "\(statistics.blobByteCount.counted("byte")) in \(statistics.blobCount.counted("file"))"),
+    ]
+    for (name, text) in lines {
+      let gap = String(repeating: " ", count: 12 - name.count)
+      try terminal.output.line("\(terminal.styled(.bold, name))\(gap)  \(text)")
+    }
+    return .done
+  }
+}

@@ -1,0 +1,60 @@
+import CatalogModel
+import JSON
+
+/// `journal verify JOURNAL`
+enum Verify: Verb {
+  static let name = "verify"
+  static let summary = "checks that nothing is missing or altered"
+  static let explanation = """
+    Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the
+    rules of the catalog and the bytes of every image. Exits with 1 when something is wrong.
+    """
+  static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
+  static let examples = [(command: "journal verify Books.journal", does: "checks everything")]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal()
+    let result = try journal.verify { done, all in
+      terminal.progress.show { "verifying: \(done.grouped) of \(all.grouped) entries" }
+    }
+    terminal.progress.clear()
+    if arguments.has("--json") {
+      try printJSON(result, terminal)
+    } else {
+      for problem in result.problems { try terminal.output.line("\(problem)".printable) }
+      try terminal.output.line(
+        "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")) and "
+          + "\(result.blobCount.counted("blob")) read: "
+          + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
+      if result.entryCount > 0 { try terminal.output.line("digest \(result.head.digest.hex)") }
+    }
+    if result.isSound { return .done }
+    throw Failure(
+      .no, "the journal has \(result.problems.count.counted("problem")); put it back from a backup")
+  }
+
+  private static func printJSON(_ result: Verification, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("sound", result.isSound)
+    writer.member("entries", result.entryCount)
+    writer.member("events", result.eventCount)
+    writer.member("blobs", result.blobCount)
+    writer.member("revision", result.head.revision)
+    writer.member("digest", result.head.digest.hex)
+    writer.key("problems")
+    writer.beginArray()
+    for problem in result.problems {
+      writer.beginObject()
+      writer.member("message", problem.message)
+      writer.key("revision")
+      if let revision = problem.revision { writer.integer(revision) } else { writer.null() }
+      writer.member("path", problem.path)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+}
