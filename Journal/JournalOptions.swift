@@ -7,14 +7,33 @@ public struct JournalOptions: Sendable {
   /// entries themselves at every commit all the same.
   public var flushesHeadAtEveryCommit: Bool
 
-  /// Told of each operation that changes the disk, and can make it fail; for tests.
-  package var fileHook: FileHook?
-
-  /// How LevelDB works; tests make its buffer small, so that it changes files often.
-  package var database = Database.Options()
+  /// Behind a reference, so that types of LevelDB's module are no part of this struct's layout.
+  private var storage: StorageOptions?
 
   public init(flushesHeadAtEveryCommit: Bool = false) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
-    fileHook = nil
+    storage = nil
+  }
+
+  /// Told of each operation that changes the disk, and can make it fail; for tests.
+  package var fileHook: FileHook? {
+    get { storage?.fileHook }
+    set { storage = StorageOptions(fileHook: newValue, database: database) }
+  }
+
+  /// How LevelDB works; tests make its buffer small, so that it changes files often.
+  package var database: Database.Options {
+    get { storage?.database ?? Database.Options() }
+    set { storage = StorageOptions(fileHook: fileHook, database: newValue) }
+  }
+}
+
+private final class StorageOptions: Sendable {
+  let fileHook: FileHook?
+  let database: Database.Options
+
+  init(fileHook: FileHook?, database: Database.Options) {
+    self.fileHook = fileHook
+    self.database = database
   }
 }
