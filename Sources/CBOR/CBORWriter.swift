@@ -68,7 +68,6 @@ package struct CBORWriter: ~Copyable {
   /// Items that are encoded already.
   package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
   package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
-  package mutating func append(encoded: ArraySlice<UInt8>) { bytes.append(contentsOf: encoded) }
 
   package mutating func append(_ value: Value) {
     switch value {

@@ -13,7 +13,7 @@ struct FieldMapBuilder: ~Copyable {
   private var isSorted = true
 
   init(reserving count: Int) {
-    writer = CBORWriter(reserving: 32 * count)
+    writer = CBORWriter(reserving: 48 * count)
     slots.reserveCapacity(count)
   }
 
@@ -56,7 +56,11 @@ struct FieldMapBuilder: ~Copyable {
     if isSorted {
       map.append(encoded: writer.bytes)
     } else {
-      for slot in slots { map.append(encoded: writer.bytes[slot.start..<slot.end]) }
+      unsafe writer.bytes.withUnsafeBytes { bytes in
+        for slot in slots {
+          unsafe map.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[slot.start..<slot.end]))
+        }
+      }
     }
     return map.finish()
   }
