@@ -41,7 +41,7 @@ let package = Package(
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
-    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
+    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),
     .testTarget(name: "CommandLineTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
     .testTarget(
