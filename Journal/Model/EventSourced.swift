@@ -31,7 +31,9 @@ public protocol EventSourced: Sendable {
 }
 
 extension EventSourced {
+  /// Records that name no blobs: what a model has that does not say otherwise.
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
+  /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
 
   /// The entity's name, such as `item:42`.

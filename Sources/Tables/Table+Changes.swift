@@ -1,6 +1,7 @@
 extension Table {
   /// What happened to one key between two tables.
   public struct Change: Sendable {
+    /// The key that was added, removed or given another value.
     public let key: Key
 
     /// The value before, or nil for a key that was added.
@@ -43,6 +44,7 @@ extension Table {
       self.areEqual = areEqual
     }
 
+    /// Starts at the lowest key that differs.
     @inlinable
     public func makeIterator() -> Iterator {
       Iterator(old: old, new: new, areEqual: areEqual)
@@ -65,6 +67,7 @@ extension Table {
       /// The nodes entered so far, in both trees: what the walk costs.
       package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
 
+      /// The next change, or nil behind the last.
       @inlinable
       public mutating func next() -> Change? {
         while !old.isAtEnd || !new.isAtEnd {
