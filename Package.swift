@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
+    .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
   targets: [
