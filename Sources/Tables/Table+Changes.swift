@@ -23,7 +23,9 @@ extension Table {
   /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
   /// writes; O(n) at most. The answer is lazy, and keeps both tables.
   ///
-  /// - Parameter areEqual: whether two values of one key count as the same.
+  /// - Parameters:
+  ///   - other: the table before.
+  ///   - areEqual: whether two values of one key count as the same.
   @inlinable
   public func changes(
     since other: Table, by areEqual: @escaping @Sendable (Value, Value) -> Bool
