@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
+    .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
   targets: [
@@ -45,7 +46,7 @@ let package = Package(
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
-    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "TestSupport"]),
+    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),

@@ -12,10 +12,10 @@ import Synchronization
 /// try journal.state(asOf: .head(back: 1))        // what was
 /// ```
 ///
-/// One edit, from the call to the disk and back: ``commit(by:note:metadata:date:expecting:_:)-(_,_,_,_,_,(Draft<State>)->Value)``
-/// runs a body over a ``Draft``, whose events become an ``Entry`` (`Committer`), sealed (`EntryCoding`) and
-/// appended to the log (`EntryLog`). Opening, and ``state(asOf:)``, read the log back and apply the same
-/// events (`Replay`).
+/// One edit, from the call to the disk and back: `commit` runs a body over a ``Draft``, whose events become an
+/// ``Entry`` (`Committer`), sealed (`EntryCoding`) and appended to the log (`EntryLog`). Opening, and
+/// ``state(asOf:)``, read the log back and apply the same events (`Replay`). Documentation/Architecture.md
+/// follows it file by file.
 ///
 /// Safe to use from many threads. Reading never waits for a commit, and a state that was handed out never
 /// changes.
@@ -67,7 +67,9 @@ public final class Journal<State: EventSourced>: Sendable {
   // MARK: Opening and closing
 
   /// Makes an empty journal and opens it.
-  /// - Parameter url: the folder to make; its parent must exist.
+  /// - Parameters:
+  ///   - url: the folder to make; its parent must exist.
+  ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let folder = JournalFolder(url, hook: options.fileHook)

@@ -4,7 +4,9 @@
 public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. New ones may come; switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The name of the code, such as `rejected`.
     public let rawValue: String
+    /// The code of that name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A rule of the model forbids the change. Nothing was written.
@@ -56,6 +58,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// What the error follows from.
   public let cause: (any Error)?
 
+  /// Makes an error; a model throws `rejected` for what its rules forbid.
   public init(
     _ code: Code, _ message: String, revision: Revision? = nil, path: String? = nil, offset: Int? = nil,
     cause: (any Error)? = nil
@@ -68,6 +71,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// The message, the places in parentheses, and the cause.
   public var description: String {
     var text = message
     var places: [String] = []

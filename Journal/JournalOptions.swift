@@ -10,6 +10,7 @@ public struct JournalOptions: Sendable {
   /// Behind a reference, so that types of LevelDB's module are no part of this struct's layout.
   private var storage: StorageOptions?
 
+  /// What suits nearly all.
   public init(flushesHeadAtEveryCommit: Bool = false) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     storage = nil

@@ -9,6 +9,7 @@ public struct Verification: Sendable {
     /// What is wrong, in a sentence.
     public let message: String
 
+    /// What is wrong and where, in one line.
     public var description: String {
       JournalError(.damaged, message, revision: revision, path: path).description
     }

@@ -24,6 +24,7 @@ public struct JournalID: Hashable, Sendable, CustomStringConvertible {
     self.init(uuid)
   }
 
+  /// The id as a lowercase UUID, as FORMAT has it.
   public var description: String {
     let hex = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     var groups: [Substring] = []

@@ -5,6 +5,7 @@ public typealias Revision = Int
 public struct EntityKind: RawRepresentable, Hashable, Sendable {
   /// An index into ``EventSourced/kindNames``.
   public let rawValue: UInt8
+  /// The kind whose name has that index.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
@@ -15,11 +16,13 @@ public struct Entity: Hashable, Comparable, Sendable {
   /// Its number among those of its kind, from 1.
   public let number: Int
 
+  /// The entity of that kind and number; it need not be there.
   public init(kind: EntityKind, number: Int) {
     self.kind = kind
     self.number = number
   }
 
+  /// By kind, then by number.
   public static func < (left: Entity, right: Entity) -> Bool {
     (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)
   }

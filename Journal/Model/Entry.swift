@@ -68,6 +68,7 @@ public struct Blob: Hashable, Sendable {
   /// How many they are.
   public let byteCount: Int
 
+  /// A blob of that digest and size; whether a journal has it is another question.
   public init(digest: Digest, byteCount: Int) {
     self.digest = digest
     self.byteCount = byteCount

@@ -2,15 +2,21 @@
 public struct Event: Hashable, Sendable {
   /// What an event does to its entity.
   public enum Operation: UInt8, Hashable, Sendable {
+    /// It is there from now on.
     case add = 0
+    /// Something of it is another.
     case update = 1
+    /// It is gone; its history stays.
     case delete = 2
   }
 
   /// What becomes of the entity.
   public enum Change: Hashable, Sendable {
+    /// It is there, with this record.
     case add(Record)
+    /// These parts of its record are others.
     case update(RecordChanges)
+    /// It is gone.
     case delete
   }
 
@@ -21,6 +27,7 @@ public struct Event: Hashable, Sendable {
   /// What happened.
   public let change: Change
 
+  /// What happened to an entity, after the event of the revision `previous`.
   public init(entity: Entity, previous: Revision, change: Change) {
     self.entity = entity
     self.previous = previous

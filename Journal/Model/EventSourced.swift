@@ -1,7 +1,7 @@
 /// A state that events make: what a journal is a journal of.
 ///
 /// A model is a value type with structural sharing (a `Table`, say): the journal hands copies out to readers
-/// and goes on changing its own. It writes each entity as a ``Record`` and needs nothing else to have
+/// and goes on changing its own. It writes each entity as a `Record` and needs nothing else to have
 /// history, time travel and proof.
 public protocol EventSourced: Sendable {
   /// Names the model and the version of its records, such as `"catalog/1"`.
@@ -31,7 +31,9 @@ public protocol EventSourced: Sendable {
 }
 
 extension EventSourced {
+  /// Records that name no blobs: what a model has that does not say otherwise.
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
+  /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
 
   /// The entity's name, such as `item:42`.

@@ -16,14 +16,18 @@ extension Journal {
 
 /// Entries as they become durable.
 public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
+  /// Whole entries.
   public typealias Element = Entry
+  /// Reading the log may fail, with a ``JournalError``.
   public typealias Failure = any Error
 
   let journal: Journal<State>
   let revision: Revision
 
+  /// Starts after the revision that was asked for.
   public func makeAsyncIterator() -> Iterator { Iterator(journal: journal, revision: revision) }
 
+  /// Reads entries one after the other and waits at the end of the log.
   public struct Iterator: AsyncIteratorProtocol {
     private let journal: Journal<State>
     private var revision: Revision

@@ -2,7 +2,9 @@
 public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong. New codes may come; switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The name of the code, such as `truncated`.
     public let rawValue: String
+    /// The code of that name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The bytes end inside an item.
@@ -31,6 +33,7 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
+  /// The code and the place.
   public var description: String { "\(code.rawValue) CBOR at byte \(offset)" }
 }
 

@@ -8,7 +8,7 @@ extension Catalog {
   /// It checks that the event follows from this state and that its record is one of a catalog. It does not
   /// check that a category or an item that a record names exists: inside an entry, events may stand in any
   /// order. ``problems()`` does.
-  /// - Throws: ``JournalError`` with code `damaged`, and then this state is as it was.
+  /// - Throws: `JournalError` with code `damaged`, and then this state is as it was.
   /// - Complexity: O(log n)
   public mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
     switch event.entity.kind {

@@ -46,15 +46,20 @@ public struct Catalog: Sendable {
 }
 
 extension Catalog: EventSourced {
+  /// The name of the fields of records that this version writes and reads.
   public static var schema: String { "catalog/1" }
+  /// The kinds in the order of their numbers, which are in the log.
   public static let kindNames = ["category", "item", "image"]
 
+  /// All that is known of an entity, encoded; nil when it is not there. O(log n).
   public func record(of entity: Entity) -> Record? { table(of: entity.kind)?[entity.number]?.record }
 
+  /// The revision of an entity's newest event, its deletion included; 0: it never was. O(log n).
   public func revision(of entity: Entity) -> Revision {
     table(of: entity.kind)?.revision(of: entity.number) ?? 0
   }
 
+  /// The blob that the record of an image names.
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
     guard kind == .image, let fields = try? ImageFields(record) else { return [] }
     return [fields.blob]

@@ -2,12 +2,16 @@ import CBOR
 
 /// A color in the sRGB color space, components from 0 to 1; others, as extended ranges have them, are kept.
 public struct Color: Hashable, Sendable {
+  /// From 0 to 1, as are the others; extended ranges go beyond.
   public let red: Double
+  /// 0: none, 1: all of it.
   public let green: Double
+  /// 0: none, 1: all of it.
   public let blue: Double
   /// 0: transparent, 1: opaque.
   public let alpha: Double
 
+  /// A color of these components, opaque if not said otherwise.
   public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
     self.red = red
     self.green = green
@@ -64,5 +68,6 @@ public struct Color: Hashable, Sendable {
 }
 
 extension Color: CustomStringConvertible {
+  /// The same as ``hex``.
   public var description: String { hex }
 }

@@ -7,8 +7,10 @@ extension Catalog {
   public struct Items: Sequence, Sendable {
     let rows: EntityRows
 
+    /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
 
+    /// Gives items one after the other.
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next item, nil behind the last. O(log n) at most.
@@ -20,8 +22,10 @@ extension Catalog {
   public struct Categories: Sequence, Sendable {
     let rows: EntityRows
 
+    /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
 
+    /// Gives categories one after the other.
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next category, nil behind the last. O(log n) at most.
@@ -33,8 +37,10 @@ extension Catalog {
   public struct Images: Sequence, Sendable {
     let rows: EntityRows
 
+    /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
 
+    /// Gives images one after the other.
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next image, nil behind the last. O(log n) at most.

@@ -2,6 +2,7 @@
 public struct JSONError: Error, Hashable, Sendable {
   /// What kind of mistake it is. More kinds may come, so a `switch` over it needs a default.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code, such as `unexpectedEnd`.
     public let description: String
 
     /// The text ends inside a value.
@@ -26,6 +27,7 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let invalidWrapper = Code(description: "invalidWrapper")
   }
 
+  /// What kind of mistake it is.
   public let code: Code
   /// The place of the mistake, in bytes from the start of the text (a byte order mark counts).
   public let offset: Int
@@ -38,6 +40,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
+  /// The place and what is wrong there.
   public var description: String {
     "line \(line), column \(column) (byte \(offset)): \(message)"
   }

@@ -68,11 +68,15 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// The same as ``hex``.
   public var description: String { hex }
 
+  /// Whether all bytes are equal.
   public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+  /// By the bytes, the first one counting most.
   public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
 
+  /// Feeds a part of the digest, which is as good as random, to the hasher.
   public func hash(into hasher: inout Hasher) {
     // Any 64 bits of a SHA-256 are as good as all.
     hasher.combine(words.0)

@@ -79,17 +79,20 @@ extension SortedSet: Sequence {
       self.base = base
     }
 
+    /// The next element, or nil behind the last.
     @inlinable
     public mutating func next() -> Element? {
       base.next()?.key
     }
   }
 
+  /// Starts at the smallest element. O(log n).
   @inlinable
   public func makeIterator() -> Iterator {
     Iterator(table.makeIterator())
   }
 
+  /// The number of elements. O(1).
   @inlinable public var underestimatedCount: Int { count }
 }
 

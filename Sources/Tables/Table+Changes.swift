@@ -1,6 +1,7 @@
 extension Table {
   /// What happened to one key between two tables.
   public struct Change: Sendable {
+    /// The key that was added, removed or given another value.
     public let key: Key
 
     /// The value before, or nil for a key that was added.
@@ -22,7 +23,9 @@ extension Table {
   /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
   /// writes; O(n) at most. The answer is lazy, and keeps both tables.
   ///
-  /// - Parameter areEqual: whether two values of one key count as the same.
+  /// - Parameters:
+  ///   - other: the table before.
+  ///   - areEqual: whether two values of one key count as the same.
   @inlinable
   public func changes(
     since other: Table, by areEqual: @escaping @Sendable (Value, Value) -> Bool
@@ -43,6 +46,7 @@ extension Table {
       self.areEqual = areEqual
     }
 
+    /// Starts at the lowest key that differs.
     @inlinable
     public func makeIterator() -> Iterator {
       Iterator(old: old, new: new, areEqual: areEqual)
@@ -65,6 +69,7 @@ extension Table {
       /// The nodes entered so far, in both trees: what the walk costs.
       package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
 
+      /// The next change, or nil behind the last.
       @inlinable
       public mutating func next() -> Change? {
         while !old.isAtEnd || !new.isAtEnd {

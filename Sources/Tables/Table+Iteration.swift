@@ -5,6 +5,7 @@ extension Table: Sequence {
     Iterator(root: root, from: nil, end: .none)
   }
 
+  /// The number of elements. O(1).
   @inlinable public var underestimatedCount: Int { count }
 
   /// The elements whose keys are not before a bound. O(log n) and what is looked at.
@@ -46,6 +47,7 @@ extension Table: Sequence {
       self.end = end
     }
 
+    /// Starts at the first key of the part. O(log n).
     @inlinable
     public func makeIterator() -> Iterator {
       Iterator(root: table.root, from: start, end: end)
@@ -87,6 +89,7 @@ extension Table: Sequence {
       }
     }
 
+    /// The next element, or nil behind the last.
     @inlinable
     public mutating func next() -> Element? {
       if position >= limit {

@@ -9,6 +9,7 @@ public struct ValueDecoder: Sendable {
   /// Handed to the values that decode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
+  /// A decoder that hands nothing on.
   public init() {}
 
   /// Decodes a value of a type.

@@ -9,6 +9,7 @@ public struct ValueEncoder: Sendable {
   /// Handed to the values that encode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
+  /// An encoder that hands nothing on.
   public init() {}
 
   /// Encodes a value.

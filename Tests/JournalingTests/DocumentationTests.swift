@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+/// What the pages say of files and tests, held against the tree.
+@Suite struct DocumentationTests {
+  private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    .standardizedFileURL
+
+  private func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  private static let pages = [
+    "README.md", "CONTRIBUTING.md", "Documentation/Architecture.md", "Documentation/Format.md",
+    "Documentation/YourOwnDomain.md",
+  ]
+
+  @Test(arguments: pages) func filesThatAPageNamesAreThere(_ page: String) throws {
+    let names = try text(page).matches(
+      of: /[`(]((?:Journal|Sources|Tools|Tests|Documentation)\/[A-Za-z\/+]+(?:\.[a-z]+)?)[`)]/)
+    for name in names {
+      #expect(FileManager.default.fileExists(atPath: root.appending(path: String(name.1)).path), "\(name.1)")
+    }
+    #expect(!names.isEmpty)
+  }
+
+  @Test func testsThatShowAPromiseAreThere() throws {
+    var sources = ""
+    for path in try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: "Tests").path)
+    where path.hasSuffix(".swift") {
+      sources += try text("Tests/\(path)")
+    }
+    let names = try text("Documentation/Architecture.md").matches(of: /`([a-zA-Z]+)\(\)`[,| ]/)
+    for name in names { #expect(sources.contains("func \(name.1)("), "\(name.1)") }
+    #expect(names.count > 30)
+  }
+
+  @Test func theDocumentedDomainIsTheTestedOne() throws {
+    let ledger = try text("Tests/JournalingTests/Ledger.swift")
+    #expect(try text("Documentation/YourOwnDomain.md").contains("```swift\n\(ledger)```\n"))
+  }
+}

@@ -1,0 +1,54 @@
+# Sourced by the other scripts: installs what the package needs and the machine lacks. Does nothing where
+# everything is there.
+
+say() { printf '%s\n' "$*" >&2; }
+
+require_swift() {
+  if ! command -v swift >/dev/null; then
+    say "Swift is missing: install Swift 6.2 or newer from https://www.swift.org/install and try again."
+    exit 1
+  fi
+}
+
+# Prints those of the given Debian packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      printf '%s\n' "$package"
+    fi
+  done
+}
+
+# Programs count wherever they come from; libraries must be the system's.
+require_packages() {
+  local packages=(libleveldb-dev libssl-dev libsqlite3-dev) missing root=()
+  command -v git >/dev/null || packages+=(git)
+  command -v python3 >/dev/null || packages+=(python3)
+  command -v xz >/dev/null || packages+=(xz-utils)
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    # Another system: the build says what it does not find.
+    return
+  fi
+  mapfile -t missing < <(missing_packages "${packages[@]}")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      say "These packages are missing; have somebody install them: ${missing[*]}"
+      exit 1
+    fi
+    root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${root[@]}" apt-get update -q &&
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    say "apt-get could not install ${missing[*]}; see above."
+    exit 1
+  fi
+  rm -f "$log"
+}
