@@ -22,13 +22,17 @@ let package = Package(
     .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
-    // The tools.
-    .executableTarget(name: "journal", dependencies: ["CatalogModel", "JSON"], path: "Tools/journal"),
+    // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
+    // because the package manager builds again only what depends by name on what has changed.
+    .executableTarget(
+      name: "journal", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON"],
+      path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
     .executableTarget(
-      name: "benchmark", dependencies: ["CatalogModel", "CPeers"], path: "Tools/benchmark",
+      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "CPeers"],
+      path: "Tools/benchmark",
       exclude: ["CPeers"]),
 
     // The tests: a folder for each module, then those that need a whole journal.
@@ -43,8 +47,12 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
-    .testTarget(name: "CatalogModelTests", dependencies: ["CatalogModel", "TestSupport"]),
-    .testTarget(name: "CommandLineTests", dependencies: ["CatalogModel", "TestSupport", "journal"]),
+    .testTarget(
+      name: "CatalogModelTests",
+      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+    .testTarget(
+      name: "CommandLineTests",
+      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
     .testTarget(
       name: "CrashTests",
       dependencies: ["Journaling", "LevelDB", "LogbookModel", "TestSupport", "CrashChild"]),

@@ -20,7 +20,7 @@ final class DraftingTurn<Guarded: Sendable>: Sendable {
     }
     // A body takes microseconds, and going to sleep takes more: when many wake at once, each would hand the
     // lock to the next asleep. So the one before is given a moment to end.
-    for _ in 0..<20 {
+    for _ in 0..<500 {
       if owner.load(ordering: .relaxed) == 0 { break }
       sched_yield()
     }

@@ -84,10 +84,7 @@ import Foundation
       digest: try digest(journal: journal), events: events)
   }
 
-  func damaged(_ error: CBORError) -> JournalError {
-    JournalError(
-      .damaged, "the entry's bytes are altered", revision: revision, offset: error.offset, cause: error)
-  }
+  func damaged(_ error: CBORError) -> JournalError { .damaged(revision, error, at: error.offset) }
 }
 
 /// Walks the events of an entry: the list that names them, and the list of their payloads, side by side.
@@ -110,7 +107,10 @@ import Foundation
   }
 
   /// The next event with its checked payload, nil after the last.
-  mutating func next() throws(JournalError) -> Event? {
+  mutating func next() throws(JournalError) -> Event? { try nextUnchecked()?.checked() }
+
+  /// The next event with its payload as it is, nil after the last.
+  mutating func nextUnchecked() throws(JournalError) -> UncheckedEvent? {
     do throws(CBORError) {
       guard remaining > 0 else {
         try payloads.expectEnd()
@@ -122,18 +122,46 @@ import Foundation
       let salted = try unsafe payloads.readBytes()
       guard salted.count >= EntryCoding.saltByteCount else { throw CBORError(.truncated, at: start) }
       let payload = unsafe UnsafeRawBufferPointer(rebasing: salted[EntryCoding.saltByteCount...])
-      let change: Event.Change
-      switch head.operation {
-      case .add: change = .add(try unsafe Record(checking: payload))
-      case .update: change = .update(try unsafe RecordChanges(checking: payload))
-      case .delete:
-        guard unsafe payload.isEmpty else { throw CBORError(.trailingBytes, at: start) }
-        change = .delete
-      }
-      return Event(entity: head.entity, previous: head.previous, change: change)
+      return UncheckedEvent(
+        revision: decoder.revision, operation: head.operation, entity: head.entity, previous: head.previous,
+        payload: unsafe Array(payload), offset: start)
     } catch {
       throw decoder.damaged(error)
     }
+  }
+}
+
+/// An event whose payload has been read and not looked at, so that somebody else can.
+struct UncheckedEvent: Sendable {
+  let revision: Revision
+  fileprivate let operation: Event.Operation
+  fileprivate let entity: Entity
+  fileprivate let previous: Revision
+  fileprivate let payload: [UInt8]
+  /// Where the payload stands in its entry.
+  fileprivate let offset: Int
+
+  /// The event, after checking that its payload is what its operation says.
+  func checked() throws(JournalError) -> Event {
+    let change: Event.Change
+    do throws(CBORError) {
+      switch operation {
+      case .add: change = .add(try Record(checking: payload))
+      case .update: change = .update(try RecordChanges(checking: payload))
+      case .delete:
+        guard payload.isEmpty else { throw CBORError(.trailingBytes, at: 0) }
+        change = .delete
+      }
+    } catch {
+      throw JournalError.damaged(revision, error, at: offset + error.offset)
+    }
+    return Event(entity: entity, previous: previous, change: change)
+  }
+}
+
+extension JournalError {
+  fileprivate static func damaged(_ revision: Revision, _ error: CBORError, at offset: Int) -> JournalError {
+    JournalError(.damaged, "the entry's bytes are altered", revision: revision, offset: offset, cause: error)
   }
 }
 

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Reads the events of a range on one thread while another applies them: decoding and applying cost about
-/// the same, and a machine has two cores.
+/// Reads the events of a range on one thread while another checks and applies them: both take about as long,
+/// and a machine has two cores.
 enum EventPipeline {
   /// Below so many entries a second thread does not pay.
   private static let smallCount = 256
@@ -25,15 +25,9 @@ enum EventPipeline {
     defer { channel.cancel() }
     DispatchQueue.global(qos: .userInitiated).async { channel.fill(from: log, range) }
     while let chunk = try channel.receive() {
-      for read in chunk { try apply(read.event, read.revision) }
+      for event in chunk { try apply(try event.checked(), event.revision) }
     }
   }
-}
-
-/// An event, and the entry it stands in.
-private struct ReadEvent: Sendable {
-  let event: Event
-  let revision: Revision
 }
 
 /// Hands chunks of events from the thread that reads to the one that applies, a few at most at a time.
@@ -42,7 +36,7 @@ private final class EventChannel: Sendable {
   private static let chunksAhead = 4
 
   private struct State: Sendable {
-    var chunks: [[ReadEvent]] = []
+    var chunks: [[UncheckedEvent]] = []
     var error: JournalError?
     var isFinished = false
     var isCancelled = false
@@ -53,13 +47,13 @@ private final class EventChannel: Sendable {
   private let filled = DispatchSemaphore(value: 0)
 
   func fill(from log: any EntryLog, _ range: ClosedRange<Revision>) {
-    var chunk: [ReadEvent] = []
+    var chunk: [UncheckedEvent] = []
     chunk.reserveCapacity(Self.chunkCount)
     do throws(JournalError) {
       try log.readAll(range) { entry throws(JournalError) in
         var events = try entry.events()
-        while let event = try events.next() {
-          chunk.append(ReadEvent(event: event, revision: entry.revision))
+        while let event = try events.nextUnchecked() {
+          chunk.append(event)
           if chunk.count == Self.chunkCount {
             try send(chunk)
             chunk.removeAll()
@@ -76,7 +70,7 @@ private final class EventChannel: Sendable {
     }
   }
 
-  private func send(_ chunk: [ReadEvent]) throws(JournalError) {
+  private func send(_ chunk: [UncheckedEvent]) throws(JournalError) {
     free.wait()
     let isCancelled = state.withLock { state in
       state.chunks.append(chunk)
@@ -95,9 +89,9 @@ private final class EventChannel: Sendable {
   }
 
   /// The next chunk, nil after the last.
-  func receive() throws(JournalError) -> [ReadEvent]? {
+  func receive() throws(JournalError) -> [UncheckedEvent]? {
     filled.wait()
-    let (chunk, error): ([ReadEvent]?, JournalError?) = state.withLock { state in
+    let (chunk, error): ([UncheckedEvent]?, JournalError?) = state.withLock { state in
       if !state.chunks.isEmpty { return (state.chunks.removeFirst(), nil) }
       return (nil, state.error)
     }
