@@ -188,6 +188,7 @@ final class Committer<State: EventSourced>: Sendable {
         refuseAll(because: error)
       }
     }
+    next.giveTurn()
     batch.finish(
       failure.map {
         JournalError(
@@ -195,7 +196,6 @@ final class Committer<State: EventSourced>: Sendable {
           "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
           revision: entries.first?.revision, cause: $0)
       })
-    next.giveTurn()
   }
 
   private func refuseAll(because error: JournalError) {
