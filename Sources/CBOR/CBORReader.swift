@@ -65,14 +65,14 @@ enum CBORTag {
   }
 
   /// The first byte of the next item, without passing it.
-  @inlinable
+  @inlinable @inline(__always)
   func peek() throws(CBORError) -> UInt8 {
     guard offset < end else { throw CBORError(.truncated, at: offset) }
     return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
   }
 
   /// The kind and the argument of the next item's head, which must be in its shortest form.
-  @inlinable
+  @inlinable @inline(__always)
   mutating func head() throws(CBORError) -> (major: UInt8, argument: UInt64) {
     let first = try peek()
     let low = first & 0x1F
@@ -106,7 +106,7 @@ enum CBORTag {
     }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func argument(_ major: CBORMajor) throws(CBORError) -> UInt64 {
     let start = offset
     let head = try head()
@@ -118,7 +118,7 @@ enum CBORTag {
   }
 
   /// The length in bytes, or the number of elements, of an item that needs at least `width` bytes for each.
-  @inlinable
+  @inlinable @inline(__always)
   mutating func count(_ major: CBORMajor, width: UInt64) throws(CBORError) -> Int {
     let start = offset
     let count = try argument(major)

@@ -43,10 +43,11 @@ final class SampleLog {
 
   /// Rebuilds the state at a revision, and gives the seconds.
   func replay(to revision: Revision) throws -> Double {
-    var reached = 0
-    let seconds = try timed { reached = try journal.version(asOf: .revision(revision)).revision }
-    guard reached == revision else {
-      throw PeerFailure(description: "The replay ended at \(reached), not at \(revision).")
+    // Held until the clock has stopped: letting a state go is no part of making it.
+    var version: Version<Catalog>?
+    let seconds = try timed { version = try journal.version(asOf: .revision(revision)) }
+    guard let version, version.revision == revision else {
+      throw PeerFailure(description: "The replay did not end at \(revision).")
     }
     return seconds
   }
