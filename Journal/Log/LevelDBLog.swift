@@ -91,6 +91,12 @@ final class LevelDBLog: EntryLog {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
     try using {
+      if range.count == 1 {
+        // A cursor looks into a table of each level; a lookup into the one that can have the key.
+        guard let value = try database.value(for: Key.entry(range.lowerBound)) else { return }
+        _ = try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
+        return
+      }
       var cursor = try database.cursor()
       var isAtEntry =
         newestFirst

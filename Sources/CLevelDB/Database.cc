@@ -96,7 +96,8 @@ cldb_database* cldb_open(const char* path, const cldb_options* options, cldb_sta
     database = std::make_unique<cldb_database>();
     database->read_only = options->read_only;
     if (!Translate(OpenEnv(path, *options, &database->env), status)) return nullptr;
-    database->cache.reset(leveldb::NewLRUCache(options->cache_size));
+    // No block is kept: scans pass each once, and a history's entries lie far apart.
+    database->cache.reset(leveldb::NewLRUCache(0));
     leveldb::DB* db = nullptr;
     // The folder's own path, since the Env recognises names by it.
     const std::string& folder = database->env->folder().path();
@@ -158,6 +159,7 @@ bool cldb_get(cldb_database* database, const void* key, size_t key_size, cldb_re
     try {
       leveldb::ReadOptions options;
       options.verify_checksums = true;
+      options.fill_cache = false;
       Status got = database->db->Get(options, SliceOf(key, key_size), &value);
       if (got.IsNotFound()) {
         Succeed(status);

@@ -3,7 +3,7 @@ internal import CLevelDB
 /// Walks over the entries of a database in the order of their keys, both ways.
 ///
 /// A cursor sees the database as it was when the cursor was made. It verifies every checksum on its way, and
-/// leaves the cache alone. LevelDB skips what it can't read and goes on; so each move that finds no further
+/// leaves no block behind. LevelDB skips what it can't read and goes on; so each move that finds no further
 /// entry asks whether something was skipped, and throws then. **Whoever stops earlier calls `check()`.**
 ///
 /// It is used by one thread at a time, and keeps its database from being closed.

@@ -33,13 +33,11 @@ package final class Database: Sendable {
     /// The bytes that are held in memory, besides the log, before they become a table. Opening after a
     /// crash reads as much.
     package var writeBufferByteCount = 8 << 20
-    /// The bytes that are read, checked and cached as one. With 16 KiB a scan is an eighth faster, and a
+    /// The bytes that are read and checked as one. With 16 KiB a scan is an eighth faster, and a
     /// lookup that misses the cache takes more than twice as long.
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
-    /// The bytes of blocks that are kept for lookups. Scans leave them alone.
-    package var cacheByteCount = 8 << 20
 
     package init() {}
   }
@@ -73,7 +71,6 @@ package final class Database: Sendable {
     unsafe settings.write_buffer_size = max(0, options.writeBufferByteCount)
     unsafe settings.block_size = max(0, options.blockByteCount)
     unsafe settings.table_size = max(0, options.tableByteCount)
-    unsafe settings.cache_size = max(0, options.cacheByteCount)
     if let box {
       unsafe settings.hook = unsafe FileHookBox.call
       unsafe settings.hook_context = unsafe box.context
@@ -114,7 +111,7 @@ package final class Database: Sendable {
   ///
   /// - Returns: what `body` returns, or nil if there is no such key.
   /// - Throws: `corruption` or `inputOutput` if it can't be known or read, else what `body` throws.
-  /// - Complexity: O(log *n*), and one read of a block where it is not cached.
+  /// - Complexity: O(log *n*), and one read of a block.
   package func withValue<Result>(
     for key: RawSpan, _ body: (_ value: RawSpan) throws -> Result
   ) throws -> Result? {
@@ -128,7 +125,7 @@ package final class Database: Sendable {
   /// A copy of the value of a key, or nil if there is no such key.
   ///
   /// - Throws: `corruption` or `inputOutput` if it can't be known or read.
-  /// - Complexity: O(log *n*), and one read of a block where it is not cached.
+  /// - Complexity: O(log *n*), and one read of a block.
   package func value(for key: RawSpan) throws(DatabaseError) -> [UInt8]? {
     var copy: [UInt8]?
     try unsafe lendValue(for: key) { value in copy = unsafe Array(value) }

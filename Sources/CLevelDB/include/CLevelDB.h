@@ -95,7 +95,6 @@ typedef struct cldb_options {
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
-  size_t cache_size;
   cldb_hook _Nullable hook;
   void *_Nullable hook_context;
 } cldb_options;
