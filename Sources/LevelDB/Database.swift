@@ -34,7 +34,7 @@ package final class Database: Sendable {
     /// crash reads as much.
     package var writeBufferByteCount = 8 << 20
     /// The bytes that are read and checked as one. With 16 KiB a scan is an eighth faster, and a
-    /// lookup that misses the cache takes more than twice as long.
+    /// lookup takes more than twice as long.
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
