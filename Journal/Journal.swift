@@ -115,6 +115,7 @@ public final class Journal<State: EventSourced>: Sendable {
     defer { published.close() }
     var failure: (any Error)?
     do { try committer?.close() } catch { failure = error }
+    blobs.close()
     do { try log.close() } catch { failure = failure ?? error }
     if let failure { throw failure }
   }

@@ -57,7 +57,9 @@ extension Journal {
       verifier.note(error)
     }
     for blob in verifier.blobs {
-      if let problem = blobs.problem(with: blob) { verifier.note(problem) }
+      guard let problem = blobs.problem(with: blob) else { continue }
+      if problem.code == .closed { throw problem }
+      verifier.note(problem)
     }
     try checkMarker(expected, &verifier)
     progress(expected.revision, expected.revision)

@@ -20,6 +20,7 @@ public final class BlobStore: Sendable {
   private let hook: FileHook?
   private let isReadOnly: Bool
   private let names = Mutex(Names())
+  private let isClosed = Atomic<Bool>(false)
 
   /// Which folders hold names that are durable.
   private struct Names: Sendable {
@@ -76,6 +77,7 @@ public final class BlobStore: Sendable {
   /// Starts a blob whose bytes come in pieces.
   /// - Throws: ``JournalError`` with code `readOnly` when the journal was opened so.
   public func writer() throws -> BlobWriter {
+    try checkIsOpen()
     guard !isReadOnly else {
       throw JournalError(.readOnly, "the journal was opened for reading only", path: folder)
     }
@@ -89,6 +91,7 @@ public final class BlobStore: Sendable {
   /// - Throws: ``JournalError`` with code `damaged` when they are missing or altered.
   /// - Complexity: O(n) in the number of bytes, for the check.
   public func data(of blob: Blob) throws -> Data {
+    try checkIsOpen()
     let path = path(of: blob.digest)
     let data: Data
     do throws(JournalError) {
@@ -106,6 +109,15 @@ public final class BlobStore: Sendable {
 
   /// Where the bytes of a blob are. The file must not be changed.
   public func url(of blob: Blob) -> URL { URL(fileURLWithPath: path(of: blob.digest)) }
+
+  /// Refuses all further use: once the journal is closed, the folder may be somebody else's.
+  func close() { isClosed.store(true, ordering: .releasing) }
+
+  fileprivate func checkIsOpen() throws(JournalError) {
+    if isClosed.load(ordering: .acquiring) {
+      throw JournalError(.closed, "the journal has been closed", path: folder)
+    }
+  }
 
   /// Whether there is a file for a blob, of the right size.
   func contains(_ blob: Blob) throws(JournalError) -> Bool {
@@ -246,6 +258,7 @@ public final class BlobWriter {
     defer { hashing.wait() }
     try unsafe file.write(bytes, at: byteCount)
     byteCount += bytes.count
+    try store.checkIsOpen()
     try file.synchronize()
     hashing.wait()
     let blob = Blob(digest: hashing.finish(), byteCount: byteCount)

@@ -107,4 +107,19 @@ import Testing
       #expect(left.allSatisfy { $0.count == 2 })
     }
   }
+
+  @Test func afterClosingBlobsAreNeitherTakenNorGiven() throws {
+    try withLedger { journal, _ in
+      let blob = try journal.blobs.add(Data("abc".utf8))
+      let writer = try journal.blobs.writer()
+      try writer.write(Data("half".utf8))
+      try journal.close()
+      let taking = #expect(throws: JournalError.self) { try journal.blobs.add(Data("def".utf8)) }
+      #expect(taking?.code == .closed)
+      let finishing = #expect(throws: JournalError.self) { try writer.finish() }
+      #expect(finishing?.code == .closed)
+      let giving = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+      #expect(giving?.code == .closed)
+    }
+  }
 }
