@@ -52,8 +52,6 @@ enum CBORTag {
     offset = min(max(start, 0), bytes.count)
   }
 
-  package var isAtEnd: Bool { offset == end }
-
   /// The bytes from one offset to another, both of which this reader has passed.
   package func passed(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     precondition(range.lowerBound >= 0 && range.upperBound <= offset)

@@ -12,8 +12,6 @@ package struct CBORWriter: ~Copyable {
   /// Gives the bytes away and ends the writer.
   package consuming func finish() -> [UInt8] { bytes }
 
-  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
-
   package mutating func append(integer: Int64) {
     if integer >= 0 {
       head(.unsigned, UInt64(integer))
@@ -35,11 +33,6 @@ package struct CBORWriter: ~Copyable {
   package mutating func append(bytes content: UnsafeRawBufferPointer) {
     head(.bytes, UInt64(content.count))
     unsafe bytes.append(contentsOf: content)
-  }
-
-  package mutating func append(bytes content: [UInt8]) {
-    head(.bytes, UInt64(content.count))
-    bytes.append(contentsOf: content)
   }
 
   /// The head of a byte string whose content is appended next, as encoded bytes.

@@ -24,7 +24,7 @@ extension Draft where State == Catalog {
     let record = try state.presentRecord(of: .category(id))
     try Rules.checkName(name, "name", of: .category(id))
     try Rules.checkColor(color, of: .category(id))
-    try change(
+    try update(
       .category(id),
       to: record.setting(CategoryField.name, to: .string(name))
         .setting(CategoryField.color, to: color?.value))
@@ -36,7 +36,7 @@ extension Draft where State == Catalog {
   public mutating func setName(ofCategory id: Int, to name: String) throws(JournalError) {
     let record = try state.presentRecord(of: .category(id))
     try Rules.checkName(name, "name", of: .category(id))
-    try change(.category(id), to: record.setting(CategoryField.name, to: .string(name)))
+    try update(.category(id), to: record.setting(CategoryField.name, to: .string(name)))
   }
 
   /// Gives a category a color, or with nil takes it away.
@@ -44,7 +44,7 @@ extension Draft where State == Catalog {
   public mutating func setColor(ofCategory id: Int, to color: Color?) throws(JournalError) {
     let record = try state.presentRecord(of: .category(id))
     try Rules.checkColor(color, of: .category(id))
-    try change(.category(id), to: record.setting(CategoryField.color, to: color?.value))
+    try update(.category(id), to: record.setting(CategoryField.color, to: color?.value))
   }
 
   /// Deletes a category. Its items stay, in no category: each has an event that says so.

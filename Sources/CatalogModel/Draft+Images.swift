@@ -51,7 +51,7 @@ extension Draft where State == Catalog {
       fields[ImageField.digest] = blob.digestValue
       fields[ImageField.byteCount] = .integer(Int64(blob.byteCount))
     }
-    try change(.image(id), to: record.applying(RecordChanges(setFields: fields)))
+    try update(.image(id), to: record.applying(RecordChanges(setFields: fields)))
   }
 
   /// Deletes an image. Its blob stays for as long as the history can reach it.

@@ -26,7 +26,6 @@ extension Draft where State == Catalog {
     var fields = [(number: ItemField.kind, value: Value.string(kind))]
     if let category { fields.append((ItemField.category, .integer(Int64(category)))) }
     let record = Record(attributes, numbered: fields)
-    try Rules.checkSize(record, of: entity)
     try add(entity, record)
     return number
   }
@@ -64,7 +63,7 @@ extension Draft where State == Catalog {
       }
       record = record.applying(RecordChanges(remove: [name]))
     }
-    try change(.item(id), to: record.applying(RecordChanges(set: attributes)))
+    try update(.item(id), to: record.applying(RecordChanges(set: attributes)))
   }
 
   /// Makes these the item's attributes, all of them; what is recorded is the difference.
@@ -74,7 +73,7 @@ extension Draft where State == Catalog {
   ) throws(JournalError) {
     try Rules.checkDepth(attributes, of: .item(id))
     let record = try state.presentRecord(of: .item(id))
-    try change(.item(id), to: Record(attributes, fields: record.numberedFields))
+    try update(.item(id), to: Record(attributes, fields: record.numberedFields))
   }
 
   /// Makes the properties of a value the item's attributes, all of them: a property that is nil, or that the
@@ -92,7 +91,7 @@ extension Draft where State == Catalog {
   public mutating func setCategory(ofItem id: Int, to category: Int?) throws(JournalError) {
     let record = try state.presentRecord(of: .item(id))
     try state.checkCategory(category, for: .item(id))
-    try change(.item(id), to: record.setting(ItemField.category, to: category.map { .integer(Int64($0)) }))
+    try update(.item(id), to: record.setting(ItemField.category, to: category.map { .integer(Int64($0)) }))
   }
 
   /// Makes an item one of another kind.
@@ -100,7 +99,7 @@ extension Draft where State == Catalog {
   public mutating func setKind(ofItem id: Int, to kind: String) throws(JournalError) {
     let record = try state.presentRecord(of: .item(id))
     try Rules.checkName(kind, "kind", of: .item(id))
-    try change(.item(id), to: record.setting(ItemField.kind, to: .string(kind)))
+    try update(.item(id), to: record.setting(ItemField.kind, to: .string(kind)))
   }
 
   /// Deletes an item, and its images before it, each as an event of its own.
@@ -111,12 +110,6 @@ extension Draft where State == Catalog {
     let images = Array(state.imagesByItem.members(of: id))
     for image in images { try delete(.image(image)) }
     try delete(.item(id))
-  }
-
-  /// Makes an entity's record another, unless that is too large.
-  mutating func change(_ entity: Entity, to record: Record) throws(JournalError) {
-    try Rules.checkSize(record, of: entity)
-    try update(entity, to: record)
   }
 
   private static func attributes(

@@ -44,15 +44,6 @@ enum Rules {
     }
   }
 
-  /// Fails when a record would be too large. An update is measured whole, not by what changes.
-  static func checkSize(_ record: Record, of entity: Entity) throws(JournalError) {
-    if record.bytes.count > Record.byteLimit {
-      throw rejected(
-        "\(Catalog.name(of: entity)) would take \(record.bytes.count) bytes, and may take "
-          + "\(Record.byteLimit); keep large data in an image")
-    }
-  }
-
   static func checkColor(_ color: Color?, of entity: Entity) throws(JournalError) {
     guard let color else { return }
     let components = [color.red, color.green, color.blue, color.alpha]
