@@ -145,6 +145,11 @@ enum Folder {
 
   /// The end of the names of files that are not finished.
   static let temporarySuffix = ".new"
+
+  /// The name that a file gets when it is finished; its own if it is.
+  static func finishedName(_ name: String) -> String {
+    name.hasSuffix(temporarySuffix) ? String(name.dropLast(temporarySuffix.count)) : name
+  }
 }
 
 /// Fills a buffer from the operating system's source of randomness.
