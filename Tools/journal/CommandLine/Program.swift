@@ -14,6 +14,7 @@ enum Program {
     do {
       let code = try dispatch(words, terminal)
       try terminal.output.flush()
+      terminal.sayRemarks()
       return code
     } catch is OutputClosed {
       return .done
@@ -21,6 +22,7 @@ enum Program {
       terminal.progress.clear()
       // What was found before the failure is printed before it.
       try? terminal.output.flush()
+      terminal.sayRemarks()
       let failure = Failure(describing: error)
       terminal.warn("journal: \(failure.description.printable)")
       return failure.code
