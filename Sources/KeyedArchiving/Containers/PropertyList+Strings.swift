@@ -11,9 +11,8 @@ extension PropertyList {
     }
     return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
       if let string = unsafe String(validating: content, as: UTF8.self) { return string }
-      var scalars = String.UnicodeScalarView()
-      for unsafebyte in unsafe content { scalars.append(Unicode.Scalar(byte)) }
-      return String(scalars)
+      let scalars = unsafe content.lazy.map { Unicode.Scalar($0) }
+      return unsafe String(String.UnicodeScalarView(scalars))
     }
   }
 
