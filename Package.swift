@@ -21,7 +21,8 @@ let package = Package(
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
     .target(name: "KeyedArchiving"),
-    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
+    .target(
+      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
@@ -52,7 +53,9 @@ let package = Package(
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
-      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+      dependencies: [
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "LevelDB", "TestSupport",
+      ]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),

@@ -32,8 +32,11 @@ enum CRC32C {
 
   /// Eight tables of 256: table *k* has the remainder of a byte with *k* bytes of zeros behind it.
   private static let slices: [UInt32] = {
-    var slices = (0..<256).map { index in
-      (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? (value >> 1) ^ 0x82F6_3B78 : value >> 1 }
+    var slices: [UInt32] = []
+    for byte in 0..<UInt32(256) {
+      var remainder = byte
+      for _ in 0..<8 { remainder = remainder & 1 == 1 ? (remainder >> 1) ^ 0x82F6_3B78 : remainder >> 1 }
+      slices.append(remainder)
     }
     for index in 256..<8 * 256 {
       let before = slices[index - 256]

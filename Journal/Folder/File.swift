@@ -130,14 +130,6 @@ struct File: ~Copyable {
     guard result == 0 else { throw failure("can't flush the file") }
   }
 
-  /// Lets the drive begin to take what was written, without waiting for it: a flush that follows is short.
-  func startFlushing() {
-    #if os(Linux)
-      // A hint, so its failure does not matter; the flush tells.
-      _ = sync_file_range(descriptor, 0, 0, UInt32(SYNC_FILE_RANGE_WRITE))
-    #endif
-  }
-
   /// Another descriptor of the same open file, for who owns one by itself.
   func duplicateDescriptor() throws(JournalError) -> Int32 {
     let duplicate = retryingInterrupts { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }

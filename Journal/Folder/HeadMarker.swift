@@ -88,14 +88,9 @@ final class HeadMarker: Sendable {
     bytes.reserveCapacity(Slot.byteCount)
     bytes += Slot.magic
     bytes += id.bytes
-    for shift in stride(from: 56, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: mark.revision >> shift))
-    }
+    bytes.append(bigEndian: UInt64(mark.revision))
     unsafe mark.digest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-    let checksum = CRC32C.checksum(bytes)
-    for shift in stride(from: 24, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: checksum >> shift))
-    }
+    bytes.append(bigEndian: CRC32C.checksum(bytes))
     return bytes
   }
 

@@ -129,7 +129,7 @@ final class LevelDBLog: EntryLog {
           // The newest record of a revision comes first, and only that one counts.
           if revision == newest { return true }
           newest = revision
-          return try value.withUnsafeBytes { bytes in
+          return try unsafe value.withUnsafeBytes { bytes in
             try body(try unsafe SnapshotRecord(bytes, revision: revision, number: number))
           }
         }
@@ -188,18 +188,14 @@ private enum Key {
 
   static func snapshot(_ revision: Revision, _ number: UInt32) -> [UInt8] {
     var key = key(snapshotTag, revision)
-    for shift in stride(from: 24, through: 0, by: -8) {
-      key.append(UInt8(truncatingIfNeeded: number >> shift))
-    }
+    key.append(bigEndian: number)
     return key
   }
 
   private static func key(_ tag: UInt8, _ revision: Revision) -> [UInt8] {
     var key = [tag]
     key.reserveCapacity(13)
-    for shift in stride(from: 56, through: 0, by: -8) {
-      key.append(UInt8(truncatingIfNeeded: revision >> shift))
-    }
+    key.append(bigEndian: UInt64(revision))
     return key
   }
 

@@ -69,19 +69,16 @@ extension Journal {
   /// It proves that the file is what was written; `verify(deep:)` proves that this was the state.
   /// - Complexity: O(n) in the bytes of the file.
   public func check(_ snapshot: Snapshot) -> JournalError? {
-    var problem: JournalError?
-    do {
+    do throws(JournalError) {
       try log.readSnapshotRecords(snapshot.revision...snapshot.revision) { record throws(JournalError) in
         guard let facts = record.facts else { return false }
         try SnapshotFile(snapshot.url.path, facts: facts, revision: snapshot.revision).checkAllPages()
         return false
       }
-    } catch let error as JournalError {
-      problem = error
+      return nil
     } catch {
-      problem = JournalError(.io, "the snapshot can't be read", path: snapshot.url.path, cause: error)
+      return error
     }
-    return problem
   }
 
   private func snapshot(of record: SnapshotRecord) -> Snapshot? {

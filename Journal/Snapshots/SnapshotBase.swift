@@ -124,7 +124,8 @@ private final class FiledIndex: IndexBase {
   func contains(_ key: IndexKey) -> Bool {
     do throws(ArchiveError) {
       let position = try pairs.position(of: (key.group, key.member))
-      return try position < pairs.count && pairs.pair(at: position) == (key.group, key.member)
+      guard position < pairs.count else { return false }
+      return try pairs.pair(at: position) == (key.group, key.member)
     } catch {
       return instead(of: error).contains(key)
     }

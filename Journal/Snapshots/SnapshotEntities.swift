@@ -150,7 +150,9 @@ struct SnapshotPairs: Sendable {
   init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
     list = reader.list
     guard header.kind == .data, header.count > 0 else { throw SnapshotReader.foreign(at: header.offset) }
-    let width = try unsafe list.withContent(ofFirst: 1, header) { bytes in unsafe Int(bytes[0]) }
+    let width = try unsafe list.bytes.withBytes(in: header.start..<header.start + 1) {
+      (bytes) throws(ArchiveError) in unsafe Int(bytes[0])
+    }
     guard width == 4 || width == 8, (header.count - 1) % (2 * width) == 0 else {
       throw SnapshotReader.foreign(at: header.offset)
     }

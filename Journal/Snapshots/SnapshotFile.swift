@@ -1,13 +1,6 @@
 import Foundation
 import KeyedArchiving
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import LevelDB
 
 /// The file of a snapshot, opened: its pages are read and checked when they are first touched.
 struct SnapshotFile: Sendable {
@@ -34,10 +27,10 @@ struct SnapshotFile: Sendable {
         path: path)
     }
     let checksums = facts.pageChecksums
+    let descriptor = try file.duplicateDescriptor()
     do throws(ArchiveError) {
       bytes = unsafe try ArchiveBytes(
-        descriptor: try file.duplicateDescriptor(), byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount,
-        path: path
+        descriptor: descriptor, byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount, path: path
       ) { page, bytes in
         unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
       }
@@ -103,7 +96,7 @@ extension SnapshotFile {
     do {
       let sink = SnapshotSink(try File(temporary, .creating, hook: hook))
       do {
-        try SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
+        try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
           try unsafe sink.append(bytes)
         }
       } catch {
@@ -125,10 +118,6 @@ extension SnapshotFile {
 ///
 /// Used by one thread.
 private final class SnapshotSink {
-  /// After so many bytes the drive is told to take them, so that the flush at the end, and those of commits
-  /// meanwhile, find little to do.
-  private static let flushByteCount = 8 << 20
-
   private let file: File
   private var byteCount = 0
   private var checksums: [UInt32] = []
@@ -143,9 +132,6 @@ private final class SnapshotSink {
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
       try unsafe file.write(bytes, at: byteCount)
-      if (byteCount + bytes.count) / Self.flushByteCount > byteCount / Self.flushByteCount {
-        file.startFlushing()
-      }
     } catch {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
@@ -153,7 +139,7 @@ private final class SnapshotSink {
     byteCount += bytes.count
     var rest = unsafe bytes[...]
     while unsafe !rest.isEmpty {
-      let count = min(SnapshotFacts.pageByteCount - page.count, rest.count)
+      let count = unsafe min(SnapshotFacts.pageByteCount - page.count, rest.count)
       unsafe page.append(contentsOf: rest.prefix(count))
       unsafe rest = rest.dropFirst(count)
       if page.count == SnapshotFacts.pageByteCount { finishPage() }

@@ -10,7 +10,7 @@ struct SnapshotReader: Sendable {
   let list: PropertyList
   /// The array of all archived objects; UIDs are positions in it.
   private let objects: ObjectHeader
-  private let root: [String: Int]
+  private var root: [String: Int] = [:]
 
   init(_ list: PropertyList) throws(ArchiveError) {
     self.list = list
@@ -21,7 +21,6 @@ struct SnapshotReader: Sendable {
     else { throw SnapshotReader.foreign(at: top.offset) }
     objects = try list.header(objectsNumber)
     guard objects.kind == .array else { throw SnapshotReader.foreign(at: objects.offset) }
-    root = [:]
     root = try members(ofDictionary: resolve(rootNumber))
   }
 
@@ -43,7 +42,8 @@ struct SnapshotReader: Sendable {
   /// Whether a value is nil: a UID that names the first object.
   func isNil(_ number: Int) throws(ArchiveError) -> Bool {
     let header = try list.header(number)
-    return try header.kind == .uid && list.uid(header) == 0
+    guard header.kind == .uid else { return false }
+    return try list.uid(header) == 0
   }
 
   /// The value under a key of the root.

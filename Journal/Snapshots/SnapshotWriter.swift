@@ -14,13 +14,13 @@ struct SnapshotHeader: Sendable {
 
 /// Writes a state as a keyed archive, entity by entity. Equal states give equal bytes.
 struct SnapshotWriter: ~Copyable {
-  private var archive: KeyedArchiveWriter
+  var archive: KeyedArchiveWriter
   /// Texts that are names of attributes, by their encoded bytes: each is one object in the archive.
-  private var names: [[UInt8]: KeyedArchiveWriter.Reference] = [:]
-  private var null: KeyedArchiveWriter.Reference?
+  var names: [[UInt8]: KeyedArchiveWriter.Reference] = [:]
+  var null: KeyedArchiveWriter.Reference?
 
   /// Names that come after so many are written each time they occur, so that memory stays bounded.
-  private static let nameLimit = 4096
+  static let nameLimit = 4096
 
   /// Writes all of it.
   static func write(

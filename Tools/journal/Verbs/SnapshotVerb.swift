@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 import JSON
 
 /// `journal snapshot JOURNAL take | list | drop`
