@@ -20,9 +20,7 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
-    .target(name: "KeyedArchiving"),
-    .target(
-      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving"], path: "Journal"),
+    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,

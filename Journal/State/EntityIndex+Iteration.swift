@@ -3,7 +3,8 @@ import Tables
 extension EntityIndex {
   /// The members of a group, found as they are asked for. O(log n) and the answer.
   public func members(of group: Int) -> Members {
-    Members(lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: .max)))
+    Members(
+      lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: .max)))
   }
 
   /// The members of one group, in the order of their numbers. It keeps the index as it was.

@@ -39,7 +39,9 @@ private struct BufferedHash: ~Copyable {
   /// Numbers of eight bytes, the most significant first.
   mutating func append(_ numbers: Int...) {
     for number in numbers {
-      unsafe withUnsafeBytes(of: UInt64(number).bigEndian) { unsafe buffer.append(contentsOf: $0) }
+      unsafe withUnsafeBytes(of: UInt64(truncatingIfNeeded: number).bigEndian) {
+        unsafe buffer.append(contentsOf: $0)
+      }
     }
   }
 

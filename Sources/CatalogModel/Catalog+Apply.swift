@@ -99,7 +99,8 @@ extension Catalog {
       _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(record) }
       categoryTable.add(number, record, at: revision)
     case .update(let changes):
-      let new = try categoryTable.checkedRow(event, at: revision, in: Self.self).applying(changes, at: revision)
+      let new = try categoryTable.checkedRow(event, at: revision, in: Self.self).applying(
+        changes, at: revision)
       _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(new.record) }
       categoryTable.update(number, to: new)
     case .delete:
