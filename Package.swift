@@ -12,6 +12,7 @@ let package = Package(
   ],
   targets: [
     // The floors, lowest first: each knows only those below it.
+    .target(name: "Locks"),
     .target(name: "CLevelDB", linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "LevelDB", dependencies: ["CLevelDB"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
@@ -19,19 +20,19 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
-    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
+    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Locks"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
     .executableTarget(
-      name: "journal", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON"],
+      name: "journal", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Locks"],
       path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
     .executableTarget(
-      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "CPeers"],
+      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CPeers"],
       path: "Tools/benchmark",
       exclude: ["CPeers"]),
 
@@ -42,10 +43,11 @@ let package = Package(
     .executableTarget(
       name: "CrashChild", dependencies: ["Journaling", "LogbookModel", "TestSupport"],
       path: "Tests/CrashChild"),
-    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
+    .testTarget(name: "LocksTests", dependencies: ["Locks"]),
+    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Locks", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
-    .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
+    .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
@@ -55,7 +57,7 @@ let package = Package(
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["Journaling", "LevelDB", "LogbookModel", "TestSupport", "CrashChild"]),
+      dependencies: ["Journaling", "LevelDB", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
     .testTarget(
       name: "FuzzTests",
       dependencies: ["Journaling", "LevelDB", "CBOR", "JSON", "LogbookModel", "TestSupport"]),
