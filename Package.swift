@@ -51,7 +51,7 @@ let package = Package(
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
-      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "TestSupport"]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
