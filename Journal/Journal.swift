@@ -1,5 +1,5 @@
 public import Foundation
-import Synchronization
+import Locks
 
 /// START HERE. A journal: every change of an app's data, kept in order, durable before anyone sees it.
 ///
@@ -42,7 +42,7 @@ public final class Journal<State: EventSourced>: Sendable {
   private let committer: Committer<State>?
   private let keeper: SnapshotKeeper<State>?
   private let lock: FolderLock
-  private let isClosed = Mutex(false)
+  private let isClosed = Lock(false)
 
   private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
   {

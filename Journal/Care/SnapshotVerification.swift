@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Holds the snapshots of a journal against the states that a replay passes through.
 struct SnapshotVerifier<State: EventSourced> {
@@ -58,7 +58,7 @@ struct SnapshotVerifier<State: EventSourced> {
     _ file: SnapshotFile, _ facts: SnapshotFacts, _ problem: (String) -> JournalError
   ) throws(JournalError) -> [JournalError] {
     // What can't be read is an error here, and nothing takes its place.
-    let failure = Mutex<JournalError?>(nil)
+    let failure = Lock<JournalError?>(nil)
     guard let empty = State().parts else { return [] }
     let parts = try file.parts(State.self) { error throws(JournalError) in
       failure.withLock { $0 = error }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Locks
 import Synchronization
 
 /// Turns bodies into entries and entries into durable ones.
@@ -45,7 +46,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Told of each version that is published, in order.
   private let keeper: SnapshotKeeper<State>
   private let turn: DraftingTurn<Accepted>
-  private let queue: Mutex<Queue>
+  private let queue: Lock<Queue>
   private let published: Published<State>
   /// Leads batches that only tasks wait for, and flushes HEAD.
   private let background = DispatchQueue(label: "journal.commit")
@@ -65,7 +66,7 @@ final class Committer<State: EventSourced>: Sendable {
     turn = DraftingTurn(Accepted(version: published.version, batch: nil))
     let batch = CommitBatch()
     batch.giveTurn()
-    queue = Mutex(Queue(batch: batch))
+    queue = Lock(Queue(batch: batch))
   }
 
   /// Runs a body and returns when its entry is durable.

@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 
 #if canImport(Glibc)
   import Glibc
@@ -104,7 +104,7 @@ enum Folder {
       for path in paths { try synchronize(path, hook: hook) }
       return
     }
-    let failure = Mutex<JournalError?>(nil)
+    let failure = Lock<JournalError?>(nil)
     let group = DispatchGroup()
     for first in 0..<threadCount {
       group.enter()

@@ -1,6 +1,6 @@
 import Dispatch
 import LevelDB
-import Synchronization
+import Locks
 
 /// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that the
 /// order of keys is time; what is known of snapshots under the letter `s`, the revision and a number; what the
@@ -20,9 +20,9 @@ final class LevelDBLog: EntryLog {
   private let database: Database
   /// Entered by each call; closing waits until all have left.
   private let calls = DispatchGroup()
-  private let isClosed = Mutex(false)
+  private let isClosed = Lock(false)
   /// Kept for its memory; `append` is called by one thread at a time.
-  private let batch = Mutex(WriteBatch())
+  private let batch = Lock(WriteBatch())
 
   private init(_ database: Database) { self.database = database }
 

@@ -1,5 +1,5 @@
 import KeyedArchiving
-import Synchronization
+import Locks
 
 /// The parts of a state that stand on the file of a snapshot, and what takes their place when it fails.
 ///
@@ -10,7 +10,7 @@ import Synchronization
 final class SnapshotBase: Sendable {
   private let contents: SnapshotContents
   private let rebuild: @Sendable (ArchiveError) throws(JournalError) -> StateParts
-  private let rebuilt = Mutex<StateParts?>(nil)
+  private let rebuilt = Lock<StateParts?>(nil)
 
   init(
     _ contents: SnapshotContents, rebuild: @escaping @Sendable (ArchiveError) throws(JournalError) -> StateParts

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// Takes snapshots, in the background when they are due, and drops those that have become superfluous.
 ///
@@ -24,7 +24,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let policy: SnapshotPolicy
   private let log: any EntryLog
   private let ladder: SnapshotLadder<State>
-  private let progress: Mutex<Progress>
+  private let progress: Lock<Progress>
   /// Held by who writes or drops a snapshot, and guards what is noted of all that are there. A plain lock: it is
   /// held for as long as a snapshot takes to write.
   private let turn = NSLock()
@@ -40,7 +40,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     self.log = log
     self.ladder = ladder
     self.policy = policy
-    progress = Mutex(
+    progress = Lock(
       Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
   }
 

@@ -1,5 +1,5 @@
 import LevelDB
-import Synchronization
+import Locks
 
 /// Finds the state that a replay can start from: that of the newest good snapshot at or before a revision, else
 /// of the next older one, else the empty one of revision 0.
@@ -16,8 +16,8 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   private let id: JournalID
   private let options: Database.Options
   /// What is open of the log; nil when the journal has been closed.
-  private let log: Mutex<(any EntryLog)?>
-  private let findings = Mutex(Findings())
+  private let log: Lock<(any EntryLog)?>
+  private let findings = Lock(Findings())
 
   private struct Findings: Sendable {
     var errors: [JournalError] = []
@@ -28,7 +28,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     self.folder = folder
     self.id = id
     self.options = options
-    self.log = Mutex(log)
+    self.log = Lock(log)
   }
 
   /// Goes on with another opening of the same log, or with none once the journal is closed.
