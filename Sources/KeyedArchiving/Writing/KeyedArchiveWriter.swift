@@ -218,7 +218,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 let nilMarker = "$null"
 
 /// Keys that begin with `$` belong to the archiver; those of others get one more.
-private func escaped(_ key: String) -> String {
+func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
 
