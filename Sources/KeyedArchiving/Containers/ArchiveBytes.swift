@@ -24,14 +24,14 @@ import Synchronization
 
   /// Copies bytes.
   public convenience init(_ bytes: [UInt8]) {
-    self.init(count: bytes.count) { target in
+    unsafe self.init(count: bytes.count) { target in
       unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
   }
 
   /// Copies bytes.
   public convenience init(_ data: Data) {
-    self.init(count: data.count) { target in
+    unsafe self.init(count: data.count) { target in
       unsafe data.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
   }
@@ -67,7 +67,7 @@ import Synchronization
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
     check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool
   ) throws(ArchiveError) {
-    self.init(
+    unsafe self.init(
       try PagedFile(
         descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check))
   }

@@ -39,7 +39,7 @@ import Synchronization
     self.descriptor = descriptor
     self.byteCount = byteCount
     self.path = path
-    self.check = check
+    unsafe self.check = unsafe check
     pageShift = pageSize.trailingZeroBitCount
     // Addresses only: memory is given to a page when it is written.
     #if canImport(Darwin)
@@ -82,7 +82,7 @@ import Synchronization
       throw ArchiveError(
         .limitExceeded, "The file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
     }
-    try self.init(
+    try unsafe self.init(
       descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path
     ) { _, _ in true }
   }

@@ -11,9 +11,8 @@ extension PropertyList {
     }
     return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
       if let string = unsafe String(validating: content, as: UTF8.self) { return string }
-      var scalars = String.UnicodeScalarView()
-      for byte in unsafe content { scalars.append(Unicode.Scalar(byte)) }
-      return String(scalars)
+      let scalars = unsafe content.lazy.map { Unicode.Scalar($0) }
+      return unsafe String(String.UnicodeScalarView(scalars))
     }
   }
 
@@ -21,13 +20,13 @@ extension PropertyList {
   package func isString(_ header: ObjectHeader, _ utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Bool {
     switch header.kind {
     case .asciiString:
-      guard unsafe header.count == utf8.count else { return false }
+      guard header.count == utf8.count else { return false }
       return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
         unsafe content.elementsEqual(utf8)
       }
     case .utf16String:
       // Each unit becomes one to three bytes.
-      guard unsafe utf8.count >= header.count, utf8.count <= 3 * header.count else { return false }
+      guard utf8.count >= header.count, utf8.count <= 3 * header.count else { return false }
       return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
         var position = 0
         var equal = true
@@ -37,7 +36,7 @@ extension PropertyList {
           equal = unsafe equal && position < utf8.count && utf8[position] == byte
           position += 1
         }
-        return unsafe equal && position == utf8.count
+        return equal && position == utf8.count
       }
     default: return false
     }
