@@ -124,6 +124,15 @@ final class ObjectUnderConstruction {
     }
   }
 
+  /// Notes that there is no object under the key. Archivers write that down, and some readers insist on it.
+  func setAbsent<T>(_ key: any CodingKey, _ type: T.Type) {
+    guard naming != nil, !isDictionary, !(type is any Numeric.Type), type != Bool.self else { return }
+    if let raw = type as? any RawRepresentable.Type, hasNumber(raw) { return }
+    set(key, .null)
+  }
+
+  private func hasNumber<R: RawRepresentable>(_ type: R.Type) -> Bool { R.RawValue.self is any Numeric.Type }
+
   func append(_ value: ArchiveNode.Value) { elements.append(value) }
 
   func close(_ session: EncodingSession) {
