@@ -133,7 +133,7 @@ final class ObjectUnderConstruction {
 
   private func hasNumber<R: RawRepresentable>(_ type: R.Type) -> Bool { R.RawValue.self is any Numeric.Type }
 
-  func append(_ value: ArchiveNode.Value) { elements.append(value) }
+  func append(_ value: ArchiveNode.Value) { elements.append(value.inCollection) }
 
   func close(_ session: EncodingSession) {
     if !isKeyed {
@@ -142,9 +142,16 @@ final class ObjectUnderConstruction {
       node.content = .object(archivedClass, fields)
     } else {
       let members = fields.sorted { ExactString($0.key) < ExactString($1.key) }.map {
-        (key: ArchiveNode.Value.node(session.keyNode($0.key)), value: $0.value)
+        (key: ArchiveNode.Value.node(session.keyNode($0.key)), value: $0.value.inCollection)
       }
       node.content = ArchiveNode.dictionary(members, as: naming?.archivedClass ?? .dictionary).content
     }
+  }
+}
+
+extension ArchiveNode.Value {
+  /// The value as Foundation's collections hold it: they can't hold nil, and have `NSNull` for it.
+  var inCollection: Self {
+    if case .null = self { .node(.null()) } else { self }
   }
 }

@@ -17,8 +17,8 @@ public import Foundation
 ///   time.
 /// - `Date`, `Data`, `URL` and `UUID` become Foundation's objects; text becomes an `NSString`, a `Float` a number
 ///   of four bytes.
-/// - nil becomes UID 0, as `encode(nil, forKey:)` writes it; in a dictionary, or where a number would stand in the
-///   field, its key is left out. Foundation on Linux drops UID 0 from arrays when it reads them.
+/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it; where a number would stand in the field, the
+///   key is left out. nil in a collection becomes `NSNull`.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
 /// Equal values give equal bytes, in every process.

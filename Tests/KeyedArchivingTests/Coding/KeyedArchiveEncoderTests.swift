@@ -255,8 +255,7 @@ private struct Nothing: Encodable {
     guard let text = try pythonTexts([[UInt8](data)])?.first else { return }
     #expect(text.contains(pythonText("last")) && !text.contains(pythonText("first")))
     #expect(text.contains("i18446744073709551615") && text.contains("i-1"))
-    // nil in the dictionary, and nil as the first element of the list.
-    #expect(text.contains("[u0 "))
+    #expect(text.contains(pythonText("NSNull")))
   }
 
   @Test func singleValuesAtTheTopBecomeObjects() throws {
@@ -266,6 +265,12 @@ private struct Nothing: Encodable {
     #expect(
       try read(KeyedArchiveEncoder().encode(Date(timeIntervalSinceReferenceDate: 1)))
         == NSDate(timeIntervalSinceReferenceDate: 1))
+  }
+
+  @Test func nilInACollectionIsNSNull() throws {
+    #expect(try read(KeyedArchiveEncoder().encode([1, nil, 3])) == NSArray(array: [1, NSNull(), 3]))
+    #expect(
+      try read(KeyedArchiveEncoder().encode(["a": Int?.none])) == NSDictionary(dictionary: ["a": NSNull()]))
   }
 
   @Test func aValueThatEncodesNothingIsAnError() {
