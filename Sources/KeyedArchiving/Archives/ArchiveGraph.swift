@@ -95,7 +95,8 @@ final class ArchiveGraph: Sendable {
     let description = try objectClass(fields.value(at: position), of: uid).description
     return .object(
       ArchivedObject(
-        uid: uid, objectClass: description, fields: ArchivedFields(graph: self, references: fields, holder: uid)))
+        uid: uid, objectClass: description,
+        fields: ArchivedFields(graph: self, references: fields, holder: uid)))
   }
 
   /// The position of the field `$class`, if there is an object and not a plain value.
@@ -126,7 +127,9 @@ final class ArchiveGraph: Sendable {
   }
 
   /// The class that the value of a field `$class` refers to, and the number of its description in the property list.
-  func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> (number: Int, description: ArchivedClass) {
+  func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> (
+    number: Int, description: ArchivedClass
+  ) {
     guard let classUID = try reference(list.header(number)) else {
       throw malformed("$class of the object is not a reference", uid)
     }

@@ -79,7 +79,8 @@ struct EmbeddedArchiveSearch {
       let isDictionary = header.kind == .dictionary
       for position in 0..<header.count {
         let number = try list.reference(header, isDictionary ? header.count + position : position)
-        let step: KeyPaths.Step = isDictionary ? .key(try list.reference(header, position)) : .element(position)
+        let step: KeyPaths.Step =
+          isDictionary ? .key(try list.reference(header, position)) : .element(position)
         try look(at: number, step, after: collection.path, &scan)
       }
     }

@@ -40,15 +40,15 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     switch source {
     // An object that can't be read has the key: decoding then says what is wrong.
     case .object(let object):
-      names(key, object).contains { name in
+      names(key).contains { name in
         do throws(ArchiveError) { return try object.fields.index(ofName: name) != nil } catch { return true }
       }
-    case .dictionary(_, let positions): positions[key.stringValue] != nil
+    case .dictionary(_, let positions): names(key).contains { positions[$0] != nil }
     }
   }
 
-  private func names(_ key: any CodingKey, _ object: ArchivedObject) -> [String] {
-    decoder.state.fieldNames(object.className, key)
+  private func names(_ key: any CodingKey) -> [String] {
+    decoder.keys?[key.stringValue] ?? [key.stringValue]
   }
 
   private func part(_ key: any CodingKey) throws -> ArchivedValueDecoder {
@@ -56,13 +56,15 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let value = try reading(path) { () throws(ArchiveError) -> ArchivedValue? in
       switch source {
       case .object(let object):
-        for name in names(key, object) {
+        for name in names(key) {
           if let value = try object[name] { return value }
         }
         return nil
       case .dictionary(let dictionary, let positions):
-        guard let position = positions[key.stringValue] else { return nil }
-        return try dictionary.value(at: position)
+        for name in names(key) {
+          if let position = positions[name] { return try dictionary.value(at: position) }
+        }
+        return nil
       }
     }
     guard let value else {

@@ -5,6 +5,8 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: ArchivedValue
   let codingPath: [any CodingKey]
   let state: DecodingState
+  /// The archive's keys for coding keys, for the type that is being decoded.
+  var keys: [String: [String]]?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -20,7 +22,9 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: Bool.Type) throws -> Bool { try require(type, value.bool) }
 
   func decode(_ type: String.Type) throws -> String {
-    try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
+    let text = try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
+    try state.charge(bytes: text.utf8.count, codingPath)
+    return text
   }
 
   func decode(_ type: Double.Type) throws -> Double {
@@ -42,7 +46,11 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try state.charge(codingPath)
-    guard let known = try foundationValue(type) else { return try T(from: self) }
+    guard let known = try foundationValue(type) else {
+      var decoder = self
+      decoder.keys = state.namings[ObjectIdentifier(type)]
+      return try T(from: decoder)
+    }
     guard let result = known as? T else { throw mismatch(type) }
     return result
   }
@@ -55,18 +63,21 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
       try require(type, reading(codingPath, body))
     }
     switch type {
-    case is ArchivedValue.Type: return value
-    case is Date.Type: return try view { () throws(ArchiveError) in try value.date }
-    case is Data.Type: return try view { () throws(ArchiveError) in try value.data }
-    case is URL.Type: return try view { () throws(ArchiveError) in try value.url }
-    case is UUID.Type: return try view { () throws(ArchiveError) in try value.uuid }
-    case is Decimal.Type: return try view { () throws(ArchiveError) in try value.exactDecimal }
-    case is CGPoint.Type: return try view { () throws(ArchiveError) in try value.point }
-    case is CGSize.Type: return try view { () throws(ArchiveError) in try value.size }
-    case is CGRect.Type: return try view { () throws(ArchiveError) in try value.rect }
-    case is IndexPath.Type:
+    case _ where type == ArchivedValue.self: return value
+    case _ where type == Date.self: return try view { () throws(ArchiveError) in try value.date }
+    case _ where type == Data.self:
+      let data = try view { () throws(ArchiveError) in try value.data }
+      try state.charge(bytes: (data as? Data)?.count ?? 0, codingPath)
+      return data
+    case _ where type == URL.self: return try view { () throws(ArchiveError) in try value.url }
+    case _ where type == UUID.self: return try view { () throws(ArchiveError) in try value.uuid }
+    case _ where type == Decimal.self: return try view { () throws(ArchiveError) in try value.exactDecimal }
+    case _ where type == CGPoint.self: return try view { () throws(ArchiveError) in try value.point }
+    case _ where type == CGSize.self: return try view { () throws(ArchiveError) in try value.size }
+    case _ where type == CGRect.self: return try view { () throws(ArchiveError) in try value.rect }
+    case _ where type == IndexPath.self:
       return try view { () throws(ArchiveError) in try value.indexPath.map { IndexPath(indexes: $0) } }
-    case is IndexSet.Type:
+    case _ where type == IndexSet.self:
       return try view { () throws(ArchiveError) in
         try value.indexSet.map { ranges in
           ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }

@@ -1,13 +1,13 @@
 /// Makes values of `Decodable` types out of archived objects, whatever classes they were archived from.
 ///
 /// A struct whose coding keys are the keys that the `encode(with:)` of an old class used reads that class's archives.
-/// Where versions of an app used other keys for one property, ``fieldNames`` gives them all:
+/// Where versions of an app used other keys for one property, ``name(_:keys:)-([String:[String]])`` gives them all:
 ///
 /// ```swift
 /// struct PointOfInterest: Decodable { var name: String; var note: String?; var category: Category? }
 ///
 /// var decoder = KeyedArchiveDecoder()
-/// decoder.fieldNames = { _, key in key.stringValue == "name" ? ["locationName", "placeName"] : [key.stringValue] }
+/// decoder.name(PointOfInterest.self, keys: ["name": ["locationName", "placeName"]])
 /// let places = try decoder.decode([PointOfInterest].self, from: archive)
 /// ```
 ///
@@ -19,17 +19,28 @@
 /// Values have no identity: an object that is referred to twice is decoded twice, and one that can be reached from
 /// itself is refused when ``depth`` is reached. For such graphs there is ``KeyedArchive``.
 public struct KeyedArchiveDecoder: Sendable {
-  /// The names of the field in which a property may be, the first that is there being taken. It is given the class of
-  /// the object and the coding key. By default, the key's own text.
-  public var fieldNames: @Sendable (_ className: String, _ key: any CodingKey) -> [String] = { _, key in
-    [key.stringValue]
-  }
+  private var namings: [ObjectIdentifier: [String: [String]]] = [:]
 
   /// How many objects may stand inside each other, on the way to a value. By default 128.
   public var depth = 128
 
   /// A decoder that takes coding keys for the names of fields.
   public init() {}
+
+  /// Says under which keys the fields of a type stand in archives.
+  ///
+  /// - Parameters:
+  ///   - type: The Swift type.
+  ///   - keys: The archive's keys for each coding key that is called otherwise, of which the first that is there is
+  ///     taken. One that may be called as the coding key too is to be listed.
+  public mutating func name<T: Decodable>(_ type: T.Type, keys: [String: [String]]) {
+    namings[ObjectIdentifier(type)] = keys
+  }
+
+  /// Says under which keys the fields of a type stand in archives, in the form that ``KeyedArchiveEncoder`` takes.
+  public mutating func name<T: Decodable>(_ type: T.Type, keys: [String: String]) {
+    name(type, keys: keys.mapValues { [$0] })
+  }
 
   /// Decodes the root of an archive.
   ///
@@ -55,24 +66,32 @@ public struct KeyedArchiveDecoder: Sendable {
     case .dictionary(let dictionary): limits = dictionary.graph.list.limits
     default: limits = ArchiveLimits()
     }
-    let state = DecodingState(fieldNames: fieldNames, depth: depth, valuesLeft: limits.valueCount)
+    let state = DecodingState(namings: namings, depth: depth, limits: limits)
     return try ArchivedValueDecoder(value: value, codingPath: [], state: state).decode(type)
   }
 }
 
 /// What the decoders of one call share.
 final class DecodingState {
-  let fieldNames: @Sendable (String, any CodingKey) -> [String]
+  let namings: [ObjectIdentifier: [String: [String]]]
   let depth: Int
   /// A small archive can refer to one object from many places, each of which decodes it anew.
   private var valuesLeft: Int
+  private var bytesLeft: Int
 
-  init(
-    fieldNames: @escaping @Sendable (String, any CodingKey) -> [String], depth: Int, valuesLeft: Int
-  ) {
-    self.fieldNames = fieldNames
+  init(namings: [ObjectIdentifier: [String: [String]]], depth: Int, limits: ArchiveLimits) {
+    self.namings = namings
     self.depth = depth
-    self.valuesLeft = valuesLeft
+    valuesLeft = limits.valueCount
+    bytesLeft = limits.byteCount
+  }
+
+  /// Makes sure that text or data of a size may be kept.
+  func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
+    bytesLeft -= bytes
+    guard bytesLeft >= 0 else {
+      throw corrupted(codingPath, ArchiveError(.limitExceeded, "The archive makes too much text and data"))
+    }
   }
 
   /// Makes sure that one more value may be decoded at a place.
@@ -98,7 +117,9 @@ func corrupted(_ codingPath: [any CodingKey], _ error: ArchiveError) -> Decoding
 }
 
 /// Runs a read of the archive and puts the coding path to its error.
-func reading<T>(_ codingPath: [any CodingKey], _ body: () throws(ArchiveError) -> T) throws(DecodingError) -> T {
+func reading<T>(_ codingPath: [any CodingKey], _ body: () throws(ArchiveError) -> T) throws(DecodingError)
+  -> T
+{
   do throws(ArchiveError) {
     return try body()
   } catch {

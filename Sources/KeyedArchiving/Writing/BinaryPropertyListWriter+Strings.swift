@@ -9,7 +9,7 @@ extension BinaryPropertyListWriter {
     let start = try begin(10 + 2 * text.utf8.count)
     unsafe text.utf8.withContiguousStorageIfAvailable { utf8 in
       if unsafe isASCII(utf8) {
-        putMarker(0x50, count: utf8.count)
+        output.putMarker(0x50, count: utf8.count)
         unsafe output.put(UnsafeRawBufferPointer(utf8))
       } else {
         unsafe putUTF16(utf8)
@@ -25,7 +25,7 @@ extension BinaryPropertyListWriter {
       // Every scalar has one byte that is no continuation; one of four bytes is a pair of surrogates.
       unitCount += (byte & 0xC0 != 0x80 ? 1 : 0) + (byte >= 0xF0 ? 1 : 0)
     }
-    putMarker(0x60, count: unitCount)
+    output.putMarker(0x60, count: unitCount)
     var index = 0
     // A `String` holds nothing but whole, valid scalars, so the bytes that a first byte announces are there.
     while index < utf8.count {

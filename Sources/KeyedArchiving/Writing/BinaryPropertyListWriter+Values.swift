@@ -10,7 +10,7 @@ extension BinaryPropertyListWriter {
 
   package mutating func integer(_ value: Int64) throws(ArchiveError) -> Int {
     let start = try begin(9)
-    putInteger(UInt64(bitPattern: value))
+    output.putInteger(UInt64(bitPattern: value))
     return try end(start)
   }
 
@@ -22,7 +22,7 @@ extension BinaryPropertyListWriter {
       output.put(bigEndian: UInt64(0))
       output.put(bigEndian: value)
     } else {
-      putInteger(value)
+      output.putInteger(value)
     }
     return try end(start)
   }
@@ -52,7 +52,7 @@ extension BinaryPropertyListWriter {
 
   package mutating func data(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {
     let start = try begin(10)
-    putMarker(0x40, count: bytes.count)
+    output.putMarker(0x40, count: bytes.count)
     unsafe try output.write(bytes)
     return try end(start)
   }
@@ -93,7 +93,7 @@ extension BinaryPropertyListWriter {
   /// - Parameter references: numbers of objects that are written already.
   package mutating func array(_ references: [Int]) throws(ArchiveError) -> Int {
     let start = try begin(10)
-    putMarker(0xA0, count: references.count)
+    output.putMarker(0xA0, count: references.count)
     try write(references)
     return try end(start)
   }
@@ -107,7 +107,7 @@ extension BinaryPropertyListWriter {
         .unencodable, "A dictionary needs as many values as keys: it has \(keys.count) and \(values.count).")
     }
     let start = try begin(10)
-    putMarker(0xD0, count: keys.count)
+    output.putMarker(0xD0, count: keys.count)
     try write(keys)
     try write(values)
     return try end(start)

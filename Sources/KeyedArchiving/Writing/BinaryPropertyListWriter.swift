@@ -92,33 +92,13 @@ package struct BinaryPropertyListWriter: ~Copyable {
     if number > highestReference { highestReference = number }
   }
 
-  /// A marker and the count that belongs to it: at most 10 bytes.
-  @inline(__always)
-  mutating func putMarker(_ marker: UInt8, count: Int) {
-    if count < 15 {
-      output.put(marker | UInt8(truncatingIfNeeded: count))
-    } else {
-      output.put(marker | 0x0F)
-      putInteger(UInt64(bitPattern: Int64(count)))
-    }
-  }
-
-  /// The smallest form of an integer: at most 9 bytes. What is above `Int64.max` stands for a negative number.
-  @inline(__always)
-  mutating func putInteger(_ bits: UInt64) {
-    if bits <= 0xFF {
-      output.put(0x10)
-      output.put(UInt8(truncatingIfNeeded: bits))
-    } else if bits <= 0xFFFF {
-      output.put(0x11)
-      output.put(bigEndian: UInt16(truncatingIfNeeded: bits))
-    } else if bits <= 0xFFFF_FFFF {
-      output.put(0x12)
-      output.put(bigEndian: UInt32(truncatingIfNeeded: bits))
-    } else {
-      output.put(0x13)
-      output.put(bigEndian: bits)
-    }
+  /// The bytes of a dictionary up to and with its first value, for dictionaries that have them in common.
+  func dictionaryHead(keys: [Int], firstValue: Int) -> [UInt8] {
+    var head = OutputBuffer(capacity: 10 + (keys.count + 1) * referenceWidth)
+    head.putMarker(0xD0, count: keys.count)
+    for number in keys { head.put(number, width: referenceWidth) }
+    head.put(firstValue, width: referenceWidth)
+    return unsafe head.withBytes { bytes in unsafe [UInt8](bytes) }
   }
 
   // MARK: - The end
@@ -161,6 +141,37 @@ package struct BinaryPropertyListWriter: ~Copyable {
         output.put(offset, width: width)
         offset += length
       }
+    }
+  }
+}
+
+extension OutputBuffer {
+  /// A marker and the count that belongs to it: at most 10 bytes.
+  @inline(__always)
+  mutating func putMarker(_ marker: UInt8, count: Int) {
+    if count < 15 {
+      put(marker | UInt8(truncatingIfNeeded: count))
+    } else {
+      put(marker | 0x0F)
+      putInteger(UInt64(bitPattern: Int64(count)))
+    }
+  }
+
+  /// The smallest form of an integer: at most 9 bytes. What is above `Int64.max` stands for a negative number.
+  @inline(__always)
+  mutating func putInteger(_ bits: UInt64) {
+    if bits <= 0xFF {
+      put(0x10)
+      put(UInt8(truncatingIfNeeded: bits))
+    } else if bits <= 0xFFFF {
+      put(0x11)
+      put(bigEndian: UInt16(truncatingIfNeeded: bits))
+    } else if bits <= 0xFFFF_FFFF {
+      put(0x12)
+      put(bigEndian: UInt32(truncatingIfNeeded: bits))
+    } else {
+      put(0x13)
+      put(bigEndian: bits)
     }
   }
 }
