@@ -46,31 +46,63 @@ final class ArchiveGraph: Sendable {
   /// The values at the top of the archive.
   var top: ArchivedFields { ArchivedFields(graph: self, references: topFields, holder: nil) }
 
+  /// Where a value stands: in the object of the property list with this number, which is no reference.
+  struct Place {
+    let number: Int
+    let header: ObjectHeader
+    /// The UID, if it is an entry of the object table and not within one.
+    let uid: Int?
+  }
+
+  /// Where the value of a field or an element is, references followed. Nil for nil.
+  ///
+  /// - Parameter holder: The UID of the object that the field belongs to, for errors.
+  func place(of number: Int, holder: Int?) throws(ArchiveError) -> Place? {
+    let header = try list.header(number)
+    guard let uid = try reference(header) else { return Place(number: number, header: header, uid: nil) }
+    return try place(ofEntry: uid, holder: holder)
+  }
+
+  private func place(ofEntry uid: UInt64, holder: Int?) throws(ArchiveError) -> Place? {
+    if uid == 0 { return nil }
+    let number = try number(ofEntry: uid, from: holder)
+    let header = try list.header(number)
+    if try list.isString(header, "$null") { return nil }
+    guard try reference(header) == nil else {
+      throw malformed("The entry of the object table is itself a reference", Int(uid))
+    }
+    return Place(number: number, header: header, uid: Int(uid))
+  }
+
   /// The entry of the object table that a UID names.
   ///
   /// - Parameter holder: The UID of the object that refers to it, for errors.
   func entry(_ uid: UInt64, from holder: Int?) throws(ArchiveError) -> ArchivedValue {
-    if uid == 0 { return .null }
-    let number = try number(ofEntry: uid, from: holder)
-    let header = try list.header(number)
-    if header.kind.isString {
-      return try list.isString(header, "$null") ? .null : .string(list.string(header))
-    }
-    let uid = Int(uid)
-    guard header.kind == .dictionary else {
-      try refuseReference(header, uid)
-      return try plain(header, holder: uid)
-    }
-    let fields = FieldReferences(list, header)
-    guard let position = try fields.index(of: "$class" as StaticString) else {
-      try refuseReference(header, uid)
-      return try plain(header, holder: uid)
-    }
-    let description = try objectClass(fields.value(at: position), of: uid)
+    guard let place = try place(ofEntry: uid, holder: holder) else { return .null }
+    return try value(at: place, holder: holder)
+  }
+
+  /// The value of a field or an element: the object of the property list with a number, references followed.
+  func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let place = try place(of: number, holder: holder) else { return .null }
+    return try value(at: place, holder: holder)
+  }
+
+  private func value(at place: Place, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let uid = place.uid else { return try plain(place.header, holder: holder) }
+    guard let position = try classField(of: place) else { return try plain(place.header, holder: uid) }
+    let fields = FieldReferences(list, place.header)
+    let description = try objectClass(fields.value(at: position), of: uid).description
     return .object(
       ArchivedObject(
         uid: uid, objectClass: description,
         fields: ArchivedFields(graph: self, references: fields, holder: uid)))
+  }
+
+  /// The position of the field `$class`, if there is an object and not a plain value.
+  func classField(of place: Place) throws(ArchiveError) -> Int? {
+    guard place.uid != nil, place.header.kind == .dictionary else { return nil }
+    return try FieldReferences(list, place.header).index(of: "$class" as StaticString)
   }
 
   /// The number in the property list of an entry of the object table.
@@ -81,13 +113,6 @@ final class ArchiveGraph: Sendable {
         object: holder, path: list.bytes.path)
     }
     return try objects.number(at: Int(uid))
-  }
-
-  /// The value of a field or an element: the object of the property list with a number, references followed.
-  func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
-    let header = try list.header(number)
-    if let uid = try reference(header) { return try entry(uid, from: holder) }
-    return try plain(header, holder: holder)
   }
 
   /// The UID that an object of the property list stands for, or nil.
@@ -101,19 +126,16 @@ final class ArchiveGraph: Sendable {
     return UInt64(exactly: try list.integer(value)) ?? .max
   }
 
-  private func refuseReference(_ header: ObjectHeader, _ uid: Int) throws(ArchiveError) {
-    guard try reference(header) == nil else {
-      throw malformed("The entry of the object table is itself a reference", uid)
-    }
-  }
-
-  private func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> ArchivedClass {
+  /// The class that the value of a field `$class` refers to, and the number of its description in the property list.
+  func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> (
+    number: Int, description: ArchivedClass
+  ) {
     guard let classUID = try reference(list.header(number)) else {
       throw malformed("$class of the object is not a reference", uid)
     }
     guard classUID > 0 else { throw malformed("$class of the object is nil", uid) }
     let entry = try self.number(ofEntry: classUID, from: uid)
-    return try classes.description(at: entry, in: self, of: uid)
+    return (entry, try classes.description(at: entry, in: self, of: uid))
   }
 
   private func plain(_ header: ObjectHeader, holder: Int?) throws(ArchiveError) -> ArchivedValue {

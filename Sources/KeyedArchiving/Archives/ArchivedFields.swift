@@ -24,7 +24,12 @@ struct ArchivedFields: Sendable {
   /// The name of the field at a position, or nil for the class and for keys that are not strings.
   func name(at index: Int) throws(ArchiveError) -> String? {
     guard let key = try references.name(at: index), key != "$class" else { return nil }
-    return key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
+    return Self.name(ofKey: key)
+  }
+
+  /// The name that a key stands for.
+  static func name(ofKey key: String) -> String {
+    key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
   }
 
   /// The position of the first field with a name.

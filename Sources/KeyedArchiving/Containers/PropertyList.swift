@@ -87,8 +87,8 @@ public struct PropertyList: Sendable {
     let tableSize = objectCount.multipliedReportingOverflow(by: UInt64(offsetWidth))
     guard objectCount > 0, !tableSize.overflow, tableSize.partialValue == UInt64(trailer) - table else {
       throw refusal(
-        "says that it has \(objectCount) objects, but its offset table has \(UInt64(trailer) - table) bytes "
-          + "for \(offsetWidth) each: its end is damaged or missing", at: trailer + 8)
+        "says that it has \(objectCount) objects, with \(offsetWidth) bytes for the offset of each, but there are "
+          + "\(UInt64(trailer) - table) bytes of offsets: its end is damaged or missing", at: trailer + 8)
     }
     guard objectCount <= UInt64(limits.objectCount) else {
       throw ArchiveError(

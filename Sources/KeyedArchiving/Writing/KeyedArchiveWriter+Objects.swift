@@ -109,7 +109,8 @@ extension KeyedArchiveWriter {
 
   private func wrongFieldCount(_ frame: Frame) -> ArchiveError {
     guard frame.shape < shapes.count else {
-      return ArchiveError(.unencodable, "The shape belongs to another writer. Prepare shapes for each writer.")
+      return ArchiveError(
+        .unencodable, "The shape belongs to another writer. Prepare shapes for each writer.")
     }
     let shape = shapes[frame.shape]
     return ArchiveError(

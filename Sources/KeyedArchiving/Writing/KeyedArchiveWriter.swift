@@ -124,7 +124,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])
     let start = try list.begin(10)
     list.output.putMarker(0xA0, count: entries.count)
-    try entries.forEach { (number) throws(ArchiveError) in
+    try entries.visit { (number) throws(ArchiveError) in
       try list.output.makeRoom(4)
       list.putReference(number)
     }
@@ -218,7 +218,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 let nilMarker = "$null"
 
 /// Keys that begin with `$` belong to the archiver; those of others get one more.
-private func escaped(_ key: String) -> String {
+func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
 
