@@ -83,6 +83,14 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     object.set(key, try session.encode(value, at: codingPath + [key]))
   }
 
+  func encodeIfPresent(_ value: String?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { object.setAbsent(key, String.self) }
+  }
+
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { object.setAbsent(key, T.self) }
+  }
+
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type, forKey key: Key
   ) -> KeyedEncodingContainer<NestedKey> {

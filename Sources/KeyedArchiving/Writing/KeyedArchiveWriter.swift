@@ -124,7 +124,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])
     let start = try list.begin(10)
     list.output.putMarker(0xA0, count: entries.count)
-    try entries.forEach { (number) throws(ArchiveError) in
+    try entries.visit { (number) throws(ArchiveError) in
       try list.output.makeRoom(4)
       list.putReference(number)
     }
