@@ -21,6 +21,7 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
+    .target(name: "KeyedArchiving"),
     .target(
       name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),

@@ -1,12 +1,9 @@
 /// The class that an archived object says it is of: its name, what it inherits from, and what may stand in for
 /// it where it is unknown.
-///
-/// Archives of many origins name all kinds of classes: `ScaryBugData`, `App.Person`, a mangled Swift name.
 public struct ArchivedClass: Hashable, Sendable {
   /// The name under which a reader looks the class up, such as `ScaryBugData`.
   public let name: String
-  /// The names of the class and of all it inherits from, the class first and `NSObject` last. Empty where an
-  /// archive has none, as for a class that was renamed while archiving.
+  /// The names of the class and of all it inherits from, the class first and `NSObject` last.
   public let chain: [String]
   /// Classes that a reader may take instead, such as `NSColor` for a `UIColor`.
   public let hints: [String]
@@ -19,18 +16,6 @@ public struct ArchivedClass: Hashable, Sendable {
     self.name = name
     chain = [name] + superclasses
     self.hints = hints
-  }
-
-  /// What an archive says.
-  init(name: String, chain: [String], hints: [String]) {
-    self.name = name
-    self.chain = chain
-    self.hints = hints
-  }
-
-  /// Whether the class is, descends from, or may stand in for the class with the given name.
-  public func isKind(of name: String) -> Bool {
-    self.name == name || chain.contains(name) || hints.contains(name)
   }
 
   /// Byte by byte: names that merely look alike are names of different classes.
