@@ -80,7 +80,8 @@ struct OpenedFolder<State: EventSourced> {
 
   /// - Parameter checksAll: reads every entry, and no snapshot.
   private static func replay(
-    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, id: JournalID, mark: HeadMarker.Mark, checksAll: Bool
+    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, id: JournalID, mark: HeadMarker.Mark,
+    checksAll: Bool
   ) throws(JournalError) -> Replayed {
     do throws(JournalError) {
       let newest = try log.newestRevision()

@@ -67,7 +67,9 @@ struct SnapshotVerifier<State: EventSourced> {
     let digest = StateDigest.digest(schema: State.schema, tables: parts.tables)
     let problems = State(parts: parts)?.problems() ?? ["it lacks what the model is made of"]
     if let error = failure.withLock({ $0 }) { return [error] }
-    if digest != facts.stateDigest { return [problem("the snapshot holds another state than the entries make")] }
+    if digest != facts.stateDigest {
+      return [problem("the snapshot holds another state than the entries make")]
+    }
     return problems.map { problem("the state in the snapshot breaks a rule: \($0)") }
   }
 }

@@ -13,7 +13,8 @@ final class SnapshotBase: Sendable {
   private let rebuilt = Lock<StateParts?>(nil)
 
   init(
-    _ contents: SnapshotContents, rebuild: @escaping @Sendable (ArchiveError) throws(JournalError) -> StateParts
+    _ contents: SnapshotContents,
+    rebuild: @escaping @Sendable (ArchiveError) throws(JournalError) -> StateParts
   ) {
     self.contents = contents
     self.rebuild = rebuild
@@ -73,7 +74,9 @@ private final class FiledEntities: EntityBase {
   var deletionCount: Int { entities.deletionCount }
 
   func row(_ number: Int) -> Row? {
-    do throws(ArchiveError) { return try entities.row(number) } catch { return instead(of: error).row(number) }
+    do throws(ArchiveError) { return try entities.row(number) } catch {
+      return instead(of: error).row(number)
+    }
   }
 
   func revision(of number: Int) -> Revision {
@@ -115,7 +118,9 @@ private final class FiledIndex: IndexBase {
 
   private func instead(of error: ArchiveError) -> any IndexBase {
     let name = base.indexName(index)
-    guard let lines = base.instead(of: error).index(name)?.base else { fatalError("frozen parts stand on a base") }
+    guard let lines = base.instead(of: error).index(name)?.base else {
+      fatalError("frozen parts stand on a base")
+    }
     return lines
   }
 

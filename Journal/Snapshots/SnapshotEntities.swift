@@ -100,7 +100,8 @@ struct SnapshotEntities: Sendable {
 
   private func row(_ fields: ObjectHeader) throws(ArchiveError) -> Row {
     Row(
-      record: try record(fields), created: try number(fields, .created), modified: try number(fields, .modified))
+      record: try record(fields), created: try number(fields, .created),
+      modified: try number(fields, .modified))
   }
 
   /// The record of an entity: the fields of the model, then the attributes, as the log encodes them.

@@ -23,7 +23,8 @@ struct SnapshotFile: Sendable {
     let byteCount = try file.byteCount()
     guard byteCount == facts.byteCount else {
       throw JournalError(
-        .damaged, "the snapshot has \(byteCount) bytes and should have \(facts.byteCount)", revision: revision,
+        .damaged, "the snapshot has \(byteCount) bytes and should have \(facts.byteCount)",
+        revision: revision,
         path: path)
     }
     let checksums = facts.pageChecksums
@@ -73,7 +74,8 @@ struct SnapshotFile: Sendable {
 
   private static func damaged(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
     JournalError(
-      .damaged, "the snapshot is damaged: \(error.message)", revision: revision, path: path, offset: error.offset)
+      .damaged, "the snapshot is damaged: \(error.message)", revision: revision, path: path,
+      offset: error.offset)
   }
 }
 

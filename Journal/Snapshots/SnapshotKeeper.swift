@@ -146,7 +146,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   func drop(_ revision: Revision, _ committer: Committer<State>) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }
-    guard let record = try knownSnapshots().first(where: { $0.revision == revision && $0.facts != nil }) else {
+    guard let record = try knownSnapshots().first(where: { $0.revision == revision && $0.facts != nil })
+    else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
     try drop([record], committer)

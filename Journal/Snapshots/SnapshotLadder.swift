@@ -68,7 +68,8 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
         if findings.withLock({ $0.failed.contains(record.revision) }) { return true }
         do throws(JournalError) {
           found = Rung(
-            revision: record.revision, state: try state(of: record, facts, in: log), eventCount: facts.eventCount)
+            revision: record.revision, state: try state(of: record, facts, in: log),
+            eventCount: facts.eventCount)
         } catch {
           if error.code == .closed { throw error }
           note(error, at: record.revision)

@@ -79,7 +79,9 @@ struct SnapshotReader: Sendable {
 
   /// The elements of an archived `NSArray`.
   func elements(of header: ObjectHeader) throws(ArchiveError) -> ObjectHeader {
-    guard let number = try list.member("NS.objects", of: header) else { throw Self.foreign(at: header.offset) }
+    guard let number = try list.member("NS.objects", of: header) else {
+      throw Self.foreign(at: header.offset)
+    }
     let elements = try list.header(number)
     guard elements.kind == .array else { throw Self.foreign(at: elements.offset) }
     return elements
@@ -133,7 +135,9 @@ struct SnapshotReader: Sendable {
 
   private func appendInteger(_ header: ObjectHeader, to writer: inout CBORWriter) throws(ArchiveError) {
     if let integer = try list.int64(header) { return writer.append(integer: integer) }
-    guard let unsigned = UInt64(exactly: try list.integer(header)) else { throw Self.foreign(at: header.offset) }
+    guard let unsigned = UInt64(exactly: try list.integer(header)) else {
+      throw Self.foreign(at: header.offset)
+    }
     writer.append(unsigned: unsigned)
   }
 
@@ -142,7 +146,9 @@ struct SnapshotReader: Sendable {
     _ header: ObjectHeader, to writer: inout CBORWriter, depth: Int
   ) throws(ArchiveError) {
     if let time = try list.member("NS.time", of: header) {
-      guard let seconds = try list.double(try list.header(time)) else { throw Self.foreign(at: header.offset) }
+      guard let seconds = try list.double(try list.header(time)) else {
+        throw Self.foreign(at: header.offset)
+      }
       writer.append(foundationDate: seconds)
     } else if try list.member("NS.keys", of: header) != nil {
       let (keys, values) = try pairs(of: header)

@@ -143,7 +143,8 @@ extension Journal {
 
   /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
   /// have.
-  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
+  {
     try Replay<State>(log: log, id: id).version(
       through: revision, from: try ladder.rung(atOrBefore: revision))
   }

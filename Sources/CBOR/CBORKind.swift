@@ -37,7 +37,9 @@ extension CBORReader {
   /// A truth value.
   package mutating func readBool() throws(CBORError) -> Bool {
     let first = try peek()
-    guard first == CBORByte.true || first == CBORByte.false else { throw CBORError(.unexpectedItem, at: offset) }
+    guard first == CBORByte.true || first == CBORByte.false else {
+      throw CBORError(.unexpectedItem, at: offset)
+    }
     offset += 1
     return first == CBORByte.true
   }

@@ -210,7 +210,8 @@ struct SnapshotTests {
     try withGarden { garden in
       try garden.journal.close()
       var options = JournalOptions()
-      options.snapshots = SnapshotPolicy(isAutomatic: true, minimumEventCount: 10, minimumEventCountAtClosing: 5)
+      options.snapshots = SnapshotPolicy(
+        isAutomatic: true, minimumEventCount: 10, minimumEventCountAtClosing: 5)
       try garden.open(options: options)
       let isThere = try eventually { try !garden.journal.snapshots().isEmpty }
       #expect(isThere)
@@ -221,7 +222,8 @@ struct SnapshotTests {
   @Test func snapshotsAreTakenWhileCommitsGoOnAndAreThinned() throws {
     try withGarden { garden in
       var options = JournalOptions()
-      options.snapshots = SnapshotPolicy(isAutomatic: true, minimumEventCount: 20, minimumEventCountAtClosing: 5)
+      options.snapshots = SnapshotPolicy(
+        isAutomatic: true, minimumEventCount: 20, minimumEventCountAtClosing: 5)
       try garden.reopen(options: options)
       try garden.grow(400)
       try garden.reopen(options: options)

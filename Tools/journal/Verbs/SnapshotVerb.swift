@@ -16,7 +16,8 @@ enum SnapshotVerb: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Syntax.journal, Syntax.Operand(name: "ACTION", help: "take, list or drop; list if not given", isOptional: true),
+      Syntax.journal,
+      Syntax.Operand(name: "ACTION", help: "take, list or drop; list if not given", isOptional: true),
       Syntax.Operand(name: "REVISION", help: "with drop: which one, as list names it", isOptional: true),
     ],
     options: [
@@ -34,7 +35,8 @@ enum SnapshotVerb: Verb {
     let action = arguments.optionalOperand("ACTION") ?? "list"
     let revision = arguments.optionalOperand("REVISION")
     if let revision, action != "drop" {
-      throw Failure(.wrongUse, "\(action.printable) takes no \(revision.printable); see journal help snapshot")
+      throw Failure(
+        .wrongUse, "\(action.printable) takes no \(revision.printable); see journal help snapshot")
     }
     if arguments.has("--at"), action != "take" {
       throw Failure(.wrongUse, "--at is for take; see journal help snapshot")
@@ -97,7 +99,8 @@ enum SnapshotVerb: Verb {
     }
     if problemCount == 0 { return .done }
     throw Failure(
-      .no, "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped")
+      .no,
+      "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped")
   }
 
   private static let columns = [

@@ -13,7 +13,8 @@ enum Verify: Verb {
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--deep", help: "decode every snapshot and compare it with its replay"), Syntax.json,
+      Syntax.Option(name: "--deep", help: "decode every snapshot and compare it with its replay"),
+      Syntax.json,
     ])
   static let examples = [
     (command: "journal verify Books.journal", does: "checks that nothing is missing or altered"),
