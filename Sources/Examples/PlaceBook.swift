@@ -93,8 +93,10 @@ struct PlaceBook {
   /// named with its module.
   var categories: [CatalogModel.Category] { Array(journal.state.categories) }
 
-  /// All places, in the order in which they were added.
-  func places() throws -> [Place] { try journal.state.items(ofKind: "place").map(Place.init) }
+  /// All places, in the order in which they were added; as of an earlier time, if one is named.
+  func places(asOf selector: RevisionSelector = .head()) throws -> [Place] {
+    try journal.state(asOf: selector).items(ofKind: "place").map(Place.init)
+  }
 
   /// The places of a category, in the order in which they were added.
   func places(in category: Int) throws -> [Place] {

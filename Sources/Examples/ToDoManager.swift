@@ -120,7 +120,8 @@ extension Catalog {
 }
 
 extension [Listed] {
-  fileprivate var nextOrder: Value { .integer((last?.order ?? -1) + 1) }
+  /// At the greatest number there is, the numbers of the items decide.
+  fileprivate var nextOrder: Value { .integer(Swift.min(last?.order ?? -1, .max - 1) + 1) }
 
   /// An index may come from a screen that is older than the list.
   fileprivate func element(at index: Int) throws -> Listed {

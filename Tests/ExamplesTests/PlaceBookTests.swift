@@ -92,6 +92,7 @@ import Testing
 
       book = try PlaceBook(at: url)
       #expect(try book?.places() == [berlin])
+      #expect(try book?.places(asOf: .revision(3)).map(\.name) == ["Berlin", "Paris"])
       berlin.note = nil
       berlin.category = nil
       try book?.update(berlin)

@@ -215,4 +215,13 @@ import Testing
       #expect(try titles(manager.toDos()) == ["older", "newer", "ours", "last"])
     }
   }
+
+  @Test func theGreatestOrderThereIsStopsNobody() throws {
+    try withManager { manager throws in
+      try manager.add(ToDo(title: "First"))
+      try manager.journal.commit { try $0.updateItem(1, set: ["order": .integer(.max)]) }
+      for title in ["Second", "Third"] { try manager.add(ToDo(title: title)) }
+      #expect(try titles(manager.toDos()) == ["First", "Second", "Third"])
+    }
+  }
 }
