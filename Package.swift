@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
+    .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
     .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
@@ -19,6 +20,7 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
+    .target(name: "KeyedArchiving"),
     .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     // The models of five small apps: how little code one needs.
@@ -48,6 +50,7 @@ let package = Package(
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
+    .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",

@@ -1,0 +1,177 @@
+/// What the handles on one archive share: its object table, and how a number becomes a value.
+///
+/// Nothing here changes after `init` but the cache of classes, which guards itself. No function calls itself: values
+/// hold their parts by number, so that the depth and the cycles of a graph cost no stack.
+final class ArchiveGraph: Sendable {
+  let list: PropertyList
+  let archiver: String
+  let version: Int?
+  let objects: References
+  /// XML has no UIDs; there, a dictionary whose one entry is `CF$UID` stands for one. A binary archive may hold such a
+  /// dictionary as a value of its own.
+  private let hasUIDDictionaries: Bool
+  private let topFields: FieldReferences
+  private let classes = ClassTable()
+
+  init(_ list: PropertyList) throws(ArchiveError) {
+    func refusal(_ reason: String) -> ArchiveError {
+      ArchiveError(.notAnArchive, "The property list is no keyed archive: \(reason)", path: list.bytes.path)
+    }
+    guard let fields = try FieldReferences(list, dictionary: list.top) else {
+      throw refusal("its top is not a dictionary")
+    }
+    guard case .string(let archiver)? = try fields.object(of: "$archiver") else {
+      throw refusal("it has no string $archiver")
+    }
+    guard case .array(let objects)? = try fields.object(of: "$objects") else {
+      throw refusal("it has no array $objects")
+    }
+    guard let top = try fields.index(of: "$top" as StaticString),
+      let topFields = try FieldReferences(list, dictionary: fields.value(at: top))
+    else {
+      throw refusal("it has no dictionary $top")
+    }
+    if case .integer(let version)? = try fields.object(of: "$version") {
+      self.version = Int(version)
+    } else {
+      version = nil
+    }
+    self.list = list
+    self.archiver = archiver
+    self.objects = objects
+    self.topFields = topFields
+    hasUIDDictionaries = list.format == .xml
+  }
+
+  /// The values at the top of the archive.
+  var top: ArchivedFields { ArchivedFields(graph: self, references: topFields, holder: nil) }
+
+  /// Where a value stands: in the object of the property list with this number, which is no reference.
+  struct Place {
+    let number: Int
+    let header: ObjectHeader
+    /// The UID, if it is an entry of the object table and not within one.
+    let uid: Int?
+  }
+
+  /// Where the value of a field or an element is, references followed. Nil for nil.
+  ///
+  /// - Parameter holder: The UID of the object that the field belongs to, for errors.
+  func place(of number: Int, holder: Int?) throws(ArchiveError) -> Place? {
+    let header = try list.header(number)
+    guard let uid = try reference(header) else { return Place(number: number, header: header, uid: nil) }
+    return try place(ofEntry: uid, holder: holder)
+  }
+
+  private func place(ofEntry uid: UInt64, holder: Int?) throws(ArchiveError) -> Place? {
+    if uid == 0 { return nil }
+    let number = try number(ofEntry: uid, from: holder)
+    let header = try list.header(number)
+    if try list.isString(header, "$null") { return nil }
+    guard try reference(header) == nil else {
+      throw malformed("The entry of the object table is itself a reference", Int(uid))
+    }
+    return Place(number: number, header: header, uid: Int(uid))
+  }
+
+  /// The entry of the object table that a UID names.
+  ///
+  /// - Parameter holder: The UID of the object that refers to it, for errors.
+  func entry(_ uid: UInt64, from holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let place = try place(ofEntry: uid, holder: holder) else { return .null }
+    return try value(at: place, holder: holder)
+  }
+
+  /// The value of a field or an element: the object of the property list with a number, references followed.
+  func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let place = try place(of: number, holder: holder) else { return .null }
+    return try value(at: place, holder: holder)
+  }
+
+  private func value(at place: Place, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let uid = place.uid else { return try plain(place.header, holder: holder) }
+    guard let position = try classField(of: place) else { return try plain(place.header, holder: uid) }
+    let fields = FieldReferences(list, place.header)
+    let description = try objectClass(fields.value(at: position), of: uid).description
+    return .object(
+      ArchivedObject(
+        uid: uid, objectClass: description,
+        fields: ArchivedFields(graph: self, references: fields, holder: uid)))
+  }
+
+  /// The position of the field `$class`, if there is an object and not a plain value.
+  func classField(of place: Place) throws(ArchiveError) -> Int? {
+    guard place.uid != nil, place.header.kind == .dictionary else { return nil }
+    return try FieldReferences(list, place.header).index(of: "$class" as StaticString)
+  }
+
+  /// The number in the property list of an entry of the object table.
+  func number(ofEntry uid: UInt64, from holder: Int?) throws(ArchiveError) -> Int {
+    guard uid < UInt64(objects.count) else {
+      throw ArchiveError(
+        .danglingReference, "There is no entry \(uid) in the archive, which has \(objects.count)",
+        object: holder, path: list.bytes.path)
+    }
+    return try objects.number(at: Int(uid))
+  }
+
+  /// The UID that an object of the property list stands for, or nil.
+  func reference(_ header: ObjectHeader) throws(ArchiveError) -> UInt64? {
+    if header.kind == .uid { return UInt64(try list.uid(header)) }
+    guard hasUIDDictionaries, header.kind == .dictionary, header.count == 1 else { return nil }
+    guard try list.isString(list.header(list.reference(header, 0)), "CF$UID") else { return nil }
+    let value = try list.header(list.reference(header, 1))
+    guard value.kind == .integer else { return nil }
+    // A UID has 32 bits, so that a negative or a huge one can't name an entry, whatever it is converted to.
+    return UInt64(exactly: try list.integer(value)) ?? .max
+  }
+
+  /// The class that the value of a field `$class` refers to, and the number of its description in the property list.
+  func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> (
+    number: Int, description: ArchivedClass
+  ) {
+    guard let classUID = try reference(list.header(number)) else {
+      throw malformed("$class of the object is not a reference", uid)
+    }
+    guard classUID > 0 else { throw malformed("$class of the object is nil", uid) }
+    let entry = try self.number(ofEntry: classUID, from: uid)
+    return (entry, try classes.description(at: entry, in: self, of: uid))
+  }
+
+  private func plain(_ header: ObjectHeader, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    switch try list.object(header) {
+    case .null: return .null
+    case .bool(let value): return .bool(value)
+    case .integer(let value): return .integer(value)
+    case .unsigned(let value): return .unsigned(value)
+    case .real(let value): return .real(value)
+    case .date(let seconds): return .date(seconds)
+    case .string(let text): return .string(text)
+    case .data(let range): return .data(try list.bytes.data(in: range))
+    case .array(let elements), .set(let elements):
+      return .array(ArchivedArray(graph: self, storage: .references(elements), holder: holder))
+    case .dictionary(let keys, let values):
+      return .dictionary(
+        ArchivedDictionary(graph: self, keys: .references(keys), values: .references(values), holder: holder))
+    case .bigInteger:
+      throw ArchiveError(
+        .wrongType, "A number has more than 64 bits, which no archiver writes", offset: header.offset,
+        object: holder, path: list.bytes.path)
+    case .uid:
+      throw malformed("The entry of the object table is itself a reference", holder)
+    }
+  }
+
+  func malformed(_ message: String, _ uid: Int?) -> ArchiveError {
+    ArchiveError(.malformed, message, object: uid, path: list.bytes.path)
+  }
+
+  /// Makes sure that a collection may be decoded as a whole. Many objects can share one long list in a small file.
+  func checkCount(_ count: Int, holder: Int?) throws(ArchiveError) {
+    guard count <= list.limits.valueCount else {
+      throw ArchiveError(
+        .limitExceeded, "A collection has \(count) values; the limit is \(list.limits.valueCount)",
+        object: holder, path: list.bytes.path)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// What an archive holds, counted: which classes, with which fields, of which kinds. Enough to write a reader for an
+/// app's files without its source.
+public struct ArchiveInspection: Sendable {
+  /// A field of a class, under all the objects that have it.
+  public struct Field: Sendable {
+    /// Its name.
+    public let name: String
+    /// How many objects of the class have it.
+    public let count: Int
+    /// How often it holds a value of each kind: `string`, `integer`, `null`, the name of a class, …, the most frequent
+    /// first.
+    public let kinds: [(kind: String, count: Int)]
+  }
+
+  /// A class and its objects.
+  public struct Class: Sendable {
+    /// What the archive says of the class.
+    public let description: ArchivedClass
+    /// How many objects it has.
+    public let count: Int
+    /// Their fields, by name.
+    public let fields: [Field]
+  }
+
+  /// The class of the archiver.
+  public let archiver: String
+  /// The version of the layout.
+  public let version: Int?
+  /// The form of the property list.
+  public let format: PropertyList.Format
+  /// The keys of the values that were archived, and the kind of each.
+  public let top: [(key: String, kind: String)]
+  /// How many entries the object table has.
+  public let entryCount: Int
+  /// How many objects of classes can be reached from the top.
+  public let objectCount: Int
+  /// Whether an object can be reached from itself.
+  public let isCyclic: Bool
+  /// The classes, those with the most objects first.
+  public let classes: [Class]
+  /// How often fields, elements and the top hold values of each kind, the most frequent first.
+  public let kinds: [(kind: String, count: Int)]
+  /// What could not be read: the first hundred findings.
+  public let problems: [ArchiveError]
+  /// How many findings there are.
+  public let problemCount: Int
+}
+
+extension KeyedArchive {
+  /// Visits all that can be reached from the top, each object once, and counts it.
+  ///
+  /// Broken parts are reported as problems and passed over.
+  ///
+  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read, `limitExceeded` if the archive
+  ///   has more references than bytes, which takes collections that overlap in the file.
+  /// - Complexity: O(*n*) in the number of references. Depth and cycles cost no stack.
+  public func inspect() throws(ArchiveError) -> ArchiveInspection {
+    var inspector = ArchiveInspector(graph)
+    try inspector.run()
+    return try inspector.result()
+  }
+}

@@ -1,0 +1,189 @@
+/// The walk behind ``KeyedArchive/inspect()``: depth first, with a stack of its own.
+struct ArchiveInspector {
+  /// A collection on the way from the top to the place of the walk.
+  private struct Frame {
+    let place: ArchiveGraph.Place
+    /// The object that the collection is or belongs to, for errors.
+    let holder: Int?
+    /// Which of `classes`, if the collection is an object.
+    let classIndex: Int?
+    /// The position of its field `$class`.
+    let classField: Int?
+    var next = 0
+  }
+
+  private struct Class {
+    let description: ArchivedClass
+    var count = 0
+    /// How often each field, by the object number of its key, holds each kind.
+    var fields: [Int: [Kind: Int]] = [:]
+  }
+
+  private enum Kind: Hashable {
+    case plain(ObjectKind)
+    case unreadable
+    case object(Int)
+  }
+
+  private let graph: ArchiveGraph
+  private var stack: [Frame] = []
+  private var visited: Bits
+  private var onStack: Bits
+  private var classes: [Class] = []
+  private var classIndexes: [Int: Int] = [:]
+  private var kinds: [Kind: Int] = [:]
+  private var topKinds: [Kind] = []
+  private var isCyclic = false
+  private var problems: [ArchiveError] = []
+  private var problemCount = 0
+  /// Each reference of a sound file takes a byte of its own.
+  private var referencesLeft: Int
+
+  init(_ graph: ArchiveGraph) {
+    self.graph = graph
+    visited = Bits(count: graph.list.objectCount)
+    onStack = Bits(count: graph.list.objectCount)
+    referencesLeft = graph.list.bytes.count
+  }
+
+  mutating func run() throws(ArchiveError) {
+    let top = graph.top.references
+    for index in 0..<top.count {
+      topKinds.append(try step { () throws(ArchiveError) in try top.value(at: index) })
+      try drain()
+    }
+  }
+
+  private mutating func drain() throws(ArchiveError) {
+    while let frame = stack.last {
+      guard frame.next < frame.place.header.count else {
+        onStack.remove(frame.place.number)
+        stack.removeLast()
+        continue
+      }
+      let position = frame.next
+      stack[stack.count - 1].next += 1
+      guard position != frame.classField else { continue }
+      let header = frame.place.header
+      let isDictionary = header.kind == .dictionary
+      let list = graph.list
+      let kind = try step(holder: frame.holder) { () throws(ArchiveError) in
+        try list.reference(header, isDictionary ? header.count + position : position)
+      }
+      if let index = frame.classIndex, let key = try? list.reference(header, position) {
+        classes[index].fields[key, default: [:]][kind, default: 0] += 1
+      }
+    }
+  }
+
+  /// Looks at one value, and puts it on the stack if it is a collection that was not visited.
+  private mutating func step(
+    holder: Int? = nil, _ reference: () throws(ArchiveError) -> Int
+  ) throws(ArchiveError) -> Kind {
+    referencesLeft -= 1
+    guard referencesLeft >= 0 else {
+      throw ArchiveError(
+        .limitExceeded, "The archive has more references than bytes: its collections overlap",
+        path: graph.list.bytes.path)
+    }
+    var kind: Kind
+    do throws(ArchiveError) {
+      kind = try visit(graph.place(of: reference(), holder: holder), holder: holder)
+    } catch {
+      guard error.code != .io, error.code != .damaged else { throw error }
+      problemCount += 1
+      if problems.count < 100 { problems.append(error) }
+      kind = .unreadable
+    }
+    if case .plain(.utf16String) = kind { kind = .plain(.asciiString) }
+    kinds[kind, default: 0] += 1
+    return kind
+  }
+
+  private mutating func visit(_ place: ArchiveGraph.Place?, holder: Int?) throws(ArchiveError) -> Kind {
+    guard let place else { return .plain(.null) }
+    guard place.header.kind.isCollection else { return .plain(place.header.kind) }
+    let classField = try graph.classField(of: place)
+    var classIndex: Int?
+    if let classField, let uid = place.uid {
+      let (number, description) = try graph.objectClass(
+        FieldReferences(graph.list, place.header).value(at: classField), of: uid)
+      classIndex = classIndexes[number]
+      if classIndex == nil {
+        classIndex = classes.count
+        classIndexes[number] = classes.count
+        classes.append(Class(description: description))
+      }
+    }
+    if visited.insert(place.number) {
+      onStack.insert(place.number)
+      if let classIndex { classes[classIndex].count += 1 }
+      stack.append(
+        Frame(place: place, holder: place.uid ?? holder, classIndex: classIndex, classField: classField))
+    } else if onStack.contains(place.number) {
+      isCyclic = true
+    }
+    return classIndex.map { .object($0) } ?? .plain(place.header.kind)
+  }
+
+  func result() throws(ArchiveError) -> ArchiveInspection {
+    var top: [(key: String, kind: String)] = []
+    for (index, kind) in topKinds.enumerated() {
+      top.append((try graph.top.name(at: index) ?? "", word(kind)))
+    }
+    // One class may be described more than once, in an archive that was put together from several.
+    var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]
+    for one in classes {
+      var entry = merged[one.description] ?? (0, [:])
+      entry.count += one.count
+      for (key, kinds) in one.fields {
+        let name = try name(ofKey: key)
+        entry.fields[name, default: [:]].merge(kinds, uniquingKeysWith: +)
+      }
+      merged[one.description] = entry
+    }
+    let classes = merged.map { description, entry in
+      ArchiveInspection.Class(
+        description: description, count: entry.count,
+        fields: entry.fields.map { name, kinds in
+          ArchiveInspection.Field(name: name, count: kinds.values.reduce(0, +), kinds: counted(kinds))
+        }.sorted { $0.name < $1.name })
+    }.sorted { ($1.count, $0.description.name) < ($0.count, $1.description.name) }
+    return ArchiveInspection(
+      archiver: graph.archiver, version: graph.version, format: graph.list.format, top: top,
+      entryCount: graph.objects.count, objectCount: classes.reduce(0) { $0 + $1.count }, isCyclic: isCyclic,
+      classes: classes, kinds: counted(kinds), problems: problems, problemCount: problemCount)
+  }
+
+  /// The name that a key stands for. Long ones are cut, as many long keys can share their bytes.
+  private func name(ofKey number: Int) throws(ArchiveError) -> String {
+    let header = try graph.list.header(number)
+    guard header.kind.isString else { return "(\(header.kind.words))" }
+    guard header.count <= 256 else { return "(a key of \(header.count) characters)" }
+    return ArchivedFields.name(ofKey: try graph.list.string(header))
+  }
+
+  /// Counts by words, the largest first. Two classes of one name become one.
+  private func counted(_ kinds: [Kind: Int]) -> [(kind: String, count: Int)] {
+    var words: [String: Int] = [:]
+    for (kind, count) in kinds { words[word(kind), default: 0] += count }
+    return words.map { (kind: $0.key, count: $0.value) }.sorted { ($1.count, $0.kind) < ($0.count, $1.kind) }
+  }
+
+  private func word(_ kind: Kind) -> String {
+    switch kind {
+    case .plain(.null): "null"
+    case .plain(.bool): "bool"
+    case .plain(.integer): "integer"
+    case .plain(.real): "real"
+    case .plain(.date): "date"
+    case .plain(.data): "data"
+    case .plain(.asciiString), .plain(.utf16String): "string"
+    case .plain(.uid): "reference"
+    case .plain(.array), .plain(.set): "array"
+    case .plain(.dictionary): "dictionary"
+    case .unreadable: "unreadable"
+    case .object(let index): classes[index].description.name
+    }
+  }
+}

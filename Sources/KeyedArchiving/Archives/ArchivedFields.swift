@@ -1,0 +1,86 @@
+/// Named fields of an object, or the values at the top of an archive.
+///
+/// Archivers put a `$` before the user's keys that start with one, to keep them apart from their own (`$class`, and
+/// `$0`, `$1`, … for values without key). Here names are the user's.
+struct ArchivedFields: Sendable {
+  let graph: ArchiveGraph
+  let references: FieldReferences
+  /// The UID of the object, for errors; nil at the top.
+  let holder: Int?
+
+  var count: Int { references.count }
+
+  /// The names in the order of the file, without the class.
+  func names() throws(ArchiveError) -> [String] {
+    try graph.checkCount(count, holder: holder)
+    var names: [String] = []
+    names.reserveCapacity(count)
+    for index in 0..<count {
+      if let name = try name(at: index) { names.append(name) }
+    }
+    return names
+  }
+
+  /// The name of the field at a position, or nil for the class and for keys that are not strings.
+  func name(at index: Int) throws(ArchiveError) -> String? {
+    guard let key = try references.name(at: index), key != "$class" else { return nil }
+    return Self.name(ofKey: key)
+  }
+
+  /// The name that a key stands for.
+  static func name(ofKey key: String) -> String {
+    key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
+  }
+
+  /// The position of the first field with a name.
+  func index(ofName name: String) throws(ArchiveError) -> Int? {
+    guard name.utf8.first == UInt8(ascii: "$") else { return try references.index(of: name) }
+    if let index = try references.index(of: "$" + name) { return index }
+    return name == "$class" ? nil : try references.index(of: name)
+  }
+
+  func value(at index: Int) throws(ArchiveError) -> ArchivedValue {
+    try graph.value(references.value(at: index), holder: holder)
+  }
+
+  func value(named name: String) throws(ArchiveError) -> ArchivedValue? {
+    guard let index = try index(ofName: name) else { return nil }
+    return try value(at: index)
+  }
+
+  /// The values of all fields whose key is `prefix` and a decimal number, by that number. In this form old archivers
+  /// write collections (`NS.object.0`) and all write values without key (`$0`).
+  ///
+  /// - Complexity: O(*n*) in the number of fields.
+  func numbered(_ prefix: String) throws(ArchiveError) -> [Int: Int] {
+    try graph.checkCount(count, holder: holder)
+    var numbers: [Int: Int] = [:]
+    for index in 0..<count {
+      guard let key = try references.name(at: index), key.utf8.starts(with: prefix.utf8) else { continue }
+      let digits = key.utf8.dropFirst(prefix.utf8.count)
+      guard digits.allSatisfy({ (0x30...0x39).contains($0) }), let position = Int(String(Substring(digits)))
+      else {
+        continue
+      }
+      if numbers[position] == nil { numbers[position] = try references.value(at: index) }
+    }
+    return numbers
+  }
+
+  /// The elements that fields `prefix0`, `prefix1`, … hold, in order.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing, so that nothing is lost in silence.
+  func numberedSequence(_ prefix: String, from start: Int = 0) throws(ArchiveError) -> [Int] {
+    let numbers = try numbered(prefix)
+    var sequence: [Int] = []
+    let total = numbers.count(where: { $0.key >= start })
+    sequence.reserveCapacity(total)
+    for position in start..<(start + total) {
+      guard let number = numbers[position] else {
+        throw graph.malformed("\(prefix)\(position) is missing, though higher numbers are there", holder)
+      }
+      sequence.append(number)
+    }
+    return sequence
+  }
+}

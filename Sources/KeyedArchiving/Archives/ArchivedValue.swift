@@ -1,0 +1,59 @@
+public import Foundation
+
+/// One value of a keyed archive: what a field, an element or an entry of the object table holds, with references
+/// followed.
+///
+/// The cases say what stands in the archive. What it means is for the views: `string`, `number`, `date`, `data`,
+/// `array`, `dictionary`, `url`, `color` and so on. Each gives nil for a value of another sort, and throws for one
+/// that is of that sort but broken. So `try object["name"]?.string` reads a string whether the archive holds it
+/// plainly or as an object of some class derived from `NSString`.
+public enum ArchivedValue: Sendable {
+  /// Nil: UID 0, or an entry that is the string `$null`.
+  case null
+  /// A boolean.
+  case bool(Bool)
+  /// An integer.
+  case integer(Int64)
+  /// An integer above `Int64.max`.
+  case unsigned(UInt64)
+  /// A floating-point number, maybe not finite. Writers may store an integral one as an integer.
+  case real(Double)
+  /// A string: `NSString` is archived as such, its subclasses as objects.
+  case string(String)
+  /// Bytes: `NSData` is archived as such, its subclasses as objects.
+  case data(Data)
+  /// A date of the property list itself, in seconds since 2001-01-01 00:00 UTC, maybe not finite. `NSDate` is
+  /// archived as an object.
+  case date(Double)
+  /// An array of the property list itself. `NSArray` is archived as an object.
+  case array(ArchivedArray)
+  /// A dictionary of the property list itself. `NSDictionary` is archived as an object.
+  case dictionary(ArchivedDictionary)
+  /// An object of a named class.
+  case object(ArchivedObject)
+
+  /// Whether the value is nil, or an object of class `NSNull`.
+  public var isNull: Bool {
+    switch self {
+    case .null: true
+    case .object(let object): object.isKind(of: "NSNull")
+    default: false
+    }
+  }
+
+  /// What sort of value it is, in one word: `string`, `real`, or the class of an object.
+  public var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "bool"
+    case .integer, .unsigned: "integer"
+    case .real: "real"
+    case .string: "string"
+    case .data: "data"
+    case .date: "date"
+    case .array: "array"
+    case .dictionary: "dictionary"
+    case .object(let object): object.className
+    }
+  }
+}

@@ -1,0 +1,176 @@
+/// The walk behind ``PropertyList/embeddedArchives()``: breadth first, so that the ways that are reported are short.
+struct EmbeddedArchiveSearch {
+  /// A property list to be searched.
+  private struct Source {
+    let list: PropertyList
+    let graph: ArchiveGraph?
+    let depth: Int
+    let path: Int
+    let index: Int
+  }
+
+  /// A collection whose values are to be looked at.
+  private struct Collection {
+    let header: ObjectHeader
+    let path: Int
+  }
+
+  private struct Finding {
+    let content: EmbeddedArchive.Content
+    let depth: Int
+    let path: Int
+    let list: PropertyList
+    let range: Range<Int>
+  }
+
+  private var paths = KeyPaths()
+  private var sources: [Source] = []
+  private var findings: [Finding] = []
+  /// Sound files need less: data can stand inside data only as deep as the limit.
+  private var bytesLeft: Int
+
+  init(_ list: PropertyList) {
+    let (bytes, overflow) = list.bytes.count.multipliedReportingOverflow(by: list.limits.nestedArchiveDepth)
+    bytesLeft = overflow ? .max : bytes
+    sources.append(
+      Source(
+        list: list, graph: try? ArchiveGraph(list), depth: 0, path: -1, index: paths.add(list)))
+  }
+
+  mutating func run() throws(ArchiveError) -> [EmbeddedArchive] {
+    var next = 0
+    while next < sources.count {
+      try search(sources[next])
+      next += 1
+    }
+    let paths = paths
+    return findings.map {
+      EmbeddedArchive(
+        content: $0.content, byteCount: $0.range.count, depth: $0.depth, paths: paths, path: $0.path,
+        list: $0.list, range: $0.range)
+    }
+  }
+
+  /// What is known while one property list is searched.
+  private struct Scan {
+    let source: Source
+    var visited: Bits
+    /// What each data object holds, nil for data of no interest.
+    var opened: [Int: EmbeddedArchive.Content?] = [:]
+    var queue: [Collection] = []
+    /// Each reference of a sound file takes a byte of its own.
+    var referencesLeft: Int
+  }
+
+  private mutating func search(_ source: Source) throws(ArchiveError) {
+    let list = source.list
+    var scan = Scan(
+      source: source, visited: Bits(count: list.objectCount), referencesLeft: list.bytes.count)
+    if let graph = source.graph {
+      scan.queue.append(Collection(header: graph.top.references.header, path: source.path))
+    } else {
+      try look(at: list.top, nil, after: source.path, &scan)
+    }
+    var next = 0
+    while next < scan.queue.count {
+      let collection = scan.queue[next]
+      next += 1
+      let header = collection.header
+      let isDictionary = header.kind == .dictionary
+      for position in 0..<header.count {
+        let number = try list.reference(header, isDictionary ? header.count + position : position)
+        let step: KeyPaths.Step =
+          isDictionary ? .key(try list.reference(header, position)) : .element(position)
+        try look(at: number, step, after: collection.path, &scan)
+      }
+    }
+  }
+
+  /// Looks at the value that a step after a path leads to: goes into collections and opens data.
+  private mutating func look(
+    at number: Int, _ step: KeyPaths.Step?, after parent: Int, _ scan: inout Scan
+  ) throws(ArchiveError) {
+    let source = scan.source
+    scan.referencesLeft -= 1
+    guard scan.referencesLeft >= 0 else { throw limitExceeded("more references than bytes", source.list) }
+    guard let (number, header) = try place(of: number, in: source) else { return }
+    // Only what is gone into or reported needs a path of its own.
+    func path() -> Int { step.map { paths.add($0, after: parent, list: source.index) } ?? parent }
+    if header.kind.isCollection {
+      if scan.visited.insert(number) { scan.queue.append(Collection(header: header, path: path())) }
+      return
+    }
+    guard header.kind == .data else { return }
+    let range = header.start..<header.start + header.count
+    let isNew = scan.opened[number] == nil
+    let content: EmbeddedArchive.Content?
+    if let known = scan.opened[number] {
+      content = known
+    } else {
+      content = try open(range, in: source)
+      scan.opened[number] = .some(content)
+    }
+    guard let content else { return }
+    let place = path()
+    findings.append(
+      Finding(content: content, depth: source.depth, path: place, list: source.list, range: range))
+    if isNew { enqueue(content, source, place) }
+  }
+
+  /// Where a value is. In an archive references are followed; those to nowhere lead to no data.
+  private func place(
+    of number: Int, in source: Source
+  ) throws(ArchiveError) -> (number: Int, header: ObjectHeader)? {
+    guard let graph = source.graph else { return (number, try source.list.header(number)) }
+    do throws(ArchiveError) {
+      return try graph.place(of: number, holder: nil).map { ($0.number, $0.header) }
+    } catch {
+      guard error.code == .danglingReference else { throw error }
+      return nil
+    }
+  }
+
+  private mutating func open(
+    _ range: Range<Int>, in source: Source
+  ) throws(ArchiveError) -> EmbeddedArchive.Content? {
+    let format = try DataFormat(of: source.list.bytes, in: range)
+    switch format {
+    case .typedStream, .nibArchive: return .other(format)
+    case .binaryPropertyList, .xmlPropertyList: break
+    default: return nil
+    }
+    guard source.depth < source.list.limits.nestedArchiveDepth else {
+      return .unreadable(
+        ArchiveError(
+          .limitExceeded, "Archives stand inside each other more than \(source.depth) deep",
+          offset: range.lowerBound))
+    }
+    bytesLeft -= range.count
+    guard bytesLeft >= 0 else { throw limitExceeded("data that overlap", source.list) }
+    let bytes = ArchiveBytes(try source.list.bytes.data(in: range))
+    do throws(ArchiveError) {
+      let list = try PropertyList(bytes, limits: source.list.limits)
+      return try KeyedArchive.isKeyedArchive(list) ? .keyedArchive(KeyedArchive(list)) : .propertyList(list)
+    } catch {
+      // Other XML, and HTML, is no archive that failed to open.
+      return format == .xmlPropertyList ? nil : .unreadable(error)
+    }
+  }
+
+  private mutating func enqueue(_ content: EmbeddedArchive.Content, _ source: Source, _ path: Int) {
+    let list: PropertyList
+    let graph: ArchiveGraph?
+    switch content {
+    case .keyedArchive(let archive): (list, graph) = (archive.propertyList, archive.graph)
+    case .propertyList(let plain): (list, graph) = (plain, nil)
+    default: return
+    }
+    let inside = paths.add(.inside, after: path, list: source.index)
+    sources.append(
+      Source(list: list, graph: graph, depth: source.depth + 1, path: inside, index: paths.add(list)))
+  }
+
+  private func limitExceeded(_ reason: String, _ list: PropertyList) -> ArchiveError {
+    ArchiveError(.limitExceeded, "The property list has \(reason)", path: list.bytes.path)
+  }
+}

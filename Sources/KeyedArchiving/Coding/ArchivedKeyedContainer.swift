@@ -1,0 +1,126 @@
+/// The fields of an object, or the pairs of a dictionary, for a `Decodable` type.
+struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private enum Source {
+    case object(ArchivedObject)
+    /// The positions of the pairs by key.
+    case dictionary(ArchivedDictionary, [String: Int])
+  }
+
+  private let decoder: ArchivedValueDecoder
+  private let source: Source
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  init(_ decoder: ArchivedValueDecoder) throws {
+    self.decoder = decoder
+    let dictionary = try reading(decoder.codingPath) { () throws(ArchiveError) in
+      try decoder.value.dictionary
+    }
+    if let dictionary {
+      let positions = try reading(decoder.codingPath) { () throws(ArchiveError) in
+        try dictionary.positionsByKey()
+      }
+      source = .dictionary(dictionary, positions)
+    } else if case .object(let object) = decoder.value {
+      source = .object(object)
+    } else {
+      throw decoder.mismatch([String: Any].self)
+    }
+  }
+
+  var allKeys: [Key] {
+    switch source {
+    case .object(let object): ((try? object.keys) ?? []).compactMap { Key(stringValue: $0) }
+    case .dictionary(_, let positions):
+      positions.sorted { $0.value < $1.value }.compactMap { Key(stringValue: $0.key) }
+    }
+  }
+
+  func contains(_ key: Key) -> Bool {
+    switch source {
+    // An object that can't be read has the key: decoding then says what is wrong.
+    case .object(let object):
+      names(key).contains { name in
+        do throws(ArchiveError) { return try object.fields.index(ofName: name) != nil } catch { return true }
+      }
+    case .dictionary(_, let positions): names(key).contains { positions[$0] != nil }
+    }
+  }
+
+  private func names(_ key: any CodingKey) -> [String] {
+    decoder.keys?[key.stringValue] ?? [key.stringValue]
+  }
+
+  private func part(_ key: any CodingKey) throws -> ArchivedValueDecoder {
+    let path = codingPath + [key]
+    let value = try reading(path) { () throws(ArchiveError) -> ArchivedValue? in
+      switch source {
+      case .object(let object):
+        for name in names(key) {
+          if let value = try object[name] { return value }
+        }
+        return nil
+      case .dictionary(let dictionary, let positions):
+        for name in names(key) {
+          if let position = positions[name] { return try dictionary.value(at: position) }
+        }
+        return nil
+      }
+    }
+    guard let value else {
+      throw DecodingError.keyNotFound(
+        key,
+        DecodingError.Context(
+          codingPath: codingPath, debugDescription: "The archived \(decoder.value.kind) has no such field"))
+    }
+    return decoder.part(value, key)
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try part(key).decodeNil() }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try part(key).decode(type) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try part(key).decode(type) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).decode(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).decode(type) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try part(key).decode(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try part(key).decode(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try part(key).decode(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try part(key).decode(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try part(key).decode(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try part(key).decode(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try part(key).decode(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try part(key).decode(type) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try part(key).decode(type) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try part(key).decode(type) }
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try part(key).decode(type) }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try part(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try part(key).unkeyedContainer()
+  }
+
+  /// The same object: `NSCoding` has the fields of a class and of its superclass side by side.
+  func superDecoder() throws -> any Decoder { decoder }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { try part(key) }
+}
+
+extension ArchivedDictionary {
+  /// The position of the first pair with each key that is a string or an integer, the latter in decimal.
+  fileprivate func positionsByKey() throws(ArchiveError) -> [String: Int] {
+    try graph.checkCount(count, holder: holder)
+    var budget = ByteBudget(graph)
+    var positions: [String: Int] = [:]
+    for position in 0..<count {
+      let key = try key(at: position)
+      try budget.charge(key, holder: holder)
+      guard let text = try key.string ?? key.integer.map({ String($0) }) else { continue }
+      if positions[text] == nil { positions[text] = position }
+    }
+    return positions
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+
+/// The decoder that a `Decodable` type meets: one value and its place.
+struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
+  let value: ArchivedValue
+  let codingPath: [any CodingKey]
+  let state: DecodingState
+  /// The archive's keys for coding keys, for the type that is being decoded.
+  var keys: [String: [String]]?
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(try ArchivedKeyedContainer<Key>(self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try ArchivedUnkeyedContainer(self) }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func decodeNil() -> Bool { value.isNull }
+
+  func decode(_ type: Bool.Type) throws -> Bool { try require(type, value.bool) }
+
+  func decode(_ type: String.Type) throws -> String {
+    let text = try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
+    try state.charge(bytes: text.utf8.count, codingPath)
+    return text
+  }
+
+  func decode(_ type: Double.Type) throws -> Double {
+    try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
+  }
+
+  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+
+  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try state.charge(codingPath)
+    guard let known = try foundationValue(type) else {
+      var decoder = self
+      decoder.keys = state.namings[ObjectIdentifier(type)]
+      return try T(from: decoder)
+    }
+    guard let result = known as? T else { throw mismatch(type) }
+    return result
+  }
+
+  /// The value, for types that have a class of their own in archives. Nil for other types.
+  ///
+  /// Those types know `Decodable` too, but in forms of their own that no archiver writes.
+  private func foundationValue(_ type: any Decodable.Type) throws -> (any Decodable)? {
+    func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> any Decodable {
+      try require(type, reading(codingPath, body))
+    }
+    switch type {
+    case _ where type == ArchivedValue.self: return value
+    case _ where type == Date.self: return try view { () throws(ArchiveError) in try value.date }
+    case _ where type == Data.self:
+      let data = try view { () throws(ArchiveError) in try value.data }
+      try state.charge(bytes: (data as? Data)?.count ?? 0, codingPath)
+      return data
+    case _ where type == URL.self: return try view { () throws(ArchiveError) in try value.url }
+    case _ where type == UUID.self: return try view { () throws(ArchiveError) in try value.uuid }
+    case _ where type == Decimal.self: return try view { () throws(ArchiveError) in try value.exactDecimal }
+    case _ where type == CGPoint.self: return try view { () throws(ArchiveError) in try value.point }
+    case _ where type == CGSize.self: return try view { () throws(ArchiveError) in try value.size }
+    case _ where type == CGRect.self: return try view { () throws(ArchiveError) in try value.rect }
+    case _ where type == IndexPath.self:
+      return try view { () throws(ArchiveError) in try value.indexPath.map { IndexPath(indexes: $0) } }
+    case _ where type == IndexSet.self:
+      return try view { () throws(ArchiveError) in
+        try value.indexSet.map { ranges in
+          ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
+        }
+      }
+    default: return nil
+    }
+  }
+
+  private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+    let number: T?
+    switch value {
+    case .unsigned(let large): number = T(exactly: large)
+    default: number = try require(type, value.integer.map { T(exactly: $0) })
+    }
+    guard let number else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: codingPath, debugDescription: "The number in the archive doesn't fit into \(type)"))
+    }
+    return number
+  }
+
+  private func require<T>(_ type: Any.Type, _ result: T?) throws -> T {
+    guard let result else { throw mismatch(type) }
+    return result
+  }
+
+  func mismatch(_ type: Any.Type) -> DecodingError {
+    if value.isNull {
+      return .valueNotFound(
+        type, DecodingError.Context(codingPath: codingPath, debugDescription: "The archive has nil there"))
+    }
+    let kind = value.kind
+    return .typeMismatch(
+      type,
+      DecodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "The archive has \(kind) there, from which no \(type) can be made"))
+  }
+
+  /// A decoder for a part of this value.
+  func part(_ value: ArchivedValue, _ key: any CodingKey) -> ArchivedValueDecoder {
+    ArchivedValueDecoder(value: value, codingPath: codingPath + [key], state: state)
+  }
+}
+
+extension ArchivedValue: Decodable {
+  /// Takes the value that stands there as it is.
+  ///
+  /// - Throws: `DecodingError` if the decoder is not a ``KeyedArchiveDecoder``.
+  public init(from decoder: any Decoder) throws {
+    guard let decoder = decoder as? ArchivedValueDecoder else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: decoder.codingPath,
+          debugDescription: "An archived value can be decoded from a keyed archive only"))
+    }
+    self = decoder.value
+  }
+
+  /// The decimal number that a decimal number or another number stands for.
+  fileprivate var exactDecimal: Decimal? {
+    get throws(ArchiveError) {
+      switch self {
+      case .integer(let value): return Decimal(value)
+      case .unsigned(let value): return Decimal(value)
+      case .real(let value): return value.isFinite ? Decimal(value) : Decimal.nan
+      default: return try decimal
+      }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+/// What all encoders of one call share.
+final class EncodingSession {
+  let configuration: KeyedArchiveEncoder
+  /// Instances of classes that were met, which are kept so that no other gets their identifier.
+  private var instances: [ObjectIdentifier: (instance: AnyObject, value: ArchiveNode.Value)] = [:]
+  /// The keys of dictionaries are no part of anybody's identity, so each is written once.
+  private var keyNodes: [ExactString: ArchiveNode] = [:]
+  private var objects: [ObjectUnderConstruction] = []
+  private var superEncoders: [ValueEncoder] = []
+  private var unordered: [UnorderedMembers] = []
+
+  init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
+
+  func encode<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value {
+    switch value {
+    case let text as String: return .string(text)
+    case let date as Date: return .date(date)
+    case let data as Data: return .data(data)
+    case let url as URL: return .url(url)
+    case let uuid as UUID: return .uuid(uuid)
+    case let unordered as any UnorderedEncodable:
+      if let node = try unordered.node(in: self, at: path) { return .node(node) }
+    default: break
+    }
+    guard type(of: value) is AnyClass else {
+      return try encodeItself(value, at: path, as: ArchiveNode(content: .undefined))
+    }
+    return try encodeInstance(value, at: path)
+  }
+
+  private func encodeInstance<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value
+  {
+    let instance = value as AnyObject
+    if let met = instances[ObjectIdentifier(instance)] { return met.value }
+    let node = ArchiveNode(content: .undefined)
+    instances[ObjectIdentifier(instance)] = (instance, .node(node))
+    let encoded = try encodeItself(value, at: path, as: node)
+    instances[ObjectIdentifier(instance)] = (instance, encoded)
+    return encoded
+  }
+
+  private func encodeItself<T: Encodable>(
+    _ value: T, at path: [any CodingKey], as node: ArchiveNode
+  ) throws -> ArchiveNode.Value {
+    let encoder = ValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
+    try value.encode(to: encoder)
+    guard let encoded = encoder.encoded else {
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: path, debugDescription: "The value of type \(T.self) encoded nothing."))
+    }
+    return encoded
+  }
+
+  func begin(
+    _ node: ArchiveNode, isKeyed: Bool, type: (any Any.Type)?, at path: [any CodingKey]
+  ) -> ObjectUnderConstruction {
+    let object = ObjectUnderConstruction(
+      node: node, isKeyed: isKeyed, isDictionary: type is any UnorderedEncodable.Type,
+      naming: configuration.naming(of: type, at: path))
+    objects.append(object)
+    return object
+  }
+
+  func superEncoder(at path: [any CodingKey]) -> ValueEncoder {
+    let node = ArchiveNode(content: .undefined)
+    let encoder = ValueEncoder(session: self, codingPath: path, type: nil, node: node)
+    superEncoders.append(encoder)
+    return encoder
+  }
+
+  /// A collection that is put in order when all is encoded. Those inside it were given here before.
+  func sortLater(_ members: UnorderedMembers) -> ArchiveNode {
+    unordered.append(members)
+    return members.node
+  }
+
+  /// Turns what the containers collected into nodes, once nobody can add to them any more.
+  func close() throws(ArchiveError) {
+    for object in objects { object.close(self) }
+    for encoder in superEncoders where encoder.encoded == nil {
+      encoder.node.content = .bare(.null)
+    }
+    for members in unordered { try members.sort() }
+  }
+
+  func keyNode(_ key: String) -> ArchiveNode {
+    if let node = keyNodes[ExactString(key)] { return node }
+    let node = ArchiveNode.string(key)
+    keyNodes[ExactString(key)] = node
+    return node
+  }
+}
+
+/// An object or collection to which containers still add.
+final class ObjectUnderConstruction {
+  let node: ArchiveNode
+  let isKeyed: Bool
+  /// Whether a class that the value is named for is one of dictionaries, and not one with fields.
+  private let isDictionary: Bool
+  private let naming: KeyedArchiveEncoder.Naming?
+  private var fields: [(key: String, value: ArchiveNode.Value)] = []
+  private var places: [ExactString: Int] = [:]
+  private(set) var elements: [ArchiveNode.Value] = []
+
+  init(node: ArchiveNode, isKeyed: Bool, isDictionary: Bool, naming: KeyedArchiveEncoder.Naming?) {
+    self.node = node
+    self.isKeyed = isKeyed
+    self.isDictionary = isDictionary
+    self.naming = naming
+  }
+
+  /// Gives a key its value; the last one counts.
+  func set(_ key: any CodingKey, _ value: ArchiveNode.Value) {
+    let key = naming?.key(for: key) ?? key.stringValue
+    if let place = places[ExactString(key)] {
+      fields[place].value = value
+    } else {
+      places[ExactString(key)] = fields.count
+      fields.append((key, value))
+    }
+  }
+
+  func append(_ value: ArchiveNode.Value) { elements.append(value) }
+
+  func close(_ session: EncodingSession) {
+    if !isKeyed {
+      node.content = ArchiveNode.array(elements, as: naming?.archivedClass ?? .array).content
+    } else if let archivedClass = naming?.archivedClass, !isDictionary {
+      node.content = .object(archivedClass, fields)
+    } else {
+      let members = fields.sorted { ExactString($0.key) < ExactString($1.key) }.map {
+        (key: ArchiveNode.Value.node(session.keyNode($0.key)), value: $0.value)
+      }
+      node.content = ArchiveNode.dictionary(members, as: naming?.archivedClass ?? .dictionary).content
+    }
+  }
+}

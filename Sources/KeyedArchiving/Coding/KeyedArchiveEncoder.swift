@@ -1,0 +1,86 @@
+public import Foundation
+
+/// Encodes `Encodable` values as the archives of classes that code themselves with keys, so that an app with those
+/// classes reads them.
+///
+/// ```swift
+/// struct Bug: Codable { var title: String; var rating: Float }
+/// var encoder = KeyedArchiveEncoder()
+/// encoder.name(Bug.self, ArchivedClass("ScaryBugData"), keys: ["title": "Title", "rating": "Rating"])
+/// let data = try encoder.encode(Bug(title: "Potato Bug", rating: 4), forKey: "Data")
+/// ```
+///
+/// - A type with a name becomes an object of that class; numbers and truth values stand in its fields. Another
+///   type with keys becomes an `NSDictionary`, its keys in the order of their bytes.
+/// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are not
+///   strings or integers, stand in the order of their encoded bytes, as Swift keeps them in another order each
+///   time.
+/// - `Date`, `Data`, `URL` and `UUID` become Foundation's objects; text becomes an `NSString`, a `Float` a number
+///   of four bytes.
+/// - nil becomes nil, which in a collection is UID 0; Foundation on Linux leaves it out of arrays.
+/// - An instance of a class is one object however often it is met, and may hold itself.
+///
+/// Equal values give equal bytes, in every process.
+public struct KeyedArchiveEncoder {
+  /// What a type is called in the archive.
+  struct Naming {
+    let archivedClass: ArchivedClass
+    let keys: [ExactString: String]
+
+    func key(for key: any CodingKey) -> String { keys[ExactString(key.stringValue)] ?? key.stringValue }
+  }
+
+  /// Values for the types that encode themselves, as in Foundation's encoders.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+  /// Asked for the class of a type that has no name of its own. If it returns nil, the value becomes a dictionary.
+  ///
+  /// It gets the type, which is nil for containers that a type nests in its own, and the coding path.
+  public var classForUnnamed: (((any Any.Type)?, [any CodingKey]) -> ArchivedClass?)?
+
+  private var namings: [ObjectIdentifier: Naming] = [:]
+
+  /// An encoder that writes all types as dictionaries, until they are named.
+  public init() {}
+
+  /// Says which class the values of a type are written as.
+  ///
+  /// - Parameters:
+  ///   - type: the Swift type.
+  ///   - archivedClass: the class that a reader will look for.
+  ///   - keys: the archive's key for each coding key that is called otherwise.
+  public mutating func name<T: Encodable>(
+    _ type: T.Type, _ archivedClass: ArchivedClass, keys: [String: String] = [:]
+  ) {
+    let exact = keys.map { (ExactString($0.key), $0.value) }
+    namings[ObjectIdentifier(type)] = Naming(
+      archivedClass: archivedClass, keys: Dictionary(exact) { first, _ in first })
+  }
+
+  /// The archive of a value.
+  ///
+  /// - Parameters:
+  ///   - value: what to encode.
+  ///   - key: the name that a reader asks for; `root` is the one that `unarchivedObject(ofClass:from:)` does.
+  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing;
+  ///   ``ArchiveError`` if the archive can't be written.
+  public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
+    try Data(ArchiveNode.archive([key: node(value)]))
+  }
+
+  /// A value as a part of a graph, to be archived together with others.
+  ///
+  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing.
+  public func node<T: Encodable>(_ value: T) throws -> ArchiveNode.Value {
+    let session = EncodingSession(configuration: self)
+    let encoded = try session.encode(value, at: [])
+    try session.close()
+    // At the top stand objects, as `encodeObject` would have put them.
+    return encoded.boxed
+  }
+
+  func naming(of type: (any Any.Type)?, at path: [any CodingKey]) -> Naming? {
+    if let type, let naming = namings[ObjectIdentifier(type)] { return naming }
+    return classForUnnamed?(type, path).map { Naming(archivedClass: $0, keys: [:]) }
+  }
+}

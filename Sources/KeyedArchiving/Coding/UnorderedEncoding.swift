@@ -1,0 +1,75 @@
+/// A collection that Swift keeps in another order in each process.
+protocol UnorderedEncodable {
+  /// The collection, of which the session takes care; nil if it encodes itself with keys.
+  func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode?
+}
+
+extension Set: UnorderedEncodable where Element: Encodable {
+  func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode? {
+    let elements = try map { try session.encode($0, at: path + [IndexKey(0)]) }
+    let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
+    return session.sortLater(UnorderedMembers(keys: elements, values: nil, archivedClass: named ?? .set))
+  }
+}
+
+extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
+  func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode? {
+    // Strings and integers become coding keys, which are sorted as those of any dictionary.
+    if Key.self is any CodingKeyRepresentable.Type { return nil }
+    var keys: [ArchiveNode.Value] = []
+    var values: [ArchiveNode.Value] = []
+    for (key, value) in self {
+      try keys.append(session.encode(key, at: path + [IndexKey(0)]))
+      try values.append(session.encode(value, at: path + [IndexKey(1)]))
+    }
+    let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
+    return session.sortLater(
+      UnorderedMembers(keys: keys, values: values, archivedClass: named ?? .dictionary))
+  }
+}
+
+/// What is in a set or a dictionary, until it is put in order.
+///
+/// The order is that of the bytes that each element or key has in an archive of its own. In these bytes
+/// collections that are not in order yet are empty, so that hash values have no part in them.
+struct UnorderedMembers {
+  let node = ArchiveNode(content: .undefined)
+  private let keys: [ArchiveNode.Value]
+  private let values: [ArchiveNode.Value]?
+  private let archivedClass: ArchivedClass
+
+  init(keys: [ArchiveNode.Value], values: [ArchiveNode.Value]?, archivedClass: ArchivedClass) {
+    self.keys = keys
+    self.values = values
+    self.archivedClass = archivedClass
+    fill([])
+  }
+
+  func sort() throws(ArchiveError) {
+    var bytes: [[UInt8]] = []
+    for key in keys { try bytes.append(ArchiveNode.archive(["root": key.boxed])) }
+    fill(keys.indices.sorted { bytes[$0].lexicographicallyPrecedes(bytes[$1]) })
+  }
+
+  private func fill(_ order: [Int]) {
+    let filled =
+      if let values {
+        ArchiveNode.dictionary(order.map { (key: keys[$0], value: values[$0]) }, as: archivedClass)
+      } else {
+        ArchiveNode.array(order.map { keys[$0] }, as: archivedClass)
+      }
+    node.content = filled.content
+  }
+}
+
+/// The place of an element in the coding path.
+struct IndexKey: CodingKey {
+  let intValue: Int?
+  var stringValue: String { "Index \(intValue ?? 0)" }
+
+  init(_ index: Int) { intValue = index }
+
+  init?(intValue: Int) { self.init(intValue) }
+
+  init?(stringValue: String) { nil }
+}

@@ -1,0 +1,196 @@
+/// The encoder that a value gets to encode itself with.
+final class ValueEncoder: Encoder {
+  let session: EncodingSession
+  let codingPath: [any CodingKey]
+  /// What the value will be, if it becomes an object.
+  let node: ArchiveNode
+  private let type: (any Any.Type)?
+  private var object: ObjectUnderConstruction?
+  private var single: ArchiveNode.Value?
+
+  init(session: EncodingSession, codingPath: [any CodingKey], type: (any Any.Type)?, node: ArchiveNode) {
+    self.session = session
+    self.codingPath = codingPath
+    self.type = type
+    self.node = node
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { session.configuration.userInfo }
+
+  /// What the value became; nil if it did nothing.
+  var encoded: ArchiveNode.Value? { single ?? object.map { .node($0.node) } }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(
+      FieldContainer(object: construction(isKeyed: true), session: session, codingPath: codingPath))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    ElementContainer(object: construction(isKeyed: false), session: session, codingPath: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
+
+  /// A superclass that encodes itself with the same encoder adds to the same object.
+  private func construction(isKeyed: Bool) -> ObjectUnderConstruction {
+    if let object {
+      precondition(object.isKeyed == isKeyed, "A value encodes itself with keys or without, and not both.")
+      return object
+    }
+    precondition(single == nil, "A value that has encoded itself as one value can't add others.")
+    let begun = session.begin(node, isKeyed: isKeyed, type: type, at: codingPath)
+    object = begun
+    return begun
+  }
+
+  func setSingle(_ value: ArchiveNode.Value) {
+    precondition(object == nil && single == nil, "A value encodes itself once.")
+    single = value
+    // Whoever has met the node already finds the value through it, unless it is the value of itself.
+    var next = value
+    while case .node(let other) = next {
+      guard other !== node else { return }
+      guard case .bare(let behind) = other.content else { break }
+      next = behind
+    }
+    node.content = .bare(value)
+  }
+}
+
+/// The fields of an object, or the members of a dictionary.
+struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let object: ObjectUnderConstruction
+  let session: EncodingSession
+  let codingPath: [any CodingKey]
+
+  func encodeNil(forKey key: Key) { object.set(key, .null) }
+  func encode(_ value: Bool, forKey key: Key) { object.set(key, .bool(value)) }
+  func encode(_ value: String, forKey key: Key) { object.set(key, .string(value)) }
+  func encode(_ value: Double, forKey key: Key) { object.set(key, .real(value)) }
+  func encode(_ value: Float, forKey key: Key) { object.set(key, .float(value)) }
+  func encode(_ value: Int, forKey key: Key) { object.set(key, .integer(Int64(value))) }
+  func encode(_ value: Int8, forKey key: Key) { object.set(key, .integer(Int64(value))) }
+  func encode(_ value: Int16, forKey key: Key) { object.set(key, .integer(Int64(value))) }
+  func encode(_ value: Int32, forKey key: Key) { object.set(key, .integer(Int64(value))) }
+  func encode(_ value: Int64, forKey key: Key) { object.set(key, .integer(value)) }
+  func encode(_ value: UInt, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
+  func encode(_ value: UInt8, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
+  func encode(_ value: UInt16, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
+  func encode(_ value: UInt32, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
+  func encode(_ value: UInt64, forKey key: Key) { object.set(key, .unsigned(value)) }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    object.set(key, try session.encode(value, at: codingPath + [key]))
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    let nested = begin(isKeyed: true, forKey: key)
+    return KeyedEncodingContainer(
+      FieldContainer<NestedKey>(object: nested, session: session, codingPath: codingPath + [key]))
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    ElementContainer(
+      object: begin(isKeyed: false, forKey: key), session: session, codingPath: codingPath + [key])
+  }
+
+  func superEncoder() -> any Encoder { superEncoder(for: SuperKey()) }
+
+  func superEncoder(forKey key: Key) -> any Encoder { superEncoder(for: key) }
+
+  private func superEncoder(for key: any CodingKey) -> any Encoder {
+    let encoder = session.superEncoder(at: codingPath + [key])
+    object.set(key, .node(encoder.node))
+    return encoder
+  }
+
+  private func begin(isKeyed: Bool, forKey key: Key) -> ObjectUnderConstruction {
+    let node = ArchiveNode(content: .undefined)
+    object.set(key, .node(node))
+    return session.begin(node, isKeyed: isKeyed, type: nil, at: codingPath + [key])
+  }
+}
+
+/// The elements of a collection.
+struct ElementContainer: UnkeyedEncodingContainer {
+  let object: ObjectUnderConstruction
+  let session: EncodingSession
+  let codingPath: [any CodingKey]
+
+  var count: Int { object.elements.count }
+
+  private var elementPath: [any CodingKey] { codingPath + [IndexKey(count)] }
+
+  func encodeNil() { object.append(.null) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    object.append(try session.encode(value, at: elementPath))
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    let path = elementPath
+    return KeyedEncodingContainer(
+      FieldContainer<NestedKey>(object: begin(isKeyed: true), session: session, codingPath: path))
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+    let path = elementPath
+    return ElementContainer(object: begin(isKeyed: false), session: session, codingPath: path)
+  }
+
+  func superEncoder() -> any Encoder {
+    let encoder = session.superEncoder(at: elementPath)
+    object.append(.node(encoder.node))
+    return encoder
+  }
+
+  private func begin(isKeyed: Bool) -> ObjectUnderConstruction {
+    let path = elementPath
+    let node = ArchiveNode(content: .undefined)
+    object.append(.node(node))
+    return session.begin(node, isKeyed: isKeyed, type: nil, at: path)
+  }
+}
+
+/// A value that is encoded as another one.
+struct SingleContainer: SingleValueEncodingContainer {
+  let encoder: ValueEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil() { encoder.setSingle(.null) }
+  func encode(_ value: Bool) { encoder.setSingle(.bool(value)) }
+  func encode(_ value: String) { encoder.setSingle(.string(value)) }
+  func encode(_ value: Double) { encoder.setSingle(.real(value)) }
+  func encode(_ value: Float) { encoder.setSingle(.float(value)) }
+  func encode(_ value: Int) { encoder.setSingle(.integer(Int64(value))) }
+  func encode(_ value: Int8) { encoder.setSingle(.integer(Int64(value))) }
+  func encode(_ value: Int16) { encoder.setSingle(.integer(Int64(value))) }
+  func encode(_ value: Int32) { encoder.setSingle(.integer(Int64(value))) }
+  func encode(_ value: Int64) { encoder.setSingle(.integer(value)) }
+  func encode(_ value: UInt) { encoder.setSingle(.unsigned(UInt64(value))) }
+  func encode(_ value: UInt8) { encoder.setSingle(.unsigned(UInt64(value))) }
+  func encode(_ value: UInt16) { encoder.setSingle(.unsigned(UInt64(value))) }
+  func encode(_ value: UInt32) { encoder.setSingle(.unsigned(UInt64(value))) }
+  func encode(_ value: UInt64) { encoder.setSingle(.unsigned(value)) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    encoder.setSingle(try encoder.session.encode(value, at: encoder.codingPath))
+  }
+}
+
+/// Where a superclass is kept that encodes itself separately.
+private struct SuperKey: CodingKey {
+  var stringValue: String { "super" }
+  var intValue: Int? { nil }
+
+  init() {}
+
+  init?(stringValue: String) { nil }
+
+  init?(intValue: Int) { nil }
+}

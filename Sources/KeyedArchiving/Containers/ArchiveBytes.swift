@@ -1,0 +1,176 @@
+public import Foundation
+import Synchronization
+
+/// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
+///
+/// 1. The bytes never change: each page is read once, checked once, and kept. A file that is cut or written over
+///    while it is open gives errors for pages not yet read, and never a signal or other bytes than those checked.
+/// 2. Each access is checked against ``count``.
+/// 3. Any number of threads may read at once. A page that is being read by one makes others wait.
+@safe public final class ArchiveBytes: @unchecked Sendable {
+  // Unchecked as the compiler can't see that memory is only written before it is published: by `init`, or by the
+  // file's loader, which sets the page's bit after it has written and checked the page.
+
+  /// The number of bytes.
+  public let count: Int
+  /// The path of the file, where the bytes come from one.
+  public let path: String?
+
+  private let base: UnsafeMutableRawPointer
+  private let file: PagedFile?
+  private let pageShift: Int
+  /// The file's bits, kept here too as the check of a page that is there must cost next to nothing.
+  private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
+
+  /// Copies bytes.
+  public convenience init(_ bytes: [UInt8]) {
+    unsafe self.init(count: bytes.count) { target in
+      unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+    }
+  }
+
+  /// Copies bytes.
+  public convenience init(_ data: Data) {
+    unsafe self.init(count: data.count) { target in
+      unsafe data.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+    }
+  }
+
+  /// Bytes that `fill` writes.
+  package init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+    self.count = count
+    path = nil
+    unsafe base = .allocate(byteCount: max(count, 1), alignment: 16)
+    unsafe fill(UnsafeMutableRawBufferPointer(start: base, count: count))
+    file = nil
+    pageShift = 0
+    unsafe loaded = nil
+  }
+
+  /// Opens a file, and reads nothing yet.
+  ///
+  /// - Throws: `io` when the file can't be opened or is none, `limitExceeded` when it is too large.
+  public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
+    self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
+  }
+
+  /// Reads an open file page by page, each of which must pass a check when it is first touched.
+  ///
+  /// - Parameters:
+  ///   - descriptor: Owned from now on, even if this throws.
+  ///   - byteCount: How much of the file there is to read.
+  ///   - pageSize: A power of two, at least 4,096.
+  ///   - check: Whether the bytes of the page of that number, from 0, are as they should be. The last page may be
+  ///     shorter than the others.
+  /// - Throws: `io` when there is not enough address space.
+  package convenience init(
+    descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
+    check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool
+  ) throws(ArchiveError) {
+    unsafe self.init(
+      try PagedFile(
+        descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check))
+  }
+
+  private init(_ file: PagedFile) {
+    count = file.byteCount
+    path = file.path
+    unsafe base = file.base
+    self.file = file
+    pageShift = file.pageShift
+    unsafe loaded = file.loaded
+  }
+
+  deinit {
+    if file == nil { unsafe base.deallocate() }
+  }
+
+  /// Lends the bytes of a range.
+  ///
+  /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when the file can't give them,
+  ///   and what `body` throws. The message names the place.
+  package func withBytes<Result>(
+    in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
+  ) throws(ArchiveError) -> Result {
+    let start = try unsafe pointer(at: range.lowerBound, count: range.count)
+    return try unsafe body(UnsafeRawBufferPointer(start: start, count: range.count))
+  }
+
+  /// A copy of the bytes of a range.
+  ///
+  /// - Throws: as ``withBytes(in:_:)``.
+  public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
+    // Spelled out, as the initializer wants a base address and an empty buffer may have none.
+    guard !range.isEmpty else { return Data() }
+    let start = try unsafe pointer(at: range.lowerBound, count: range.count)
+    return unsafe Data(bytes: start, count: range.count)
+  }
+
+  /// A copy of the bytes of a range.
+  func copy(of range: Range<Int>) throws(ArchiveError) -> [UInt8] {
+    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
+  }
+
+  /// Where `count` bytes from `offset` on stand, once they are there. Valid as long as this object is.
+  @inline(__always)
+  func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
+    guard offset >= 0, count >= 0, offset <= self.count - count else {
+      throw outOfBounds(offset, count)
+    }
+    if let loaded = unsafe loaded {
+      let first = offset >> pageShift
+      let last = (offset + max(count, 1) - 1) >> pageShift
+      if unsafe first != last || !isLoaded(first, loaded) { try load(first, last) }
+    }
+    return unsafe UnsafeRawPointer(base + offset)
+  }
+
+  /// The byte at an offset.
+  @inline(__always)
+  func byte(at offset: Int) throws(ArchiveError) -> UInt8 {
+    try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
+  }
+
+  /// The big-endian number of `width` bytes at an offset, of which all but the last eight must be zero.
+  @inline(__always)
+  func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
+    let start = try unsafe pointer(at: offset, count: width)
+    switch width {
+    case 1: return unsafe UInt64(start.load(as: UInt8.self))
+    case 2: return unsafe UInt64(UInt16(bigEndian: start.loadUnaligned(as: UInt16.self)))
+    case 4: return unsafe UInt64(UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)))
+    case 8: return unsafe UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))
+    default: return try number(at: offset, oddWidth: width)
+    }
+  }
+
+  private func number(at offset: Int, oddWidth width: Int) throws(ArchiveError) -> UInt64 {
+    let start = try unsafe pointer(at: offset, count: width)
+    var number: UInt64 = 0
+    for index in 0..<width {
+      guard number >> 56 == 0 else {
+        throw ArchiveError(
+          .malformed, "A number of \(width) bytes doesn't fit into 64 bits", offset: offset, path: path)
+      }
+      number = unsafe number << 8 | UInt64(start.load(fromByteOffset: index, as: UInt8.self))
+    }
+    return number
+  }
+
+  @inline(__always)
+  private func isLoaded(_ page: Int, _ loaded: UnsafeMutablePointer<Atomic<UInt64>>) -> Bool {
+    unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
+  }
+
+  @inline(never)
+  private func load(_ first: Int, _ last: Int) throws(ArchiveError) {
+    try file?.load(first...last)
+  }
+
+  @inline(never)
+  private func outOfBounds(_ offset: Int, _ count: Int) -> ArchiveError {
+    ArchiveError(
+      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are \(self.count) in all",
+      offset: offset, path: path)
+  }
+}

@@ -1,0 +1,106 @@
+/// What format bytes are of, told from how they begin.
+///
+/// Apps have left their data in many formats. Those that this module doesn't read are known by name, so that an
+/// error can say what a file is and what to do with it.
+public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the format, such as `binary property list`.
+  public let rawValue: String
+  /// The format of that name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// A binary property list of version 0, which this module reads.
+  public static let binaryPropertyList = DataFormat(rawValue: "binary property list")
+  /// An XML property list, or other XML; this module reads the former.
+  public static let xmlPropertyList = DataFormat(rawValue: "XML property list")
+  /// A binary property list of another version: `bplist15`, `bplist16` or `bplist17`.
+  public static let otherBinaryPropertyList = DataFormat(rawValue: "binary property list of another version")
+  /// A property list in the text form of OpenStep and GNUstep, or a `.strings` file.
+  public static let openStepPropertyList = DataFormat(rawValue: "OpenStep property list")
+  /// The `typedstream` of NSArchiver, which came before keyed archives.
+  public static let typedStream = DataFormat(rawValue: "typedstream")
+  /// A compiled interface file of iOS 6 and later.
+  public static let nibArchive = DataFormat(rawValue: "NIBArchive")
+  /// JSON.
+  public static let json = DataFormat(rawValue: "JSON")
+  /// An SQLite database, as Core Data makes it.
+  public static let sqlite = DataFormat(rawValue: "SQLite database")
+  /// Data compressed by gzip.
+  public static let gzip = DataFormat(rawValue: "gzip")
+  /// A ZIP archive.
+  public static let zip = DataFormat(rawValue: "ZIP archive")
+  /// A PNG image.
+  public static let png = DataFormat(rawValue: "PNG image")
+  /// A JPEG image.
+  public static let jpeg = DataFormat(rawValue: "JPEG image")
+  /// A bookmark, which is how apps keep the places of files.
+  public static let bookmark = DataFormat(rawValue: "bookmark")
+  /// No bytes at all.
+  public static let empty = DataFormat(rawValue: "empty")
+  /// None of these.
+  public static let unknown = DataFormat(rawValue: "unknown format")
+
+  /// The name of the format.
+  public var description: String { rawValue }
+
+  /// Tells the format of bytes, or of a part of them.
+  ///
+  /// At most 4 KiB are looked at.
+  ///
+  /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when a file can't be read.
+  public init(of bytes: ArchiveBytes, in range: Range<Int>? = nil) throws(ArchiveError) {
+    let range = range ?? 0..<bytes.count
+    let start = range.prefix(Self.lookahead)
+    self.init(start: try bytes.copy(of: start))
+  }
+
+  static let lookahead = 4096
+
+  private init(start: [UInt8]) {
+    if start.isEmpty {
+      self = .empty
+    } else if let format = Self.signatures.first(where: { start.starts(with: $0.0) }) {
+      self = format.1
+    } else if start.starts(with: Array("bplist".utf8)) {
+      self = .otherBinaryPropertyList
+    } else {
+      self = TextFormatSniffer(start).format
+    }
+  }
+
+  private static let signatures: [([UInt8], DataFormat)] = [
+    (Array("bplist0".utf8), .binaryPropertyList),
+    (Array("\u{4}\u{B}streamtyped".utf8), .typedStream),
+    (Array("\u{4}\u{B}typedstream".utf8), .typedStream),
+    (Array("NIBArchive".utf8), .nibArchive),
+    (Array("SQLite format 3\0".utf8), .sqlite),
+    ([0x1F, 0x8B], .gzip),
+    (Array("PK\u{3}\u{4}".utf8), .zip),
+    ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
+    ([0xFF, 0xD8, 0xFF], .jpeg),
+    (Array("book".utf8) + [0, 0, 0, 0], .bookmark),
+    (Array("book".utf8) + [UInt8(0)], .bookmark),
+  ]
+
+  /// Why bytes of this format are not read as a property list, and what to do.
+  var refusal: String {
+    switch self {
+    case .otherBinaryPropertyList:
+      "This is a binary property list of a version other than 0, which only Apple's own services use; save it as "
+        + "an XML or binary property list (bplist00) with the program that made it"
+    case .openStepPropertyList:
+      "This is a property list in the old OpenStep text form, which is not read; convert it with "
+        + "`plutil -convert xml1 FILE` and read the result"
+    case .typedStream:
+      "This is a typedstream, which NSArchiver wrote before there were keyed archives; convert it on a Mac by "
+        + "reading it with NSUnarchiver and writing it with NSKeyedArchiver"
+    case .nibArchive:
+      "This is a compiled interface file (NIBArchive), which holds views and no data of an app"
+    case .json: "This is JSON, not a property list; convert it with `plutil -convert xml1 FILE`"
+    case .gzip, .zip: "This is compressed (\(rawValue)); unpack it first"
+    case .sqlite: "This is an SQLite database, perhaps of Core Data, and not a property list"
+    case .empty: "There are no bytes, where a property list should be"
+    case .unknown: "This is neither a binary nor an XML property list: it begins like neither"
+    default: "This is a \(rawValue), not a property list"
+    }
+  }
+}

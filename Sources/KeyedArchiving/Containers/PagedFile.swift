@@ -1,0 +1,143 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A file of which a page is read into its place in a reserved range of addresses when it is first touched.
+///
+/// It is not mapped: under a mapping, a file that is cut ends the process, and bytes can change after their check.
+///
+/// 1. A page's bit in `loaded` is set after the page was written and has passed its check, and never unset.
+/// 2. Pages are written only by the holder of `lock`, and only while their bit is not set.
+@safe final class PagedFile {
+  static let defaultPageSize = 1 << 14
+
+  let byteCount: Int
+  let path: String?
+  let base: UnsafeMutableRawPointer
+  let loaded: UnsafeMutablePointer<Atomic<UInt64>>
+  let pageShift: Int
+
+  private let descriptor: Int32
+  private let words: Int
+  private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
+  private let lock = NSLock()
+
+  /// - Parameter descriptor: Owned from now on, even if this throws.
+  init(
+    descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
+    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool
+  ) throws(ArchiveError) {
+    precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
+    precondition(byteCount >= 0, "a file has no negative size")
+    self.descriptor = descriptor
+    self.byteCount = byteCount
+    self.path = path
+    unsafe self.check = unsafe check
+    pageShift = pageSize.trailingZeroBitCount
+    // Addresses only: memory is given to a page when it is written.
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    let address = unsafe mmap(nil, max(byteCount, 1), PROT_READ | PROT_WRITE, flags, -1, 0)
+    guard let address = unsafe address, unsafe address != MAP_FAILED else {
+      let number = errno
+      close(descriptor)
+      throw ArchiveError(
+        .io, "There is no room in memory for a file of \(byteCount) bytes: \(reason(number))", path: path)
+    }
+    unsafe base = address
+    words = ((byteCount >> pageShift) >> 6) + 1
+    unsafe loaded = .allocate(capacity: words)
+    for word in 0..<words { unsafe (loaded + word).initialize(to: Atomic(0)) }
+  }
+
+  convenience init(opening path: String, limits: ArchiveLimits) throws(ArchiveError) {
+    // Without waiting, as opening a pipe would wait for a writer.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw ArchiveError(.io, "The file can't be opened: \(reason(errno))", path: path)
+    }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      let number = errno
+      close(descriptor)
+      throw ArchiveError(.io, "The file can't be examined: \(reason(number))", path: path)
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw ArchiveError(.io, "This is a folder or a device, where a file is needed", path: path)
+    }
+    let byteCount = Int(status.st_size)
+    guard byteCount <= limits.byteCount else {
+      close(descriptor)
+      throw ArchiveError(
+        .limitExceeded, "The file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
+    }
+    try unsafe self.init(
+      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path
+    ) { _, _ in true }
+  }
+
+  deinit {
+    close(descriptor)
+    unsafe munmap(base, max(byteCount, 1))
+    unsafe loaded.deinitialize(count: words)
+    unsafe loaded.deallocate()
+  }
+
+  /// Makes sure that pages are there.
+  func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
+    for page in pages where !isLoaded(page) {
+      lock.lock()
+      defer { lock.unlock() }
+      if isLoaded(page) { continue }
+      try read(page)
+      let bit = UInt64(1) << UInt64(page & 63)
+      unsafe loaded[page >> 6].bitwiseOr(bit, ordering: .releasing)
+    }
+  }
+
+  private func isLoaded(_ page: Int) -> Bool {
+    unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
+  }
+
+  private func read(_ page: Int) throws(ArchiveError) {
+    let start = page << pageShift
+    let size = min(1 << pageShift, byteCount - start)
+    var done = 0
+    while done < size {
+      let step = unsafe pread(descriptor, base + start + done, size - done, off_t(start + done))
+      if step < 0 {
+        let number = errno
+        if number == EINTR { continue }
+        throw ArchiveError(
+          .io, "The file can't be read: \(reason(number))", offset: start + done, path: path)
+      }
+      guard step > 0 else {
+        throw ArchiveError(
+          .damaged, "The file was cut while it was open: it had \(byteCount) bytes", offset: start + done,
+          path: path)
+      }
+      done += step
+    }
+    guard unsafe check(page, UnsafeRawBufferPointer(start: base + start, count: size)) else {
+      throw ArchiveError(
+        .damaged, "The \(size) bytes from byte \(start) on are not those that were written", offset: start,
+        path: path)
+    }
+  }
+}
+
+/// The system's words for an error number.
+private func reason(_ number: Int32) -> String {
+  unsafe String(cString: strerror(number))
+}

@@ -1,0 +1,61 @@
+// Reads what a header describes. Each function wants a header of its kind, and the header was checked against the
+// bytes, so that what can still fail is reading them.
+
+extension PropertyList {
+  /// An integer of any width. Those of 1, 2 and 4 bytes have no sign, the others do.
+  package func integer(_ header: ObjectHeader) throws(ArchiveError) -> Int128 {
+    switch header.count {
+    case 16:
+      let high = try bytes.number(at: header.start, width: 8)
+      let low = try bytes.number(at: header.start + 8, width: 8)
+      return Int128(truncatingIfNeeded: UInt128(high) << 64 | UInt128(low))
+    case 8:
+      return Int128(Int64(bitPattern: try bytes.number(at: header.start, width: 8)))
+    default:
+      return Int128(try bytes.number(at: header.start, width: header.count))
+    }
+  }
+
+  /// An integer, if the object is one that fits.
+  @inline(__always)
+  package func int64(_ header: ObjectHeader) throws(ArchiveError) -> Int64? {
+    guard header.kind == .integer else { return nil }
+    if header.count == 16 { return Int64(exactly: try integer(header)) }
+    return Int64(truncatingIfNeeded: try bytes.number(at: header.start, width: header.count))
+  }
+
+  /// A real or a date.
+  @inline(__always)
+  package func real(_ header: ObjectHeader) throws(ArchiveError) -> Double {
+    let bits = try bytes.number(at: header.start, width: header.count)
+    return header.count == 4
+      ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+  }
+
+  /// A real or an integer as a number. Writers of archives write one where the other is meant.
+  @inline(__always)
+  package func double(_ header: ObjectHeader) throws(ArchiveError) -> Double? {
+    switch header.kind {
+    case .real: try real(header)
+    case .integer: Double(try integer(header))
+    default: nil
+    }
+  }
+
+  /// A UID. Apple's reader refuses those above 2³² - 1 too.
+  @inline(__always)
+  package func uid(_ header: ObjectHeader) throws(ArchiveError) -> UInt32 {
+    guard let uid = UInt32(exactly: try bytes.number(at: header.start, width: header.count)) else {
+      throw malformed("A UID is larger than 4294967295", header.offset)
+    }
+    return uid
+  }
+
+  /// Lends the bytes of data, or of a string as it is stored: ASCII, or UTF-16 with the higher byte first.
+  package func withContent<Result>(
+    of header: ObjectHeader, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
+  ) throws(ArchiveError) -> Result {
+    let size = header.kind == .utf16String ? 2 * header.count : header.count
+    return try unsafe bytes.withBytes(in: header.start..<header.start + size, body)
+  }
+}

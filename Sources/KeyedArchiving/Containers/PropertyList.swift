@@ -1,0 +1,121 @@
+/// A property list as a container with random access: nothing is decoded before it is asked for.
+///
+/// A property list is a numbered set of objects, of which collections name others by number. Opening a binary one
+/// reads its last 32 bytes and nothing else. An XML one is checked as a whole and turned into binary form in
+/// memory, so that all else is the same for both.
+///
+/// ```swift
+/// let list = try PropertyList(ArchiveBytes(contentsOf: url))
+/// if case .dictionary(let keys, let values) = try list.object(list.top) { … }
+/// let tree = try list.value()
+/// ```
+///
+/// A value of this type may be used by any number of threads at once.
+public struct PropertyList: Sendable {
+  /// The form that a property list was read from.
+  public enum Format: Hashable, Sendable {
+    /// `bplist00`.
+    case binary
+    /// XML, in UTF-8, UTF-16 or UTF-32.
+    case xml
+  }
+
+  /// The form that the property list was read from.
+  public let format: Format
+  /// The bytes in which the objects stand: those that were given, or for XML its binary form.
+  public let bytes: ArchiveBytes
+  /// The limits that it was opened with.
+  public let limits: ArchiveLimits
+  /// How many objects there are. They are numbered from 0.
+  public let objectCount: Int
+  /// The number of the object that holds all others.
+  public let top: Int
+
+  /// Where the objects end and the table of their offsets begins.
+  let objectsEnd: Int
+  /// The bytes of an offset in the table.
+  let offsetWidth: Int
+  /// The bytes of an object's number in a collection.
+  let referenceWidth: Int
+
+  /// Opens a property list.
+  ///
+  /// - Throws: `unsupportedFormat` when the bytes are of another format, which the message names; `malformed` with
+  ///   the place when they break the rules of theirs; `limitExceeded`; `io` or `damaged` when a file can't be read.
+  /// - Complexity: O(1) for a binary property list, O(count) for XML.
+  public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
+    guard bytes.count <= limits.byteCount else {
+      throw ArchiveError(
+        .limitExceeded, "The input has \(bytes.count) bytes; the limit is \(limits.byteCount)",
+        path: bytes.path)
+    }
+    let format = try DataFormat(of: bytes)
+    switch format {
+    case .binaryPropertyList:
+      try self.init(binary: bytes, format: .binary, limits: limits)
+    case .xmlPropertyList:
+      let binary = try xmlPropertyListInBinaryForm(bytes, limits: limits)
+      try self.init(binary: binary, format: .xml, limits: limits)
+    default:
+      throw ArchiveError(.unsupportedFormat, format.refusal, offset: 0, path: bytes.path)
+    }
+  }
+
+  /// Reads the trailer. Offsets are checked when they are used, so that opening touches nothing else.
+  private init(binary bytes: ArchiveBytes, format: Format, limits: ArchiveLimits) throws(ArchiveError) {
+    func refusal(_ message: String, at offset: Int) -> ArchiveError {
+      ArchiveError(.malformed, "The binary property list \(message)", offset: offset, path: bytes.path)
+    }
+    // The header, one object, one offset, and the trailer.
+    guard bytes.count >= Self.headerSize + 2 + Self.trailerSize else {
+      throw refusal("has \(bytes.count) bytes; the smallest one has 42: it was cut", at: bytes.count)
+    }
+    let trailer = bytes.count - Self.trailerSize
+    let offsetWidth = Int(try bytes.byte(at: trailer + 6))
+    let referenceWidth = Int(try bytes.byte(at: trailer + 7))
+    let objectCount = try bytes.number(at: trailer + 8, width: 8)
+    let top = try bytes.number(at: trailer + 16, width: 8)
+    let table = try bytes.number(at: trailer + 24, width: 8)
+
+    guard offsetWidth > 0, referenceWidth > 0 else {
+      throw refusal("gives numbers no bytes: its end is damaged or missing", at: trailer + 6)
+    }
+    guard table > Self.headerSize, table < UInt64(trailer) else {
+      throw refusal(
+        "says that its offset table is at byte \(table): its end is damaged or missing", at: trailer + 24)
+    }
+    let tableSize = objectCount.multipliedReportingOverflow(by: UInt64(offsetWidth))
+    guard objectCount > 0, !tableSize.overflow, tableSize.partialValue == UInt64(trailer) - table else {
+      throw refusal(
+        "says that it has \(objectCount) objects, with \(offsetWidth) bytes for the offset of each, but there are "
+          + "\(UInt64(trailer) - table) bytes of offsets: its end is damaged or missing", at: trailer + 8)
+    }
+    guard objectCount <= UInt64(limits.objectCount) else {
+      throw ArchiveError(
+        .limitExceeded, "The property list has \(objectCount) objects; the limit is \(limits.objectCount)",
+        offset: trailer + 8, path: bytes.path)
+    }
+    guard top < objectCount else {
+      throw refusal("names object \(top) as its top, but has only \(objectCount)", at: trailer + 16)
+    }
+    guard offsetWidth >= 8 || table <= (1 << UInt64(8 * offsetWidth)) - 1 else {
+      throw refusal("has offsets of \(offsetWidth) bytes, too few for its size", at: trailer + 6)
+    }
+    // Apple's reader wants one number to spare. Some writers used all of them, and nothing is ambiguous.
+    guard referenceWidth >= 8 || objectCount - 1 <= (1 << UInt64(8 * referenceWidth)) - 1 else {
+      throw refusal("has references of \(referenceWidth) bytes, too few for its objects", at: trailer + 7)
+    }
+
+    self.format = format
+    self.bytes = bytes
+    self.limits = limits
+    self.objectCount = Int(objectCount)
+    self.top = Int(top)
+    self.offsetWidth = offsetWidth
+    self.referenceWidth = referenceWidth
+    objectsEnd = Int(table)
+  }
+
+  static let headerSize = 8
+  static let trailerSize = 32
+}

@@ -1,0 +1,65 @@
+/// One object of a property list, with collections as numbers of other objects.
+public enum PropertyListObject: Sendable {
+  /// The marker 0x00, which some writers use for nothing.
+  case null
+  /// True or false.
+  case bool(Bool)
+  /// An integer.
+  case integer(Int64)
+  /// An integer above `Int64.max`.
+  case unsigned(UInt64)
+  /// An integer that fits into neither.
+  case bigInteger(Int128)
+  /// A number of single or double precision.
+  case real(Double)
+  /// Seconds since 2001-01-01T00:00:00Z. May be anything that a `Double` can be, NaN too.
+  case date(Double)
+  /// Where the data stand in ``PropertyList/bytes``.
+  case data(Range<Int>)
+  /// A string.
+  case string(String)
+  /// A number that a keyed archive uses to name its own objects.
+  case uid(UInt32)
+  /// The members, in their order.
+  case array(References)
+  /// The members, in the order of the file.
+  case set(References)
+  /// The keys and their values, in the order of the file. Keys may repeat, and need not be strings.
+  case dictionary(keys: References, values: References)
+}
+
+extension PropertyList {
+  /// An object, by its number.
+  ///
+  /// A string is decoded as ``PropertyListValue`` describes; other objects cost nothing to speak of.
+  ///
+  /// - Throws: `danglingReference` when there is no such object, `malformed` when it breaks the rules of the
+  ///   format, `io` or `damaged` when a file can't be read.
+  public func object(_ number: Int) throws(ArchiveError) -> PropertyListObject {
+    try object(header(number))
+  }
+
+  package func object(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListObject {
+    switch header.kind {
+    case .null: return .null
+    case .bool: return .bool(header.count == 1)
+    case .integer:
+      let value = try integer(header)
+      if let small = Int64(exactly: value) { return .integer(small) }
+      if let large = UInt64(exactly: value) { return .unsigned(large) }
+      return .bigInteger(value)
+    case .real: return .real(try real(header))
+    case .date: return .date(try real(header))
+    case .data: return .data(header.start..<header.start + header.count)
+    case .asciiString, .utf16String: return .string(try string(header))
+    case .uid: return .uid(try uid(header))
+    case .array: return .array(References(self, start: header.start, count: header.count))
+    case .set: return .set(References(self, start: header.start, count: header.count))
+    case .dictionary:
+      let keys = References(self, start: header.start, count: header.count)
+      let values = References(
+        self, start: header.start + header.count * referenceWidth, count: header.count)
+      return .dictionary(keys: keys, values: values)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+public import Foundation
+
+/// A property list as a tree of values.
+///
+/// Equal parts that a file shares stand in each place where they are used. Strings marked as ASCII that hold other
+/// bytes are read as UTF-8, else as Latin-1; half of a surrogate pair becomes U+FFFD.
+public enum PropertyListValue: Hashable, Sendable {
+  /// The marker 0x00, which some writers use for nothing.
+  case null
+  /// True or false.
+  case bool(Bool)
+  /// An integer.
+  case integer(Int64)
+  /// An integer above `Int64.max`.
+  case unsigned(UInt64)
+  /// An integer that fits into neither.
+  indirect case bigInteger(Int128)
+  /// A number of single or double precision.
+  case real(Double)
+  /// Seconds since 2001-01-01T00:00:00Z. May be anything that a `Double` can be, NaN too.
+  case date(Double)
+  /// Bytes.
+  case data(Data)
+  /// A string.
+  case string(String)
+  /// A number that a keyed archive uses to name its own objects.
+  case uid(UInt32)
+  /// The members, in their order.
+  case array([PropertyListValue])
+  /// The members, in the order of the file.
+  case set([PropertyListValue])
+  /// The members, in the order of the file. A key that is there more than once stays so. Dictionaries are equal
+  /// when their members are equal in the same order.
+  case dictionary([Member])
+
+  /// A member of a dictionary.
+  public struct Member: Hashable, Sendable {
+    /// The key: a string in all but very strange files, and never a collection.
+    public let key: PropertyListValue
+    /// The value.
+    public let value: PropertyListValue
+
+    /// A member of a dictionary.
+    public init(key: PropertyListValue, value: PropertyListValue) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// The value under a string key, if this is a dictionary that has it: the first, if there are several, as in
+  /// Apple's reader.
+  ///
+  /// - Complexity: O(the dictionary's count).
+  public subscript(key: String) -> PropertyListValue? {
+    guard case .dictionary(let members) = self else { return nil }
+    return members.first { $0.key == .string(key) }?.value
+  }
+}
+
+extension PropertyList {
+  /// The tree below an object, or below the top.
+  ///
+  /// What collections share is read once and shared in memory too. The work is bounded by
+  /// ``ArchiveLimits/valueCount``.
+  ///
+  /// - Throws: `cyclic` when a collection holds itself, `limitExceeded` when the tree is deeper or larger than the
+  ///   limits allow, `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
+  public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
+    var builder = TreeBuilder(self)
+    return try builder.tree(number ?? top)
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+
+/// Makes a tree out of numbered objects, with a stack of its own.
+///
+/// 1. A collection, and a leaf that takes memory, is made once for each offset at which one stands, however many
+///    objects and collections name it.
+/// 2. `valuesLeft` is lowered by the size of a collection before memory is taken for it, and by the size of a whole
+///    tree when that is used again, so it bounds both memory and the size of the tree.
+/// 3. `bytesLeft` bounds the bytes of strings and data: objects may overlap, so that a small file could hold
+///    thousands of long strings.
+struct TreeBuilder {
+  private struct Frame {
+    let header: ObjectHeader
+    var members: [PropertyListValue] = []
+    var size = 1
+  }
+
+  private enum Known {
+    case open
+    case made(PropertyListValue, size: Int)
+  }
+
+  private let list: PropertyList
+  private var valuesLeft: Int
+  private var bytesLeft: Int
+  private var known: [Int: Known] = [:]
+  private var stack: [Frame] = []
+
+  init(_ list: PropertyList) {
+    self.list = list
+    valuesLeft = list.limits.valueCount
+    // Twice, as a few overlaps are legal and occur.
+    bytesLeft = 2 * list.bytes.count + 1 << 16
+  }
+
+  mutating func tree(_ number: Int) throws(ArchiveError) -> PropertyListValue {
+    try spend(1, at: 0)
+    var (made, size) = try visit(number)
+    while !stack.isEmpty {
+      if let finished = made {
+        stack[stack.count - 1].members.append(finished)
+        stack[stack.count - 1].size += size
+      }
+      let top = stack.count - 1
+      let header = stack[top].header
+      let next = stack[top].members.count
+      if next < list.memberCount(header) {
+        (made, size) = try visit(list.reference(header, next))
+        if header.kind == .dictionary, next < header.count { try checkKey(made, header) }
+      } else {
+        let frame = stack.removeLast()
+        let value = collection(frame)
+        known[header.offset] = .made(value, size: frame.size)
+        (made, size) = (value, frame.size)
+      }
+    }
+    // The stack is only empty once something was made.
+    return made ?? .null
+  }
+
+  /// The value of an object and the size of its tree, or nothing but a new frame where the object is a collection
+  /// that has to be made first.
+  private mutating func visit(_ number: Int) throws(ArchiveError) -> (PropertyListValue?, Int) {
+    let header = try list.header(number)
+    switch header.kind {
+    case .array, .set, .dictionary:
+      switch known[header.offset] {
+      case .made(let value, let size):
+        try spend(size - 1, at: header.offset)
+        return (value, size)
+      case .open:
+        throw ArchiveError(
+          .cyclic, "A collection (\(header.kind.words)) holds itself, so it has no tree",
+          offset: header.offset, path: list.bytes.path)
+      case nil:
+        try open(header)
+        return (nil, 0)
+      }
+    case .data, .asciiString, .utf16String:
+      if case .made(let value, _) = known[header.offset] { return (value, 1) }
+      let value = try content(header)
+      // Shorter ones stand in the value itself.
+      if header.count > 15 { known[header.offset] = .made(value, size: 1) }
+      return (value, 1)
+    default: return (try scalar(header), 1)
+    }
+  }
+
+  private mutating func open(_ header: ObjectHeader) throws(ArchiveError) {
+    guard stack.count < list.limits.depth else {
+      throw ArchiveError(
+        .limitExceeded, "Collections are nested more than \(list.limits.depth) deep", offset: header.offset,
+        path: list.bytes.path)
+    }
+    let memberCount = list.memberCount(header)
+    try spend(memberCount, at: header.offset)
+    known[header.offset] = .open
+    stack.append(Frame(header: header))
+    stack[stack.count - 1].members.reserveCapacity(memberCount)
+  }
+
+  private mutating func spend(_ count: Int, at offset: Int) throws(ArchiveError) {
+    guard count <= valuesLeft else {
+      throw ArchiveError(
+        .limitExceeded, "As a tree, the property list has more than \(list.limits.valueCount) values",
+        offset: offset, path: list.bytes.path)
+    }
+    valuesLeft -= count
+  }
+
+  private func checkKey(_ key: PropertyListValue?, _ header: ObjectHeader) throws(ArchiveError) {
+    switch key {
+    case nil, .array, .set, .dictionary:
+      throw list.malformed("A key of a dictionary is a collection", header.offset)
+    default: break
+    }
+  }
+
+  private mutating func content(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
+    let size = header.kind == .utf16String ? 2 * header.count : header.count
+    guard size <= bytesLeft else {
+      throw ArchiveError(
+        .limitExceeded, "Strings and data overlap so much that together they are larger than the file",
+        offset: header.offset, path: list.bytes.path)
+    }
+    bytesLeft -= size
+    return header.kind == .data
+      ? .data(try list.bytes.data(in: header.start..<header.start + header.count))
+      : .string(try list.string(header))
+  }
+
+  private func scalar(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
+    switch try list.object(header) {
+    case .bool(let value): .bool(value)
+    case .integer(let value): .integer(value)
+    case .unsigned(let value): .unsigned(value)
+    case .bigInteger(let value): .bigInteger(value)
+    case .real(let value): .real(value)
+    case .date(let value): .date(value)
+    case .uid(let value): .uid(value)
+    default: .null
+    }
+  }
+
+  private func collection(_ frame: Frame) -> PropertyListValue {
+    switch frame.header.kind {
+    case .dictionary:
+      let count = frame.header.count
+      return .dictionary(
+        (0..<count).map { .init(key: frame.members[$0], value: frame.members[count + $0]) })
+    case .set: return .set(frame.members)
+    default: return .array(frame.members)
+    }
+  }
+}

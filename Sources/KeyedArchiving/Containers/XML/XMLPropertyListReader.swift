@@ -1,0 +1,193 @@
+/// Checks an XML property list, and gives its binary form.
+func xmlPropertyListInBinaryForm(
+  _ bytes: ArchiveBytes, limits: ArchiveLimits
+) throws(ArchiveError) -> ArchiveBytes {
+  var reader = XMLPropertyListReader(try XMLText(bytes), limits: limits)
+  return ArchiveBytes(try reader.binaryForm())
+}
+
+/// Reads elements and writes the objects that they stand for, those of a collection before the collection.
+private struct XMLPropertyListReader {
+  private enum Element: String {
+    case plist, dict, key, array, string, integer, real, date, data
+    case yes = "true"
+    case no = "false"
+  }
+
+  /// A collection that is still open.
+  private struct Frame {
+    let name: XMLScanner.Name
+    let position: Int
+    let isDictionary: Bool
+    var keys: [Int] = []
+    var values: [Int] = []
+  }
+
+  private var scanner: XMLScanner
+  private let limits: ArchiveLimits
+  private var stack: [Frame] = []
+
+  init(_ text: XMLText, limits: ArchiveLimits) {
+    scanner = XMLScanner(text)
+    self.limits = limits
+  }
+
+  mutating func binaryForm() throws(ArchiveError) -> [UInt8] {
+    // Each object has a tag, so there are no more of them than of these.
+    let tagCount = scanner.text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "<") ? 1 : 0) }
+    return try BinaryPropertyListWriter.bytes(maximumObjectCount: tagCount) {
+      (writer) throws(ArchiveError) in
+      try document(&writer)
+    }
+  }
+
+  /// `<plist>` with one value, or the value alone.
+  private mutating func document(_ writer: inout BinaryPropertyListWriter) throws(ArchiveError) -> Int {
+    var tag = try scanner.nextTag()
+    var plist: XMLScanner.Name?
+    if case .opening(let name, let isEmpty) = tag, element(name) == .plist {
+      guard !isEmpty else { throw error("The property list is empty: <plist> holds no value") }
+      plist = name
+      tag = try scanner.nextTag()
+    }
+    guard case .opening = tag else {
+      throw error("The property list is empty: there is no value in it")
+    }
+    let top = try value(tag, &writer)
+    if let plist {
+      guard case .closing(plist) = try scanner.nextTag() else {
+        throw error("The property list has more than one value, or </plist> is missing")
+      }
+    }
+    guard case .endOfText = try scanner.nextTag() else {
+      throw error("More follows after the end of the property list")
+    }
+    return top
+  }
+
+  /// Reads the value that a tag begins, to its end.
+  private mutating func value(
+    _ first: XMLScanner.Tag, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int {
+    var tag = first
+    while true {
+      var made: Int?
+      switch tag {
+      case .opening(let name, let isEmpty): made = try opened(name, isEmpty: isEmpty, &writer)
+      case .closing(let name): made = try closed(name, &writer)
+      case .endOfText:
+        throw error("The text ends inside a property list: it was cut, or closing tags are missing")
+      }
+      if let made {
+        guard !stack.isEmpty else { return made }
+        stack[stack.count - 1].values.append(made)
+      }
+      tag = try scanner.nextTag()
+    }
+  }
+
+  /// The object that an element stands for, if that is complete.
+  private mutating func opened(
+    _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int? {
+    guard let element = element(name) else {
+      throw error("<\(name.words)> is no element of a property list")
+    }
+    let start = scanner.tagPosition
+    if element == .key {
+      try takeKey(name, isEmpty: isEmpty, &writer)
+      return nil
+    }
+    if let parent = stack.last, parent.isDictionary, parent.keys.count == parent.values.count {
+      throw error("A value of a dictionary has no <key> before it")
+    }
+    switch element {
+    case .dict, .array:
+      guard stack.count < limits.depth else {
+        throw scanner.text.error(
+          "Collections are nested more than \(limits.depth) deep", start, .limitExceeded)
+      }
+      let frame = Frame(name: name, position: start, isDictionary: element == .dict)
+      if isEmpty { return try object(frame, &writer) }
+      stack.append(frame)
+      return nil
+    case .plist, .key: throw error("<\(name.words)> stands where a value should")
+    default:
+      let content = isEmpty ? [] : try scanner.content(of: name)
+      return try scalar(element, content, start, &writer)
+    }
+  }
+
+  private mutating func takeKey(
+    _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) {
+    guard let parent = stack.last, parent.isDictionary else {
+      throw error("A <key> stands outside of a dictionary")
+    }
+    guard parent.keys.count == parent.values.count else { throw error("Two <key>s follow each other") }
+    let content = isEmpty ? [] : try scanner.content(of: name)
+    let number = try writer.string(String(decoding: content, as: UTF8.self))
+    stack[stack.count - 1].keys.append(number)
+  }
+
+  private mutating func closed(
+    _ name: XMLScanner.Name, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int {
+    guard let frame = stack.popLast(), frame.name == name else {
+      throw error("</\(name.words)> closes nothing that is open here")
+    }
+    guard !frame.isDictionary || frame.keys.count == frame.values.count else {
+      throw error("The last <key> of a dictionary has no value")
+    }
+    return try object(frame, &writer)
+  }
+
+  private func object(
+    _ frame: Frame, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int {
+    frame.isDictionary
+      ? try writer.dictionary(keys: frame.keys, values: frame.values) : try writer.array(frame.values)
+  }
+
+  private func scalar(
+    _ element: Element, _ content: [UInt8], _ start: Int, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int {
+    func refusal(_ message: String) -> ArchiveError {
+      let shown = String(decoding: content.prefix(32), as: UTF8.self)
+      return scanner.text.error("\(message): `\(shown)`", start)
+    }
+    switch element {
+    case .yes, .no:
+      guard content.allSatisfy(isBlank) else { throw refusal("A boolean holds text") }
+      return try writer.bool(element == .yes)
+    case .integer:
+      switch XMLInteger(content) {
+      case .signed(let value): return try writer.integer(value)
+      case .unsigned(let value): return try writer.unsigned(value)
+      case .tooLarge: throw refusal("An integer doesn't fit into 64 bits")
+      case nil: throw refusal("This is no integer")
+      }
+    case .real:
+      guard let value = xmlReal(content) else { throw refusal("This is no number") }
+      return try writer.real(value)
+    case .date:
+      guard let seconds = xmlDate(content) else {
+        throw refusal("This is no date as in 2001-01-31T23:59:59Z")
+      }
+      return try writer.date(seconds)
+    case .data:
+      guard let data = base64(content) else { throw refusal("This is no base64") }
+      return try writer.data(data)
+    default: return try writer.string(String(decoding: content, as: UTF8.self))
+    }
+  }
+
+  private func element(_ name: XMLScanner.Name) -> Element? {
+    // No name is longer than `integer`; a hostile one may be.
+    name.bytes.count > 7 ? nil : Element(rawValue: String(decoding: name.bytes, as: UTF8.self))
+  }
+
+  private func error(_ message: String) -> ArchiveError {
+    scanner.text.error(message, scanner.tagPosition)
+  }
+}

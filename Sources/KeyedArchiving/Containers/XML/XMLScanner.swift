@@ -1,0 +1,271 @@
+/// Reads XML tag by tag: as much of it as property lists use.
+///
+/// Comments and processing instructions are passed over, as is a document type with all that it declares: entities
+/// are never expanded, other than the five of XML itself and characters by number. It is laxer than XML where Apple's
+/// programs write what XML forbids: control characters, and `--` in comments.
+struct XMLScanner {
+  enum Tag {
+    /// `<name …>` or `<name …/>`, which has no closing tag.
+    case opening(Name, isEmpty: Bool)
+    /// `</name>`
+    case closing(Name)
+    case endOfText
+  }
+
+  /// The name of an element.
+  struct Name: Equatable {
+    let bytes: ArraySlice<UInt8>
+
+    static func == (left: Name, right: Name) -> Bool { left.bytes.elementsEqual(right.bytes) }
+
+    /// For messages: shortened, as a hostile name may be long.
+    var words: String { String(decoding: bytes.prefix(32), as: UTF8.self) }
+  }
+
+  let text: XMLText
+  private(set) var position = 0
+  /// Where the newest tag began.
+  private(set) var tagPosition = 0
+  /// A document type may stand before the first element only.
+  private var isBeforeRoot = true
+
+  init(_ text: XMLText) { self.text = text }
+
+  private var utf8: [UInt8] { text.utf8 }
+
+  /// The next tag, with nothing but blanks, comments and the like before it.
+  mutating func nextTag() throws(ArchiveError) -> Tag {
+    while true {
+      skipBlanks()
+      guard position < utf8.count else { return .endOfText }
+      guard utf8[position] == UInt8(ascii: "<") else {
+        throw text.error("Text stands where a tag should", position)
+      }
+      tagPosition = position
+      if starts(with: "<!--") {
+        try skip(past: "-->", what: "A comment")
+      } else if starts(with: "<?") {
+        try skip(past: "?>", what: "A processing instruction")
+      } else if isBeforeRoot, starts(with: "<!DOCTYPE") {
+        try skipDocumentType()
+      } else if starts(with: "</") {
+        position += 2
+        return try closingTag()
+      } else {
+        position += 1
+        isBeforeRoot = false
+        return try openingTag()
+      }
+    }
+  }
+
+  /// The text up to the closing tag of an element that must hold no other.
+  mutating func content(of name: Name) throws(ArchiveError) -> [UInt8] {
+    let start = tagPosition
+    var content: [UInt8] = []
+    while position < utf8.count {
+      switch utf8[position] {
+      case UInt8(ascii: "<"):
+        if starts(with: "</") {
+          tagPosition = position
+          position += 2
+          guard case .closing(let closed) = try closingTag(), closed == name else {
+            throw text.error("<\(name.words)> is closed by another tag", tagPosition)
+          }
+          return content
+        } else if starts(with: "<![CDATA[") {
+          let begin = position + 9
+          try skip(past: "]]>", what: "A CDATA section")
+          appendLines(begin..<position - 3, to: &content)
+        } else if starts(with: "<!--") {
+          try skip(past: "-->", what: "A comment")
+        } else if starts(with: "<?") {
+          try skip(past: "?>", what: "A processing instruction")
+        } else {
+          throw text.error("A tag stands in <\(name.words)>, which holds text only", position)
+        }
+      case UInt8(ascii: "&"):
+        try appendEntity(to: &content)
+      default:
+        let begin = position
+        while position < utf8.count, utf8[position] != UInt8(ascii: "<"), utf8[position] != UInt8(ascii: "&")
+        {
+          position += 1
+        }
+        appendLines(begin..<position, to: &content)
+      }
+    }
+    throw text.error("<\(name.words)> is never closed: the text was cut", start)
+  }
+
+  // MARK: - Tags
+
+  private mutating func openingTag() throws(ArchiveError) -> Tag {
+    let name = try name()
+    while true {
+      let hasBlanks = skipBlanks()
+      guard position < utf8.count else { throw text.error("A tag is never closed", tagPosition) }
+      if utf8[position] == UInt8(ascii: ">") {
+        position += 1
+        return .opening(name, isEmpty: false)
+      }
+      if starts(with: "/>") {
+        position += 2
+        return .opening(name, isEmpty: true)
+      }
+      guard hasBlanks else { throw text.error("This is no tag", tagPosition) }
+      try skipAttribute()
+    }
+  }
+
+  private mutating func closingTag() throws(ArchiveError) -> Tag {
+    let name = try name()
+    skipBlanks()
+    guard position < utf8.count, utf8[position] == UInt8(ascii: ">") else {
+      throw text.error("A closing tag holds more than a name", tagPosition)
+    }
+    position += 1
+    return .closing(name)
+  }
+
+  private mutating func name() throws(ArchiveError) -> Name {
+    let start = position
+    while position < utf8.count, isNameByte(utf8[position]) { position += 1 }
+    guard position > start else {
+      throw text.error("`<` begins no tag; in a text it is written `&lt;`", start)
+    }
+    return Name(bytes: utf8[start..<position])
+  }
+
+  private func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), 0x80...:
+      true
+    default: false
+    }
+  }
+
+  private mutating func skipAttribute() throws(ArchiveError) {
+    _ = try name()
+    skipBlanks()
+    guard position < utf8.count, utf8[position] == UInt8(ascii: "=") else {
+      throw text.error("An attribute has no value", tagPosition)
+    }
+    position += 1
+    skipBlanks()
+    try skipQuoted()
+  }
+
+  // MARK: - What is passed over
+
+  @discardableResult
+  private mutating func skipBlanks() -> Bool {
+    let start = position
+    while position < utf8.count, isBlank(utf8[position]) { position += 1 }
+    return position > start
+  }
+
+  private func starts(with prefix: StaticString) -> Bool {
+    let count = prefix.utf8CodeUnitCount
+    guard position + count <= utf8.count else { return false }
+    for index in 0..<count where unsafe utf8[position + index] != prefix.utf8Start[index] { return false }
+    return true
+  }
+
+  private mutating func skip(past end: StaticString, what: String) throws(ArchiveError) {
+    let start = position
+    // Past its beginning, or `<!-->` would end itself.
+    position += what == "A comment" ? 4 : 2
+    while position < utf8.count {
+      if starts(with: end) {
+        position += end.utf8CodeUnitCount
+        return
+      }
+      position += 1
+    }
+    throw text.error("\(what) is never closed", start)
+  }
+
+  private mutating func skipQuoted() throws(ArchiveError) {
+    let start = position
+    guard position < utf8.count, utf8[position] == UInt8(ascii: "\"") || utf8[position] == UInt8(ascii: "'")
+    else { throw text.error("A value has no quotes", tagPosition) }
+    let quote = utf8[position]
+    position += 1
+    while position < utf8.count, utf8[position] != quote { position += 1 }
+    guard position < utf8.count else { throw text.error("A quote is never closed", start) }
+    position += 1
+  }
+
+  private mutating func skipDocumentType() throws(ArchiveError) {
+    let start = position
+    var isInSubset = false
+    while position < utf8.count {
+      switch utf8[position] {
+      case UInt8(ascii: "\""), UInt8(ascii: "'"):
+        try skipQuoted()
+        continue
+      case UInt8(ascii: "[") where !isInSubset: isInSubset = true
+      case UInt8(ascii: "]") where isInSubset: isInSubset = false
+      case UInt8(ascii: "<") where starts(with: "<!--"):
+        try skip(past: "-->", what: "A comment")
+        continue
+      case UInt8(ascii: "<") where starts(with: "<?"):
+        try skip(past: "?>", what: "A processing instruction")
+        continue
+      case UInt8(ascii: ">") where !isInSubset:
+        position += 1
+        return
+      default: break
+      }
+      position += 1
+    }
+    throw text.error("The document type is never closed", start)
+  }
+
+  // MARK: - Text
+
+  /// Appends text with each end of a line as a line feed, as XML wants it.
+  private func appendLines(_ range: Range<Int>, to content: inout [UInt8]) {
+    var rest = utf8[range]
+    while let carriageReturn = rest.firstIndex(of: 0x0D) {
+      content += rest[..<carriageReturn]
+      content.append(0x0A)
+      rest = rest[(carriageReturn + 1)...]
+      if rest.first == 0x0A { rest = rest.dropFirst() }
+    }
+    content += rest
+  }
+
+  private mutating func appendEntity(to content: inout [UInt8]) throws(ArchiveError) {
+    let start = position
+    // The longest one is a number with leading zeros; no writer makes it longer than this.
+    let nearby = utf8[(start + 1)...].prefix(32)
+    guard let end = nearby.firstIndex(of: UInt8(ascii: ";")) else {
+      throw text.error("`&` begins no entity; in a text it is written `&amp;`", start)
+    }
+    let name = String(decoding: utf8[start + 1..<end], as: UTF8.self)
+    position = end + 1
+    switch name {
+    case "lt": content.append(UInt8(ascii: "<"))
+    case "gt": content.append(UInt8(ascii: ">"))
+    case "amp": content.append(UInt8(ascii: "&"))
+    case "quot": content.append(UInt8(ascii: "\""))
+    case "apos": content.append(UInt8(ascii: "'"))
+    default:
+      guard name.hasPrefix("#") else {
+        throw text.error("&\(name); is none of XML's own entities, and others are not expanded", start)
+      }
+      let isHexadecimal = name.hasPrefix("#x")
+      let digits = name.dropFirst(isHexadecimal ? 2 : 1)
+      guard digits.first != "+", digits.first != "-",
+        let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
+        number != 0, let scalar = Unicode.Scalar(number)
+      else { throw text.error("&\(name); is no character", start) }
+      content += Array(String(Character(scalar)).utf8)
+    }
+  }
+}
+
+func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }

@@ -1,0 +1,131 @@
+import Foundation
+
+/// A color as UIKit or AppKit archived it.
+public struct ArchivedColor: Hashable, Sendable {
+  /// What the components of a color mean.
+  public enum Space: Hashable, Sendable {
+    /// One component, from black to white.
+    case white
+    /// Red, green and blue of a device or of sRGB, as UIKit has it.
+    case rgb
+    /// Red, green and blue as AppKit's calibrated ("generic") space has them.
+    case calibratedRGB
+    /// Cyan, magenta, yellow and black.
+    case cmyk
+    /// Components of a color space with a profile of its own.
+    case custom
+  }
+
+  /// What the components mean.
+  public var space: Space
+  /// The components without the opacity, usually from 0 to 1; wide colors go beyond.
+  public var components: [Double]
+  /// The opacity, from 0 to 1.
+  public var alpha: Double
+  /// The name of a color that the system or a catalog defines, such as `systemBlueColor`.
+  public var name: String?
+  /// For a color in a space of its own: red, green and blue in the calibrated space, as AppKit keeps them for readers
+  /// that don't know that space.
+  public var fallback: [Double]?
+
+  /// Red, green, blue and opacity. For a color in a space with a profile, those that the archive has for readers
+  /// that don't know the profile, else the first three components. No profile is applied.
+  public var rgba: (red: Double, green: Double, blue: Double, alpha: Double) {
+    let parts = fallback ?? components
+    switch (space, parts.count) {
+    case (.cmyk, 4):
+      let light = 1 - parts[3]
+      return ((1 - parts[0]) * light, (1 - parts[1]) * light, (1 - parts[2]) * light, alpha)
+    case (_, 3...): return (parts[0], parts[1], parts[2], alpha)
+    default:
+      let white = parts.first ?? 0
+      return (white, white, white, alpha)
+    }
+  }
+}
+
+extension ArchivedValue {
+  /// The color that a `UIColor` or an `NSColor` holds. Nil for colors without components, such as patterns: their
+  /// fields are in the object.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if components are missing, not numbers or not finite.
+  public var color: ArchivedColor? {
+    get throws(ArchiveError) {
+      guard let object = kind(of: "UIColor", "NSColor") else { return nil }
+      var color = try object.touchColor()
+      if color == nil { color = try object.deskColor() }
+      guard let color else { return nil }
+      guard (color.components + [color.alpha] + (color.fallback ?? [])).allSatisfy(\.isFinite) else {
+        throw object.malformed("A component of the color is not a finite number")
+      }
+      return color
+    }
+  }
+}
+
+extension ArchivedObject {
+  /// UIKit's own fields. Components are of single precision; where that is inexact, newer systems add the double.
+  fileprivate func touchColor() throws(ArchiveError) -> ArchivedColor? {
+    func component(_ key: String) throws(ArchiveError) -> Double? { try double("\(key)-Double", key) }
+    let name = try string("UISystemColorName")
+    if let red = try component("UIRed") {
+      guard let green = try component("UIGreen"), let blue = try component("UIBlue") else {
+        throw malformed("The color has UIRed, but not UIGreen and UIBlue")
+      }
+      return ArchivedColor(
+        space: .rgb, components: [red, green, blue], alpha: try component("UIAlpha") ?? 1, name: name)
+    }
+    guard let white = try component("UIWhite") else { return nil }
+    return ArchivedColor(space: .white, components: [white], alpha: try component("UIAlpha") ?? 1, name: name)
+  }
+
+  /// AppKit's fields, which UIKit writes too: the components as text.
+  fileprivate func deskColor() throws(ArchiveError) -> ArchivedColor? {
+    // A color of a catalog holds what it was when it was archived. Only another color of a catalog would go deeper.
+    var object = self
+    var name: String?
+    for _ in 0..<8 {
+      guard try object.integer("NSColorSpace") == 6 else { break }
+      if name == nil { name = try object.string("NSColorName") }
+      guard let next = try object.object("NSColor", of: "NSColor") else { return nil }
+      object = next
+    }
+    guard var color = try object.componentColor() else { return nil }
+    if name == nil { name = try object.string("UISystemColorName") }
+    color.name = name
+    return color
+  }
+
+  private func componentColor() throws(ArchiveError) -> ArchivedColor? {
+    let space = try integer("NSColorSpace")
+    let rgb = try numbers("NSRGB", 3...4)
+    if let components = try numbers("NSComponents", 2...16) {
+      return ArchivedColor(
+        space: .custom, components: Array(components.dropLast()), alpha: components[components.count - 1],
+        fallback: rgb.map { Array($0.prefix(3)) })
+    }
+    if let rgb {
+      return ArchivedColor(
+        space: space == 1 ? .calibratedRGB : .rgb, components: Array(rgb.prefix(3)),
+        alpha: rgb.count > 3 ? rgb[3] : 1)
+    }
+    if let white = try numbers("NSWhite", 1...2) {
+      return ArchivedColor(space: .white, components: [white[0]], alpha: white.count > 1 ? white[1] : 1)
+    }
+    if let ink = try numbers("NSCMYK", 4...5) {
+      return ArchivedColor(space: .cmyk, components: Array(ink.prefix(4)), alpha: ink.count > 4 ? ink[4] : 1)
+    }
+    return nil
+  }
+
+  /// Numbers in ASCII with a space between them, and sometimes a zero byte at the end.
+  private func numbers(_ key: String, _ counts: ClosedRange<Int>) throws(ArchiveError) -> [Double]? {
+    guard let data = try data(key) else { return nil }
+    let words = data.prefix { $0 != 0 }.split(separator: UInt8(ascii: " "))
+    let numbers = words.compactMap { Double(String(decoding: $0, as: UTF8.self)) }
+    guard numbers.count == words.count, counts.contains(numbers.count) else {
+      throw malformed("\(key) is not a list of numbers")
+    }
+    return numbers
+  }
+}

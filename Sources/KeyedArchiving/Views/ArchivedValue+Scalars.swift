@@ -1,0 +1,267 @@
+public import Foundation
+
+extension ArchivedValue {
+  /// The text of a string: of a plain one, or of an object derived from `NSString`.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no text.
+  public var string: String? {
+    get throws(ArchiveError) {
+      if case .string(let text) = self { return text }
+      guard let object = kind(of: "NSString") else { return nil }
+      switch try object["NS.string"] {
+      case .string(let text)?: return text
+      case nil: break
+      default: throw object.malformed("NS.string is not a string")
+      }
+      // Archivers of other makers, and those of interface files, write UTF-8.
+      guard let bytes = try object["NS.bytes"]?.data, let text = String(validating: bytes, as: UTF8.self)
+      else {
+        throw object.malformed("The string has neither NS.string nor NS.bytes in UTF-8")
+      }
+      return text
+    }
+  }
+
+  /// The number that a boolean, an integer, a real or an `NSDecimalNumber` holds, rounded to the precision of a
+  /// double. Maybe not finite.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it is a decimal number whose parts are not there.
+  public var double: Double? {
+    get throws(ArchiveError) {
+      switch self {
+      case .bool(let value): return value ? 1 : 0
+      case .integer(let value): return Double(value)
+      case .unsigned(let value): return Double(value)
+      case .real(let value): return value
+      default: return try decimal.map { NSDecimalNumber(decimal: $0).doubleValue }
+      }
+    }
+  }
+
+  /// The integer that a boolean, an integer or an integral real holds. Nil for numbers that are not integral or don't
+  /// fit.
+  ///
+  /// A real counts because archivers store equal numbers once, whichever kind came first.
+  public var integer: Int? {
+    switch self {
+    case .bool(let value): value ? 1 : 0
+    case .integer(let value): Int(exactly: value)
+    case .unsigned(let value): Int(exactly: value)
+    case .real(let value): Int(exactly: value)
+    default: nil
+    }
+  }
+
+  /// The boolean that a boolean, or the number 0 or 1, holds.
+  public var bool: Bool? {
+    switch self {
+    case .bool(let value): value
+    default: integer.flatMap { $0 == 0 ? false : $0 == 1 ? true : nil }
+    }
+  }
+
+  /// The exact value of an `NSDecimalNumber`. Nil for other numbers.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if its parts are not there or out of range.
+  public var decimal: Decimal? {
+    get throws(ArchiveError) {
+      guard let object = kind(of: "NSDecimalNumber") else { return nil }
+      guard let exponent = try object["NS.exponent"]?.integer, let length = try object["NS.length"]?.integer,
+        let isNegative = try object["NS.negative"]?.bool, let mantissa = try object["NS.mantissa"]?.data,
+        (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length
+      else {
+        throw object.malformed("The decimal number has no exponent, length, sign or mantissa, or a wrong one")
+      }
+      if length == 0 { return isNegative ? Decimal.nan : 0 }
+      // 1 stands for the lower byte first, which all of Apple's platforms of today write.
+      let isLowFirst = try object["NS.mantissa.bo"]?.integer ?? 1 == 1
+      let bytes = [UInt8](mantissa)
+      var value: Decimal = 0
+      for place in (0..<length).reversed() {
+        let (first, second) = (Int(bytes[2 * place]), Int(bytes[2 * place + 1]))
+        value = value * 65536 + Decimal(isLowFirst ? second << 8 | first : first << 8 | second)
+      }
+      return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: value)
+    }
+  }
+
+  /// The bytes of data: of plain ones, or of an object derived from `NSData`.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no bytes.
+  public var data: Data? {
+    get throws(ArchiveError) {
+      if case .data(let data) = self { return data }
+      guard let object = kind(of: "NSData") else { return nil }
+      for key in ["NS.data", "NS.bytes"] {
+        switch try object[key] {
+        case .data(let data)?: return data
+        case nil: continue
+        default: throw object.malformed("\(key) is not data")
+        }
+      }
+      throw object.malformed("The data object has neither NS.data nor NS.bytes")
+    }
+  }
+
+  /// The seconds from 2001-01-01 00:00 UTC to the date that an `NSDate` or a date of the property list holds. Maybe
+  /// not finite.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSDate` has no time.
+  public var secondsSince2001: Double? {
+    get throws(ArchiveError) {
+      if case .date(let seconds) = self { return seconds }
+      guard let object = kind(of: "NSDate") else { return nil }
+      guard let seconds = try object["NS.time"]?.double else {
+        throw object.malformed("The date has no NS.time")
+      }
+      return seconds
+    }
+  }
+
+  /// The date that an `NSDate` or a date of the property list holds.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it is not a number, or further from 2001 than 100,000 years,
+  ///   which Foundation can't put into words. ``secondsSince2001`` gives those too.
+  public var date: Date? {
+    get throws(ArchiveError) {
+      guard let seconds = try secondsSince2001 else { return nil }
+      guard abs(seconds) <= 100_000 * 365.2425 * 86400 else {
+        throw ArchiveError(
+          .malformed, "The date is not a number, or more than 100,000 years from today", object: uid)
+      }
+      return Date(timeIntervalSinceReferenceDate: seconds)
+    }
+  }
+
+  /// The identifier that an `NSUUID` holds.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't have 16 bytes.
+  public var uuid: UUID? {
+    get throws(ArchiveError) {
+      guard let object = kind(of: "NSUUID") else { return nil }
+      guard let bytes = try object["NS.uuidbytes"]?.data, bytes.count == 16 else {
+        throw object.malformed("The UUID doesn't have 16 bytes")
+      }
+      let b = [UInt8](bytes)
+      return UUID(
+        uuid: (
+          b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+        ))
+    }
+  }
+
+  /// The URL that an `NSURL` holds, on top of its base if it has one.
+  ///
+  /// - Throws: ``ArchiveError`` with code `cyclic` if a URL is its own base, `malformed` if the text is not a URL.
+  public var url: URL? {
+    get throws(ArchiveError) {
+      guard let object = kind(of: "NSURL") else { return nil }
+      var texts: [String] = []
+      var next: ArchivedObject? = object
+      while let current = next {
+        // No archiver makes a base of a base of a base, as URLs with a base give an absolute one to the next.
+        guard texts.count < 16 else {
+          throw ArchiveError(.cyclic, "The URL is its own base", object: object.uid)
+        }
+        guard let text = try current["NS.relative"]?.string else {
+          throw current.malformed("The URL has no NS.relative")
+        }
+        texts.append(text)
+        next = try current.object("NS.base", of: "NSURL")
+      }
+      var url: URL?
+      for text in texts.reversed() {
+        guard let resolved = URL(string: text, relativeTo: url) else {
+          throw object.malformed("The text of the URL is not a URL")
+        }
+        url = resolved
+      }
+      return url
+    }
+  }
+
+  /// The object, if the value is one whose class is or descends from one of the given ones.
+  func kind(of classes: String...) -> ArchivedObject? {
+    guard case .object(let object) = self, classes.contains(where: { object.isKind(of: $0) }) else {
+      return nil
+    }
+    return object
+  }
+
+  /// The UID of the object, if the value is one.
+  var uid: Int? {
+    guard case .object(let object) = self else { return nil }
+    return object.uid
+  }
+}
+
+extension ArchivedObject {
+  func malformed(_ message: String) -> ArchiveError {
+    fields.graph.malformed("\(message) (\(className))", uid)
+  }
+
+  /// The object in a field, nil if there is no such field or it holds nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func object(_ key: String, of className: String) throws(ArchiveError) -> ArchivedObject? {
+    switch try self[key] {
+    case nil, .null?: return nil
+    case .object(let object)? where object.isKind(of: className): return object
+    case .some: throw malformed("\(key) is no \(className)")
+    }
+  }
+
+  /// The number in the first of some fields that is there and doesn't hold nil, or nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func double(_ keys: String...) throws(ArchiveError) -> Double? {
+    for key in keys {
+      guard let value = try self[key], !value.isNull else { continue }
+      guard let number = try value.double else { throw malformed("\(key) is not a number") }
+      return number
+    }
+    return nil
+  }
+
+  /// The integer in the first of some fields that is there and doesn't hold nil, or nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func integer(_ keys: String...) throws(ArchiveError) -> Int? {
+    for key in keys {
+      guard let value = try self[key], !value.isNull else { continue }
+      guard let number = value.integer else { throw malformed("\(key) is not an integer") }
+      return number
+    }
+    return nil
+  }
+
+  /// The text in the first of some fields that is there and doesn't hold nil, or nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func string(_ keys: String...) throws(ArchiveError) -> String? {
+    for key in keys {
+      guard let value = try self[key], !value.isNull else { continue }
+      guard let text = try value.string else { throw malformed("\(key) is not a string") }
+      return text
+    }
+    return nil
+  }
+
+  /// The data in a field, nil if there is no such field or it holds nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func data(_ key: String) throws(ArchiveError) -> Data? {
+    guard let value = try self[key], !value.isNull else { return nil }
+    guard let data = try value.data else { throw malformed("\(key) is not data") }
+    return data
+  }
+
+  /// The date in a field, nil if there is no such field or it holds nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  func date(_ key: String) throws(ArchiveError) -> Date? {
+    guard let value = try self[key], !value.isNull else { return nil }
+    guard let date = try value.date else { throw malformed("\(key) is not a date") }
+    return date
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+
+/// Reads the little-endian base-128 numbers that index paths, index sets and attributed strings are packed
+/// into: seven bits a byte, lowest first, the high bit set on all but the last byte of a number.
+enum PackedNumbers {
+  /// All numbers of `data`, or nil if it ends within a number or a number needs more than 64 bits.
+  ///
+  /// - Complexity: O(n) in the byte count.
+  static func all(in data: Data) -> [UInt64]? {
+    var numbers: [UInt64] = []
+    var number: UInt64 = 0
+    var shift: UInt64 = 0
+    for byte in data {
+      let bits = UInt64(byte & 0x7F)
+      guard shift < 64, (bits << shift) >> shift == bits else { return nil }
+      number |= bits << shift
+      if byte & 0x80 == 0 {
+        numbers.append(number)
+        number = 0
+        shift = 0
+      } else {
+        shift += 7
+      }
+    }
+    return shift == 0 ? numbers : nil
+  }
+}

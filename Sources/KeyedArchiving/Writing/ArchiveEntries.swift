@@ -1,0 +1,85 @@
+/// The array `$objects` while it is being written: which object of the container is the entry of each UID.
+///
+/// Entries are nearly always defined in their order, each a few objects after the one before, so one byte is
+/// kept of most: the distance, plus 1. A 0 stands for an entry that was reserved and is defined later, of which
+/// the two lists below know more.
+struct ArchiveEntries: ~Copyable {
+  private(set) var count = 0
+  private var distances = OutputBuffer(capacity: 1_024)
+  private var lastNumber = 0
+  /// The UIDs that were reserved, ascending, and beside each its object, once that is known.
+  private var reservedUIDs: [UInt32] = []
+  private var reservedNumbers: [UInt32?] = []
+
+  /// Makes the object the next entry.
+  @inline(__always)
+  mutating func append(_ number: Int) throws(ArchiveError) -> UInt32 {
+    try distances.makeRoom(10)
+    distances.put(variable: number &- lastNumber &+ 1)
+    lastNumber = number
+    return try nextUID()
+  }
+
+  /// Makes an entry whose object is not written yet.
+  mutating func reserve() throws(ArchiveError) -> UInt32 {
+    try distances.makeRoom(1)
+    distances.put(variable: 0)
+    let uid = try nextUID()
+    reservedUIDs.append(uid)
+    reservedNumbers.append(nil)
+    return uid
+  }
+
+  @inline(__always)
+  private mutating func nextUID() throws(ArchiveError) -> UInt32 {
+    guard count < Int(UInt32.max) else {
+      throw ArchiveError(.limitExceeded, "A keyed archive holds no more than \(UInt32.max) objects.")
+    }
+    count &+= 1
+    return UInt32(truncatingIfNeeded: count &- 1)
+  }
+
+  /// Says which object a reserved entry is.
+  mutating func define(_ uid: UInt32, as number: Int) throws(ArchiveError) {
+    guard let place = place(of: uid), reservedNumbers[place] == nil else {
+      throw ArchiveError(
+        .unencodable, "Object \(uid) can't be defined: it was not reserved, or is defined already.",
+        object: Int(uid))
+    }
+    reservedNumbers[place] = UInt32(number)
+  }
+
+  private func place(of uid: UInt32) -> Int? {
+    var low = 0
+    var high = reservedUIDs.count
+    while low < high {
+      let middle = (low + high) / 2
+      if reservedUIDs[middle] < uid { low = middle + 1 } else { high = middle }
+    }
+    return low < reservedUIDs.count && reservedUIDs[low] == uid ? low : nil
+  }
+
+  /// Calls `body` with the number of each entry's object, in the order of the UIDs.
+  func forEach(_ body: (Int) throws(ArchiveError) -> Void) throws(ArchiveError) {
+    unsafe try distances.withBytes { (bytes) throws(ArchiveError) in
+      var reader = unsafe VariableReader(bytes)
+      var number = 0
+      var place = 0
+      while let distance = reader.next() {
+        guard distance == 0 else {
+          number += distance - 1
+          try body(number)
+          continue
+        }
+        guard let reserved = reservedNumbers[place] else {
+          throw ArchiveError(
+            .danglingReference,
+            "Object \(reservedUIDs[place]) was reserved and never defined. End an object with it before the"
+              + " archive is finished.", object: Int(reservedUIDs[place]))
+        }
+        try body(Int(reserved))
+        place += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/// The class that an archived object says it is of: its name, what it inherits from, and what may stand in for
+/// it where it is unknown.
+public struct ArchivedClass: Hashable, Sendable {
+  /// The name under which a reader looks the class up, such as `ScaryBugData`.
+  public let name: String
+  /// The names of the class and of all it inherits from, the class first and `NSObject` last.
+  public let chain: [String]
+  /// Classes that a reader may take instead, such as `NSColor` for a `UIColor`.
+  public let hints: [String]
+
+  /// - Parameters:
+  ///   - name: the class's own name.
+  ///   - superclasses: what it inherits from, the nearest first.
+  ///   - hints: classes that a reader may take instead, the best first.
+  public init(_ name: String, superclasses: [String] = ["NSObject"], hints: [String] = []) {
+    self.name = name
+    chain = [name] + superclasses
+    self.hints = hints
+  }
+
+  /// Byte by byte: names that merely look alike are names of different classes.
+  public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
+    left.parts == right.parts
+  }
+
+  /// Hashes the bytes of all names.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(parts)
+  }
+
+  private var parts: [[ExactString]] {
+    [[ExactString(name)], chain.map(ExactString.init), hints.map(ExactString.init)]
+  }
+}
+
+extension ArchivedClass {
+  /// `NSArray`.
+  public static let array = ArchivedClass("NSArray")
+  /// `NSMutableArray`.
+  public static let mutableArray = ArchivedClass("NSMutableArray", superclasses: ["NSArray", "NSObject"])
+  /// `NSDictionary`.
+  public static let dictionary = ArchivedClass("NSDictionary")
+  /// `NSMutableDictionary`.
+  public static let mutableDictionary = ArchivedClass(
+    "NSMutableDictionary", superclasses: ["NSDictionary", "NSObject"])
+  /// `NSSet`.
+  public static let set = ArchivedClass("NSSet")
+  /// `NSMutableSet`.
+  public static let mutableSet = ArchivedClass("NSMutableSet", superclasses: ["NSSet", "NSObject"])
+  /// `NSOrderedSet`.
+  public static let orderedSet = ArchivedClass("NSOrderedSet")
+  /// `NSMutableOrderedSet`.
+  public static let mutableOrderedSet = ArchivedClass(
+    "NSMutableOrderedSet", superclasses: ["NSOrderedSet", "NSObject"])
+  /// `NSMutableString`.
+  public static let mutableString = ArchivedClass("NSMutableString", superclasses: ["NSString", "NSObject"])
+  /// `NSMutableData`.
+  public static let mutableData = ArchivedClass("NSMutableData", superclasses: ["NSData", "NSObject"])
+  /// `NSDate`.
+  public static let date = ArchivedClass("NSDate")
+  /// `NSURL`.
+  public static let url = ArchivedClass("NSURL")
+  /// `NSUUID`.
+  public static let uuid = ArchivedClass("NSUUID")
+  /// `NSNull`.
+  public static let null = ArchivedClass("NSNull")
+  /// `NSValue`.
+  public static let value = ArchivedClass("NSValue")
+  /// `NSIndexPath`.
+  public static let indexPath = ArchivedClass("NSIndexPath")
+  /// `UIColor`, which a Mac reads as `NSColor`.
+  public static let uiColor = ArchivedClass("UIColor", hints: ["NSColor"])
+  /// `NSColor`.
+  public static let nsColor = ArchivedClass("NSColor")
+  /// `CLLocation`.
+  public static let location = ArchivedClass("CLLocation")
+}
+
+/// A string that equals another only if the bytes do. Swift's own equality takes `é` and `e´` for the same.
+struct ExactString: Hashable, Comparable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (left: ExactString, right: ExactString) -> Bool {
+    left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  static func < (left: ExactString, right: ExactString) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
+    hasher.combine(UInt8(0xFF))
+  }
+}

@@ -1,0 +1,123 @@
+package import Foundation
+
+/// Each function writes one object and returns its number. All take time in proportion to the bytes written.
+extension BinaryPropertyListWriter {
+  package mutating func bool(_ value: Bool) throws(ArchiveError) -> Int {
+    let start = try begin(1)
+    output.put(value ? 0x09 : 0x08)
+    return try end(start)
+  }
+
+  package mutating func integer(_ value: Int64) throws(ArchiveError) -> Int {
+    let start = try begin(9)
+    output.putInteger(UInt64(bitPattern: value))
+    return try end(start)
+  }
+
+  package mutating func unsigned(_ value: UInt64) throws(ArchiveError) -> Int {
+    let start = try begin(17)
+    if value > UInt64(Int64.max) {
+      // Eight bytes would be read as a negative number.
+      output.put(0x14)
+      output.put(bigEndian: UInt64(0))
+      output.put(bigEndian: value)
+    } else {
+      output.putInteger(value)
+    }
+    return try end(start)
+  }
+
+  package mutating func real(_ value: Double) throws(ArchiveError) -> Int {
+    let start = try begin(9)
+    output.put(0x23)
+    output.put(bigEndian: value.bitPattern)
+    return try end(start)
+  }
+
+  /// A number of 4 bytes, as `encodeFloat` writes it.
+  package mutating func float(_ value: Float) throws(ArchiveError) -> Int {
+    let start = try begin(5)
+    output.put(0x22)
+    output.put(bigEndian: value.bitPattern)
+    return try end(start)
+  }
+
+  /// - Parameter seconds: since the start of 2001 in UTC.
+  package mutating func date(_ seconds: Double) throws(ArchiveError) -> Int {
+    let start = try begin(9)
+    output.put(0x33)
+    output.put(bigEndian: seconds.bitPattern)
+    return try end(start)
+  }
+
+  package mutating func data(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {
+    let start = try begin(10)
+    output.putMarker(0x40, count: bytes.count)
+    unsafe try output.write(bytes)
+    return try end(start)
+  }
+
+  package mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Int {
+    // Rethrown by hand, because the standard library's function does not name its errors' type.
+    var result: Result<Int, ArchiveError> = .success(0)
+    unsafe bytes.withUnsafeBytes { pointer in
+      result = Result { () throws(ArchiveError) in unsafe try data(pointer) }
+    }
+    return try result.get()
+  }
+
+  package mutating func data(_ bytes: Data) throws(ArchiveError) -> Int {
+    var result: Result<Int, ArchiveError> = .success(0)
+    unsafe bytes.withUnsafeBytes { pointer in
+      result = Result { () throws(ArchiveError) in unsafe try data(pointer) }
+    }
+    return try result.get()
+  }
+
+  /// A reference of a keyed archive, in 1, 2 or 4 bytes.
+  package mutating func uid(_ value: UInt32) throws(ArchiveError) -> Int {
+    let start = try begin(5)
+    if value <= 0xFF {
+      output.put(0x80)
+      output.put(UInt8(truncatingIfNeeded: value))
+    } else if value <= 0xFFFF {
+      output.put(0x81)
+      output.put(bigEndian: UInt16(truncatingIfNeeded: value))
+    } else {
+      output.put(0x83)
+      output.put(bigEndian: value)
+    }
+    return try end(start)
+  }
+
+  /// - Parameter references: numbers of objects that are written already.
+  package mutating func array(_ references: [Int]) throws(ArchiveError) -> Int {
+    let start = try begin(10)
+    output.putMarker(0xA0, count: references.count)
+    try write(references)
+    return try end(start)
+  }
+
+  /// - Parameters:
+  ///   - keys: numbers of objects that are written already, in most cases strings.
+  ///   - values: as many, in the order of the keys.
+  package mutating func dictionary(keys: [Int], values: [Int]) throws(ArchiveError) -> Int {
+    guard keys.count == values.count else {
+      throw ArchiveError(
+        .unencodable, "A dictionary needs as many values as keys: it has \(keys.count) and \(values.count).")
+    }
+    let start = try begin(10)
+    output.putMarker(0xD0, count: keys.count)
+    try write(keys)
+    try write(values)
+    return try end(start)
+  }
+
+  private mutating func write(_ references: [Int]) throws(ArchiveError) {
+    for number in references {
+      guard 0..<objectCount ~= number else { throw danglingReference(number) }
+      try output.makeRoom(4)
+      putReference(number)
+    }
+  }
+}

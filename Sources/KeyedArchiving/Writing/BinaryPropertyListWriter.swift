@@ -1,0 +1,177 @@
+/// Writes a binary property list (`bplist00`) from front to back, to a sink or into memory.
+///
+/// Objects are numbered from 0 in the order in which they are written, and a collection names only objects
+/// that were written before it. Nothing is kept of an object but its length, in one or two bytes; the table of
+/// offsets is made from the lengths at the end.
+///
+/// What comes out keeps Core Foundation's own rules for reading. The same calls give the same bytes.
+///
+/// When the sink throws, the call that was in progress throws the same error, and what was written so far is
+/// of no use.
+package struct BinaryPropertyListWriter: ~Copyable {
+  /// Takes the next bytes of the list, about 64 KiB at a time; they are lent for the time of the call.
+  package typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
+
+  /// How many objects were written; the number of the next one.
+  package private(set) var objectCount = 0
+
+  let referenceWidth: Int
+  private let maximumObjectCount: Int
+  private var highestReference = -1
+  var output: OutputBuffer
+  private var lengths = OutputBuffer(capacity: 1_024)
+
+  /// A list that goes to a sink.
+  ///
+  /// - Parameter maximumObjectCount: one object more is an error. The fewer, the shorter the list: up to 255
+  ///   objects a reference takes 1 byte, up to 65,535 it takes 2, and else 4.
+  package init(maximumObjectCount: Int = Int(UInt32.max), to sink: @escaping Sink) {
+    unsafe self.init(maximumObjectCount: maximumObjectCount, output: OutputBuffer(sink: sink))
+  }
+
+  /// A list in memory.
+  ///
+  /// - Parameter body: writes the objects and returns the number of the top one.
+  package static func bytes(
+    maximumObjectCount: Int = Int(UInt32.max),
+    _ body: (inout BinaryPropertyListWriter) throws(ArchiveError) -> Int
+  ) throws(ArchiveError) -> [UInt8] {
+    var writer = BinaryPropertyListWriter(
+      maximumObjectCount: maximumObjectCount, output: OutputBuffer(capacity: 1_024))
+    let top = try body(&writer)
+    return try writer.finishInMemory(top: top)
+  }
+
+  init(maximumObjectCount: Int, output: consuming OutputBuffer) {
+    // Core Foundation wants 2^(8 × width) to be more than the number of objects.
+    referenceWidth = maximumObjectCount <= 0xFF ? 1 : maximumObjectCount <= 0xFFFF ? 2 : 4
+    self.maximumObjectCount = min(maximumObjectCount, Int(UInt32.max))
+    self.output = output
+    for byte in "bplist00".utf8 { self.output.put(byte) }
+  }
+
+  // MARK: - Objects
+
+  /// Begins an object whose header, and body if it is short, take up to `byteCount` bytes.
+  ///
+  /// - Returns: where the object starts, for `end`.
+  @inline(__always)
+  mutating func begin(_ byteCount: Int) throws(ArchiveError) -> Int {
+    try output.makeRoom(byteCount)
+    return output.position
+  }
+
+  /// Ends the object that started there, and gives it its number.
+  @inline(__always)
+  mutating func end(_ start: Int) throws(ArchiveError) -> Int {
+    guard objectCount < maximumObjectCount else { throw tooManyObjects() }
+    try lengths.makeRoom(10)
+    lengths.put(variable: output.position &- start)
+    objectCount &+= 1
+    return objectCount &- 1
+  }
+
+  private func tooManyObjects() -> ArchiveError {
+    ArchiveError(
+      .limitExceeded,
+      "A property list that was begun for \(maximumObjectCount) objects was given more. Begin it for as many"
+        + " as it may hold; no list holds more than \(UInt32.max).")
+  }
+
+  func danglingReference(_ number: Int) -> ArchiveError {
+    ArchiveError(
+      .danglingReference,
+      "A property list of \(objectCount) objects names object \(number). Write an object before the collections"
+        + " that hold it.")
+  }
+
+  /// One reference in the body of a collection.
+  @inline(__always)
+  mutating func putReference(_ number: Int) {
+    output.put(number, width: referenceWidth)
+    if number > highestReference { highestReference = number }
+  }
+
+  /// The bytes of a dictionary up to and with its first value, for dictionaries that have them in common.
+  func dictionaryHead(keys: [Int], firstValue: Int) -> [UInt8] {
+    var head = OutputBuffer(capacity: 10 + (keys.count + 1) * referenceWidth)
+    head.putMarker(0xD0, count: keys.count)
+    for number in keys { head.put(number, width: referenceWidth) }
+    head.put(firstValue, width: referenceWidth)
+    return unsafe head.withBytes { bytes in unsafe [UInt8](bytes) }
+  }
+
+  // MARK: - The end
+
+  /// Writes the table of offsets and the trailer, and flushes all to the sink.
+  package consuming func finish(top: Int) throws(ArchiveError) {
+    try writeTableAndTrailer(top: top)
+    try output.flush()
+  }
+
+  consuming func finishInMemory(top: Int) throws(ArchiveError) -> [UInt8] {
+    try writeTableAndTrailer(top: top)
+    return unsafe output.withBytes { bytes in unsafe [UInt8](bytes) }
+  }
+
+  private mutating func writeTableAndTrailer(top: Int) throws(ArchiveError) {
+    guard highestReference < objectCount else { throw danglingReference(highestReference) }
+    guard 0..<objectCount ~= top else { throw danglingReference(top) }
+    let tableOffset = output.position
+    let offsetWidth = tableOffset <= 0xFF ? 1 : tableOffset <= 0xFFFF ? 2 : tableOffset <= 0xFFFF_FFFF ? 4 : 8
+    try writeOffsets(width: offsetWidth)
+    try output.makeRoom(32)
+    for _ in 0..<6 { output.put(0) }
+    output.put(UInt8(offsetWidth))
+    output.put(UInt8(referenceWidth))
+    output.put(bigEndian: UInt64(objectCount))
+    output.put(bigEndian: UInt64(top))
+    output.put(bigEndian: UInt64(tableOffset))
+  }
+
+  private mutating func writeOffsets(width: Int) throws(ArchiveError) {
+    // The lengths are taken out of this value, as it can't be lent and changed at the same time.
+    var taken = OutputBuffer(capacity: 1)
+    swap(&taken, &lengths)
+    unsafe try taken.withBytes { (bytes) throws(ArchiveError) in
+      var reader = unsafe VariableReader(bytes)
+      var offset = 8
+      while let length = reader.next() {
+        try output.makeRoom(8)
+        output.put(offset, width: width)
+        offset += length
+      }
+    }
+  }
+}
+
+extension OutputBuffer {
+  /// A marker and the count that belongs to it: at most 10 bytes.
+  @inline(__always)
+  mutating func putMarker(_ marker: UInt8, count: Int) {
+    if count < 15 {
+      put(marker | UInt8(truncatingIfNeeded: count))
+    } else {
+      put(marker | 0x0F)
+      putInteger(UInt64(bitPattern: Int64(count)))
+    }
+  }
+
+  /// The smallest form of an integer: at most 9 bytes. What is above `Int64.max` stands for a negative number.
+  @inline(__always)
+  mutating func putInteger(_ bits: UInt64) {
+    if bits <= 0xFF {
+      put(0x10)
+      put(UInt8(truncatingIfNeeded: bits))
+    } else if bits <= 0xFFFF {
+      put(0x11)
+      put(bigEndian: UInt16(truncatingIfNeeded: bits))
+    } else if bits <= 0xFFFF_FFFF {
+      put(0x12)
+      put(bigEndian: UInt32(truncatingIfNeeded: bits))
+    } else {
+      put(0x13)
+      put(bigEndian: bits)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/// Objects with fields, and collections. Each is begun, given its values, and ended; they may be nested.
+extension KeyedArchiveWriter {
+  /// Begins an object. Then come its values, in the order of the shape's keys, and `end()`.
+  public mutating func beginObject(_ shape: Shape) {
+    frames.append(Frame(kind: .object, shape: shape.index, base: pending.count))
+  }
+
+  /// Begins an `NSArray`. Then come its elements, in their order, and `end()`.
+  ///
+  /// Four bytes are kept of each element until the array ends.
+  public mutating func beginArray() throws(ArchiveError) {
+    try beginArray(shape(.array))
+  }
+
+  /// Begins a collection of another class that keeps its elements as `NSArray` does, such as a set.
+  ///
+  /// - Parameter shape: as ``collectionShape(_:)`` gives it.
+  public mutating func beginArray(_ shape: Shape) {
+    frames.append(Frame(kind: .list, shape: shape.index, base: pending.count))
+  }
+
+  /// Begins an `NSDictionary`. Then come its members, each key before its value, and `end()`.
+  ///
+  /// That no key occurs twice is the caller's part.
+  public mutating func beginDictionary() throws(ArchiveError) {
+    try beginDictionary(shape(.dictionary))
+  }
+
+  /// Begins a dictionary of another class.
+  ///
+  /// - Parameter shape: as ``dictionaryShape(_:)`` gives it.
+  public mutating func beginDictionary(_ shape: Shape) {
+    frames.append(Frame(kind: .pairs, shape: shape.index, base: pending.count))
+  }
+
+  /// Prepares a class of arrays or sets.
+  public mutating func collectionShape(_ archivedClass: ArchivedClass) throws(ArchiveError) -> Shape {
+    try shape(archivedClass, keys: ["NS.objects"])
+  }
+
+  /// Prepares a class of dictionaries.
+  public mutating func dictionaryShape(_ archivedClass: ArchivedClass) throws(ArchiveError) -> Shape {
+    try shape(archivedClass, keys: ["NS.keys", "NS.objects"])
+  }
+
+  /// Writes the object or collection that was begun last.
+  ///
+  /// - Returns: the object, to be appended to others or found from the top.
+  /// - Throws: ``ArchiveError/Code/unencodable`` if it got fewer or more values than it has keys, or nothing was
+  ///   begun; what the sink throws.
+  public mutating func end() throws(ArchiveError) -> Reference {
+    try entry(endFrame())
+  }
+
+  /// Writes the object or collection that was begun last as the one that was reserved.
+  ///
+  /// - Throws: as `end()` does, and ``ArchiveError/Code/unencodable`` if it is defined already.
+  public mutating func end(as reserved: Reference) throws(ArchiveError) {
+    try define(reserved, as: endFrame())
+  }
+
+  private mutating func endFrame() throws(ArchiveError) -> Int {
+    guard let frame = frames.popLast() else { throw nothingBegun() }
+    switch frame.kind {
+    case .object:
+      break
+    case .list:
+      let elements = try writeArray(from: frame.base, step: 1)
+      pending.removeSubrange(frame.base...)
+      pending.append(elements)
+    case .pairs:
+      guard (pending.count - frame.base) % 2 == 0 else {
+        throw ArchiveError(.unencodable, "A dictionary was ended after a key, before its value.")
+      }
+      let keys = try writeArray(from: frame.base, step: 2)
+      let values = try writeArray(from: frame.base + 1, step: 2)
+      pending.removeSubrange(frame.base...)
+      pending.append(keys)
+      pending.append(values)
+    }
+    return try writeObject(frame)
+  }
+
+  private mutating func writeObject(_ frame: Frame) throws(ArchiveError) -> Int {
+    guard frame.shape < shapes.count, shapes[frame.shape].fieldCount == pending.count - frame.base else {
+      throw wrongFieldCount(frame)
+    }
+    let start = try list.begin(shapes[frame.shape].head.count + 4 * (pending.count - frame.base))
+    unsafe shapes[frame.shape].head.withUnsafeBytes { head in unsafe list.output.put(head) }
+    for index in frame.base..<pending.count { list.putReference(Int(pending[index])) }
+    pending.removeSubrange(frame.base...)
+    return try list.end(start)
+  }
+
+  private mutating func writeArray(from base: Int, step: Int) throws(ArchiveError) -> UInt32 {
+    let start = try list.begin(10)
+    list.output.putMarker(0xA0, count: (pending.count - base + step - 1) / step)
+    for index in stride(from: base, to: pending.count, by: step) {
+      try list.output.makeRoom(4)
+      list.putReference(Int(pending[index]))
+    }
+    return UInt32(try list.end(start))
+  }
+
+  func nothingBegun() -> ArchiveError {
+    ArchiveError(
+      .unencodable, "There is no object to give a value to or to end. Begin an object or a collection first.")
+  }
+
+  private func wrongFieldCount(_ frame: Frame) -> ArchiveError {
+    guard frame.shape < shapes.count else {
+      return ArchiveError(
+        .unencodable, "The shape belongs to another writer. Prepare shapes for each writer.")
+    }
+    let shape = shapes[frame.shape]
+    return ArchiveError(
+      .unencodable,
+      "An object of class \(shape.name) has \(shape.fieldCount) fields and was given"
+        + " \(pending.count - frame.base) values. Append one value for each key, in the order of the keys.")
+  }
+}

@@ -1,0 +1,244 @@
+/// Writes a keyed archive from front to back, to a sink or into memory: millions of objects in little memory.
+///
+/// ```swift
+/// let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
+///   let bug = try writer.shape(ArchivedClass("ScaryBugData"), keys: ["Title", "Rating"])
+///   try writer.beginObject(bug)
+///   try writer.append(string: "Potato Bug")
+///   try writer.append(float: 4)
+///   return .root(try writer.end())
+/// }
+/// ```
+///
+/// What is written has the identity that its reference has: two calls make two objects, however equal, and one
+/// reference used twice is one object. The same calls give the same bytes, in every process.
+///
+/// 1. Numbers in the fields of an object stand in it, as `encodeInteger` puts them; in a collection they are
+///    `NSNumber` objects.
+/// 2. References, values and shapes belong to the writer that made them, and to no other.
+/// 3. When a call throws, the archive can't be finished any more.
+///
+/// For a few hundred objects ``ArchiveNode`` is easier to use.
+public struct KeyedArchiveWriter: ~Copyable {
+  /// Takes the next bytes of the archive, about 64 KiB at a time; they are lent for the time of the call.
+  public typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
+
+  /// What can stand in a field: a reference, or a value that stands in the field itself.
+  public struct Value: Hashable, Sendable {
+    let number: UInt32
+  }
+
+  /// An object of the archive, written or reserved.
+  public struct Reference: Hashable, Sendable {
+    /// The object's place in `$objects`.
+    public let uid: UInt32
+    /// The number of the container's UID object that names it.
+    let number: UInt32
+
+    /// The reference as what stands in a field.
+    public var value: Value { Value(number: number) }
+  }
+
+  /// A class together with the keys of its fields. Prepared once, it makes an object cost little more than
+  /// copying its references.
+  public struct Shape: Hashable, Sendable {
+    let index: Int
+  }
+
+  /// What a reader of the archive asks for first: values by name.
+  public struct Top: ExpressibleByDictionaryLiteral, Sendable {
+    let members: [(key: String, value: Value)]
+
+    /// Values under the names that a reader knows, as `encode(_:forKey:)` on an archiver gives them.
+    public init(dictionaryLiteral elements: (String, Value)...) {
+      members = elements.map { (key: $0.0, value: $0.1) }
+    }
+
+    init(_ members: [(key: String, value: Value)]) { self.members = members }
+
+    /// One object under the name `root`, as `archivedData(withRootObject:)` does it.
+    public static func root(_ reference: Reference) -> Top { ["root": reference.value] }
+  }
+
+  var list: BinaryPropertyListWriter
+  private var entries = ArchiveEntries()
+  var shapes: [PreparedShape] = []
+  var frames: [Frame] = []
+  var pending: [UInt32] = []
+  private var classes: [ArchivedClass: Reference] = [:]
+  private var keys: [ExactString: Int] = [:]
+  var known = KnownValues()
+
+  /// An archive that goes to a sink.
+  ///
+  /// - Parameter sink: is called from within the functions of the writer. What it throws, they throw.
+  public init(to sink: @escaping Sink) throws(ArchiveError) {
+    unsafe try self.init(BinaryPropertyListWriter(to: sink))
+  }
+
+  /// An archive in memory.
+  ///
+  /// - Parameter body: writes the objects, and returns what a reader asks for first.
+  public static func bytes(
+    _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
+  ) throws(ArchiveError) -> [UInt8] {
+    try bytes(maximumObjectCount: Int(UInt32.max), body)
+  }
+
+  /// - Parameter maximumObjectCount: of the container, which holds about three objects for each string.
+  static func bytes(
+    maximumObjectCount: Int, _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
+  ) throws(ArchiveError) -> [UInt8] {
+    var writer = try KeyedArchiveWriter(
+      BinaryPropertyListWriter(
+        maximumObjectCount: maximumObjectCount, output: OutputBuffer(capacity: 1_024)))
+    let top = try body(&writer)
+    let number = try writer.writeTop(top)
+    return try writer.list.finishInMemory(top: number)
+  }
+
+  private init(_ list: consuming BinaryPropertyListWriter) throws(ArchiveError) {
+    self.list = list
+    // The first entry stands for nil, and the first UID names it.
+    _ = try entries.append(self.list.string(nilMarker))
+    known.null = try Value(number: UInt32(self.list.uid(0)))
+  }
+
+  /// Writes what is left: `$objects`, `$top` and the table of offsets.
+  ///
+  /// - Throws: what the sink throws; ``ArchiveError/Code/danglingReference`` if an object was reserved and not
+  ///   defined; ``ArchiveError/Code/unencodable`` if an object was begun and not ended.
+  public consuming func finish(_ top: Top) throws(ArchiveError) {
+    let number = try writeTop(top)
+    try list.finish(top: number)
+  }
+
+  private mutating func writeTop(_ top: Top) throws(ArchiveError) -> Int {
+    guard frames.isEmpty else {
+      throw ArchiveError(.unencodable, "An object was begun and not ended; the archive can't be finished.")
+    }
+    let topKeys = try keyNumbers(top.members.map { escaped($0.key) })
+    let topNumber = try list.dictionary(keys: topKeys, values: top.members.map { Int($0.value.number) })
+    let version = try list.integer(100_000)
+    let archiver = try list.string("NSKeyedArchiver")
+    let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])
+    let start = try list.begin(10)
+    list.output.putMarker(0xA0, count: entries.count)
+    try entries.forEach { (number) throws(ArchiveError) in
+      try list.output.makeRoom(4)
+      list.putReference(number)
+    }
+    let objects = try list.end(start)
+    return try list.dictionary(keys: names, values: [version, archiver, topNumber, objects])
+  }
+
+  // MARK: - Entries
+
+  /// Makes an object of the container an entry of `$objects`.
+  @inline(__always)
+  mutating func entry(_ number: Int) throws(ArchiveError) -> Reference {
+    let uid = try entries.append(number)
+    return Reference(uid: uid, number: UInt32(truncatingIfNeeded: try list.uid(uid)))
+  }
+
+  /// A reference to an object that is written later, with `end(as:)`. Objects that hold each other need it.
+  public mutating func reserve() throws(ArchiveError) -> Reference {
+    let uid = try entries.reserve()
+    return try Reference(uid: uid, number: UInt32(list.uid(uid)))
+  }
+
+  mutating func define(_ reference: Reference, as number: Int) throws(ArchiveError) {
+    try entries.define(reference.uid, as: number)
+  }
+
+  // MARK: - Shapes
+
+  /// Prepares a class and the keys of its fields. A key that begins with `$` is written with one more, as
+  /// Foundation does it.
+  ///
+  /// - Parameter keys: in the order in which the values will be appended.
+  /// - Throws: ``ArchiveError/Code/unencodable`` if a key occurs twice; what the sink throws.
+  public mutating func shape(_ archivedClass: ArchivedClass, keys: [String]) throws(ArchiveError) -> Shape {
+    try shape(archivedClass, rawKeys: keys.map(escaped))
+  }
+
+  mutating func shape(_ archivedClass: ArchivedClass, rawKeys: [String]) throws(ArchiveError) -> Shape {
+    let numbers = try keyNumbers(["$class"] + rawKeys)
+    let classNumber = try Int(reference(to: archivedClass).number)
+    shapes.append(
+      PreparedShape(
+        name: archivedClass.name, fieldCount: rawKeys.count,
+        head: list.dictionaryHead(keys: numbers, firstValue: classNumber)))
+    return Shape(index: shapes.count - 1)
+  }
+
+  /// The class's description in `$objects`, written when it is first asked for.
+  mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
+    if let reference = classes[archivedClass] { return reference }
+    var names = ["$classname", "$classes"]
+    var values = try [list.string(archivedClass.name), strings(archivedClass.chain)]
+    if !archivedClass.hints.isEmpty {
+      names.append("$classhints")
+      try values.append(strings(archivedClass.hints))
+    }
+    let reference = try entry(list.dictionary(keys: keyNumbers(names), values: values))
+    classes[archivedClass] = reference
+    return reference
+  }
+
+  private mutating func strings(_ texts: [String]) throws(ArchiveError) -> Int {
+    var numbers: [Int] = []
+    for text in texts { try numbers.append(list.string(text)) }
+    return try list.array(numbers)
+  }
+
+  /// The strings of a dictionary's keys, each written once in the archive.
+  mutating func keyNumbers(_ texts: [String]) throws(ArchiveError) -> [Int] {
+    var numbers: [Int] = []
+    for text in texts {
+      let key = ExactString(text)
+      let number: Int
+      if let written = keys[key] {
+        number = written
+      } else {
+        number = try list.string(text)
+        keys[key] = number
+      }
+      numbers.append(number)
+    }
+    guard Set(numbers).count == numbers.count else {
+      throw ArchiveError(
+        .unencodable, "A key occurs twice among the fields \(texts.joined(separator: ", ")) of one object.")
+    }
+    return numbers
+  }
+}
+
+/// What an entry of `$objects` must not be, because readers take it for nil.
+let nilMarker = "$null"
+
+/// Keys that begin with `$` belong to the archiver; those of others get one more.
+func escaped(_ key: String) -> String {
+  key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
+}
+
+/// What all objects of a shape have in common.
+struct PreparedShape {
+  let name: String
+  let fieldCount: Int
+  /// The bytes of the object's dictionary up to the class, which stands first; the fields' values follow.
+  let head: [UInt8]
+}
+
+/// An object that was begun and not ended.
+struct Frame {
+  enum Kind {
+    case object
+    case list
+    case pairs
+  }
+  let kind: Kind
+  let shape: Int
+  /// Where its values start in the pending ones.
+  let base: Int
+}

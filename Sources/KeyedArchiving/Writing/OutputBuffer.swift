@@ -1,0 +1,170 @@
+/// Bytes on their way out: to a sink in pieces, or into memory that grows.
+///
+/// 1. `used <= capacity`, and the bytes before `used` are written.
+/// 2. Without a sink `flushed` is 0: the buffer holds everything.
+/// 3. Whoever calls `put` has called `makeRoom` for those bytes before.
+@safe
+struct OutputBuffer: ~Copyable {
+  /// Takes the next bytes; they are lent for the time of the call.
+  typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
+
+  static let pieceByteCount = 65_536
+
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+  private var used = 0
+  private var flushed = 0
+  private let sink: Sink?
+
+  /// A buffer that keeps everything in memory.
+  init(capacity: Int) {
+    unsafe base = .allocate(byteCount: capacity, alignment: 16)
+    self.capacity = capacity
+    unsafe sink = nil
+  }
+
+  /// A buffer that hands its bytes on in pieces.
+  init(sink: @escaping Sink) {
+    capacity = OutputBuffer.pieceByteCount
+    unsafe base = .allocate(byteCount: capacity, alignment: 16)
+    unsafe self.sink = sink
+  }
+
+  deinit {
+    unsafe base.deallocate()
+  }
+
+  /// How many bytes have been put so far.
+  var position: Int {
+    @inline(__always) get { flushed &+ used }
+  }
+
+  /// Sees to it that `byteCount` bytes can be put.
+  @inline(__always)
+  mutating func makeRoom(_ byteCount: Int) throws(ArchiveError) {
+    if capacity &- used < byteCount { try flushOrGrow(byteCount) }
+  }
+
+  @inline(never)
+  private mutating func flushOrGrow(_ byteCount: Int) throws(ArchiveError) {
+    try flush()
+    guard capacity - used < byteCount else { return }
+    let grown = max(capacity * 2, used + byteCount)
+    let bytes = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
+    unsafe bytes.copyMemory(from: base, byteCount: used)
+    unsafe base.deallocate()
+    unsafe base = bytes
+    capacity = grown
+  }
+
+  /// Hands what is there to the sink, if there is one.
+  mutating func flush() throws(ArchiveError) {
+    guard let sink = unsafe sink, used > 0 else { return }
+    unsafe try sink(UnsafeRawBufferPointer(start: base, count: used))
+    flushed += used
+    used = 0
+  }
+
+  @inline(__always)
+  mutating func put(_ byte: UInt8) {
+    assert(used < capacity)
+    unsafe base.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)
+    used &+= 1
+  }
+
+  @inline(__always)
+  mutating func put(bigEndian value: UInt16) {
+    assert(used + 2 <= capacity)
+    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt16.self)
+    used &+= 2
+  }
+
+  @inline(__always)
+  mutating func put(bigEndian value: UInt32) {
+    assert(used + 4 <= capacity)
+    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt32.self)
+    used &+= 4
+  }
+
+  @inline(__always)
+  mutating func put(bigEndian value: UInt64) {
+    assert(used + 8 <= capacity)
+    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt64.self)
+    used &+= 8
+  }
+
+  /// The low `width` bytes of `value`; `width` is 1, 2, 4 or 8.
+  @inline(__always)
+  mutating func put(_ value: Int, width: Int) {
+    switch width {
+    case 4: put(bigEndian: UInt32(truncatingIfNeeded: value))
+    case 2: put(bigEndian: UInt16(truncatingIfNeeded: value))
+    case 1: put(UInt8(truncatingIfNeeded: value))
+    default: put(bigEndian: UInt64(bitPattern: Int64(value)))
+    }
+  }
+
+  /// The base-128 form of a count, low bits first: at most 10 bytes.
+  @inline(__always)
+  mutating func put(variable value: Int) {
+    var rest = UInt(bitPattern: value)
+    while rest >= 0x80 {
+      put(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    put(UInt8(truncatingIfNeeded: rest))
+  }
+
+  @inline(__always)
+  mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress else { return }
+    assert(used + bytes.count <= capacity)
+    unsafe base.advanced(by: used).copyMemory(from: start, byteCount: bytes.count)
+    used &+= bytes.count
+  }
+
+  /// Puts any number of bytes. Many go straight to the sink, without being copied.
+  mutating func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+    guard let sink = unsafe sink, bytes.count >= OutputBuffer.pieceByteCount else {
+      try makeRoom(bytes.count)
+      unsafe put(bytes)
+      return
+    }
+    try flush()
+    unsafe try sink(bytes)
+    flushed += bytes.count
+  }
+
+  /// Lends what is in memory; everything, when there is no sink.
+  @inline(__always)
+  borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe try body(UnsafeRawBufferPointer(start: base, count: used))
+  }
+}
+
+/// Reads what `OutputBuffer.put(variable:)` has put, from front to back.
+@safe
+struct VariableReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  /// - Parameter bytes: whole numbers only, alive as long as this value.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe self.bytes = unsafe bytes
+  }
+
+  mutating func next() -> Int? {
+    guard unsafe position < bytes.count else { return nil }
+    var value: UInt = 0
+    var shift: UInt = 0
+    while true {
+      let byte = unsafe bytes[position]
+      position += 1
+      value |= UInt(byte & 0x7F) << shift
+      if byte < 0x80 { return Int(bitPattern: value) }
+      shift += 7
+    }
+  }
+}

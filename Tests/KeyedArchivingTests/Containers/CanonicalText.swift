@@ -1,0 +1,52 @@
+import Foundation
+import KeyedArchiving
+
+/// A value as a text in which every kind and every bit shows, as `canonicalScript` prints it: dictionaries sorted,
+/// of equal keys the last one, dates in milliseconds.
+func canonicalText(_ value: PropertyListValue) -> String {
+  switch value {
+  case .null: "n"
+  case .bool(let value): value ? "b1" : "b0"
+  case .integer(let value): "i\(value)"
+  case .unsigned(let value): "i\(value)"
+  case .bigInteger(let value): "i\(value)"
+  case .real(let value): "r\(String(value.bitPattern, radix: 16))"
+  case .date(let value): value.magnitude < 1e14 ? "d\(Int((value * 1000).rounded()))" : "d?"
+  case .data(let value): "D" + value.map { String($0, radix: 16) }.joined(separator: ".")
+  case .string(let value): "s" + value.utf8.map { String($0, radix: 16) }.joined(separator: ".")
+  case .uid(let value): "u\(value)"
+  case .array(let members): "[" + members.map(canonicalText).joined(separator: " ") + "]"
+  case .set(let members): "<" + members.map(canonicalText).sorted().joined(separator: " ") + ">"
+  case .dictionary(let members):
+    "{"
+      + Dictionary(
+        members.map { (canonicalText($0.key), canonicalText($0.value)) }, uniquingKeysWith: { $1 }
+      ).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ") + "}"
+  }
+}
+
+/// A Python program that prints a line for each property list it is given: its value, or `refused`.
+let canonicalScript = """
+  import datetime, plistlib, struct, sys
+  sys.setrecursionlimit(5000)
+  start = datetime.datetime(2001, 1, 1)
+  def text(v, depth=0):
+    global left
+    left -= 1
+    if left < 0: raise ValueError("too large")
+    if v is None: return "n"
+    if isinstance(v, bool): return "b1" if v else "b0"
+    if isinstance(v, plistlib.UID): return "u%d" % v.data
+    if isinstance(v, int): return "i%d" % v
+    if isinstance(v, float): return "r%x" % struct.unpack(">Q", struct.pack(">d", v))[0]
+    if isinstance(v, datetime.datetime): return "d%d" % round((v - start) / datetime.timedelta(milliseconds=1))
+    if isinstance(v, bytes): return "D" + ".".join("%x" % b for b in v)
+    if isinstance(v, str): return "s" + ".".join("%x" % b for b in v.encode("utf-8"))
+    if isinstance(v, list): return "[" + " ".join(text(e) for e in v) + "]"
+    return "{" + " ".join(sorted(text(k) + "=" + text(e) for k, e in v.items())) + "}"
+  for path in sys.argv[1:]:
+    left = 1000000
+    try:
+      with open(path, "rb") as file: print(text(plistlib.load(file)))
+    except Exception: print("refused")
+  """

@@ -1,0 +1,100 @@
+import Foundation
+import KeyedArchiving
+import Testing
+
+@Suite(.enabled(if: ArchiveCorpus.isThere, Comment(rawValue: ArchiveCorpus.absence)))
+struct CorpusPropertyListTests {
+  @Test func whatTwoOtherParsersReadIsRead() throws {
+    let files = try ArchiveCorpus.files().filter { $0.expectation == "accept" }
+    #expect(files.count > 200)
+    for file in files {
+      #expect(throws: Never.self, "\(file.name)") { _ = try tree(file) }
+    }
+  }
+
+  @Test func whatTwoOtherParsersRefuseIsRefused() throws {
+    let files = try ArchiveCorpus.files().filter { $0.expectation == "reject" }
+    #expect(files.count > 40)
+    for file in files {
+      #expect(throws: ArchiveError.self, "\(file.name)") { _ = try tree(file) }
+    }
+  }
+
+  /// As Documentation/KeyedArchives.md says, with the reasons.
+  @Test func whatOtherParsersDisputeIsDecided() throws {
+    let files = try ArchiveCorpus.files().filter { $0.expectation == "disputed" }
+    #expect(Set(files.map(\.name)) == Set(decisions.keys))
+    for file in files {
+      do {
+        _ = try tree(file)
+        #expect(decisions[file.name] == .some(nil), "\(file.name)")
+      } catch let error as ArchiveError {
+        #expect(decisions[file.name] == error.code, "\(file.name): \(error)")
+      }
+    }
+  }
+
+  @Test func valuesEqualThoseOfPython() throws {
+    guard let python = OtherReader.python else { return }
+    let files = try ArchiveCorpus.files().filter { $0.expectation != "-" }
+    let theirs = try python.run(["-c", canonicalScript] + files.map(\.url.path)).output.split(separator: "\n")
+    try #require(theirs.count == files.count)
+    var compared = 0
+    for (file, text) in zip(files, theirs) {
+      guard text != "refused", let value = try? tree(file) else { continue }
+      // Compared as lines first: a difference of long texts is of no use to a reader.
+      let ours = canonicalText(value)
+      #expect(ours == String(text), "\(file.name)")
+      compared += 1
+    }
+    #expect(compared > 250)
+  }
+
+  @Test func aTreeIsAsDeepAsItsLimit() throws {
+    let file = ArchiveCorpus.folder.appending(path: "synthetic/dos_deep_arrays_600.bplist")
+    var limits = ArchiveLimits()
+    limits.depth = 601
+    let value = try PropertyList(ArchiveBytes(contentsOf: file), limits: limits).value()
+    guard case .array(let members) = value else { throw TestFailure() }
+    #expect(members.count == 1)
+  }
+
+  private struct TestFailure: Error {}
+
+  private func tree(_ file: ArchiveCorpus.File) throws -> PropertyListValue {
+    try PropertyList(ArchiveBytes(contentsOf: file.url)).value()
+  }
+
+  /// The code of the error for each disputed file, or nothing where it is read.
+  private let decisions: [String: ArchiveError.Code?] = [
+    "3breadt__dd-plist/github-issue73-3.plist": .unsupportedFormat,
+    "3breadt__dd-plist/test-ascii.plist": .unsupportedFormat,
+    "3breadt__dd-plist/test-xml-utf-32le-bom.plist": nil,
+    "3breadt__dd-plist/test1-ascii-multiline-handling.plist": .unsupportedFormat,
+    "dracula__terminal-app/Dracula.e95d9726.terminal": nil,
+    "dracula__terminal-app/Galleta.a03aad91.terminal": nil,
+    "ebarnard__rust-plist/ascii-animals.plist": .unsupportedFormat,
+    "ebarnard__rust-plist/ascii-sample.plist": .unsupportedFormat,
+    "ebarnard__rust-plist/binary_circular_array.plist": .malformed,
+    "ebarnard__rust-plist/xml_entity_error.plist": .malformed,
+    "joeferner__node-bplist-parser/iTunes-small.bplist": nil,
+    "log2timeline__plaso/plist__empty.plist": .malformed,
+    "log2timeline__plaso/plist__leading_whitespace.plist": nil,
+    "swiftlang__swift-foundation/test_oldStylePlist_getSlashedChars_octal.plist": .unsupportedFormat,
+    "synthetic/bp_256objs_ref1.bplist": nil,
+    "synthetic/bp_date_1e300.bplist": nil,
+    "synthetic/bp_date_nan.bplist": nil,
+    "synthetic/bp_gap_before_trailer.bplist": .malformed,
+    "synthetic/bp_hdr_01.bplist": nil,
+    "synthetic/bp_hdr_only.bplist": .malformed,
+    "synthetic/bp_int32bytes.bplist": .malformed,
+    "synthetic/bp_off_in_trailer.bplist": .malformed,
+    "synthetic/bp_self_array.bplist": .cyclic,
+    "synthetic/bp_self_dict_value.bplist": .cyclic,
+    "synthetic/bp_set.bplist": nil,
+    "synthetic/bp_utf16_lone_surrogate.bplist": nil,
+    "synthetic/dos_deep_arrays_600.bplist": .limitExceeded,
+    "synthetic/dos_laughs_arrays_10e12.bplist": .limitExceeded,
+    "synthetic/dos_laughs_arrays_2e40.bplist": .limitExceeded,
+  ]
+}

@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A program of somebody else that reads property lists, where this machine has it.
+struct OtherReader: Sendable {
+  let path: String
+
+  static let python = find("python3")
+  static let plutil = find("plutil")
+
+  private static func find(_ name: String) -> OtherReader? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let path = folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    if path == nil { print("There is no \(name) here, so what it reads is not compared.") }
+    return path.map { OtherReader(path: $0) }
+  }
+
+  /// What the program prints, and whether it was content.
+  func run(_ arguments: [String]) throws -> (output: String, succeeded: Bool) {
+    let process = Process()
+    process.executableURL = URL(filePath: path)
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (String(decoding: bytes, as: UTF8.self), process.terminationStatus == 0)
+  }
+}
+
+/// What Python's plistlib reads from each list, as text that tells every value and type apart; nil without
+/// Python.
+///
+/// Numbers are told apart by a letter, reals are their bits, strings are their UTF-16 units.
+func pythonTexts(_ lists: [[UInt8]]) throws -> [String]? {
+  guard let python = OtherReader.python else { return nil }
+  let script = """
+    import plistlib, struct, sys, datetime
+    def text(v):
+      if v is None: return "n"
+      if isinstance(v, bool): return "b1" if v else "b0"
+      if isinstance(v, plistlib.UID): return "u%d" % v.data
+      if isinstance(v, int): return "i%d" % v
+      if isinstance(v, float): return "r" + struct.pack(">d", v).hex()
+      if isinstance(v, datetime.datetime):
+        return "d%d" % round((v - datetime.datetime(2001, 1, 1)).total_seconds())
+      if isinstance(v, bytes): return "D" + v.hex()
+      if isinstance(v, str): return "s" + v.encode("utf-16-be", "surrogatepass").hex()
+      if isinstance(v, list): return "[" + " ".join(text(e) for e in v) + "]"
+      return "{" + " ".join(sorted(text(k) + "=" + text(e) for k, e in v.items())) + "}"
+    for path in sys.argv[1:]:
+      with open(path, "rb") as file: print(text(plistlib.load(file)))
+    """
+  return try withTemporaryFolder { folder in
+    let paths = try lists.enumerated().map { index, bytes in
+      let path = folder.path("\(index).plist")
+      try Data(bytes).write(to: URL(filePath: path))
+      return path
+    }
+    let (output, succeeded) = try python.run(["-c", script] + paths)
+    try #require(succeeded, "\(output)")
+    return output.split(separator: "\n").map(String.init)
+  }
+}
+
+/// Expects `plutil -lint` to find nothing wrong, where there is a plutil.
+func expectSound(_ list: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
+  guard let plutil = OtherReader.plutil else { return }
+  try withTemporaryFolder { folder in
+    let path = folder.path("list.plist")
+    try Data(list).write(to: URL(filePath: path))
+    let (output, succeeded) = try plutil.run(["-lint", path])
+    #expect(succeeded, "\(output)", sourceLocation: sourceLocation)
+  }
+}
