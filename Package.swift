@@ -24,7 +24,8 @@ let package = Package(
     .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     // The models of five small apps: how little code one needs.
-    .target(name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256"]),
+    .target(
+      name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
@@ -57,7 +58,9 @@ let package = Package(
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
     .testTarget(
       name: "ExamplesTests",
-      dependencies: ["Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+      dependencies: [
+        "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
+      ]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
