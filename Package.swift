@@ -26,6 +26,9 @@ let package = Package(
       name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
+    // The models of five small apps: how little code one needs.
+    .target(
+      name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
@@ -58,6 +61,11 @@ let package = Package(
       name: "CatalogModelTests",
       dependencies: [
         "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "LevelDB", "Locks", "TestSupport",
+      ]),
+    .testTarget(
+      name: "ExamplesTests",
+      dependencies: [
+        "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
       ]),
     .testTarget(
       name: "CommandLineTests",

@@ -86,6 +86,34 @@ extension Draft where State == Catalog {
     try replaceAttributes(ofItem: id, with: Self.attributes(encoding: value, for: .item(id)))
   }
 
+  /// Changes an item's attributes as a value of your own type.
+  ///
+  /// Attributes that the type does not know stay as they are, so that an older version of an app keeps what a
+  /// newer one has written; use this where values are edited. What is inside of an attribute is set as one.
+  ///
+  /// ```swift
+  /// try draft.updateItem(7, as: Book.self) { $0.stars = nil }
+  /// ```
+  /// - Throws: as ``updateItem(_:set:remove:)``, `DecodingError` when the attributes don't make such a value,
+  ///   and what `body` throws.
+  public mutating func updateItem<T: Codable>(
+    _ id: Int, as type: T.Type = T.self, _ body: (inout T) throws -> Void
+  ) throws {
+    let record = try state.presentRecord(of: .item(id))
+    var value = try ValueDecoder().decode(type, from: .dictionary(record.attributes))
+    let before = try Self.attributes(encoding: value, for: .item(id))
+    try body(&value)
+    let after = try Self.attributes(encoding: value, for: .item(id))
+    // What the body left alone must not be written, even where the type writes it in another way.
+    var changed: [String: Value] = [:]
+    var removed: [String] = []
+    Record(before).changes(to: Record(after))?.visit { key, value in
+      guard case .attribute(let name) = key else { return }
+      if let value { changed[name] = value } else { removed.append(name) }
+    }
+    try updateItem(id, set: changed, remove: removed)
+  }
+
   /// Puts an item into a category, or with nil into none.
   /// - Throws: ``JournalError`` with code `rejected` when the item or the category is not there.
   public mutating func setCategory(ofItem id: Int, to category: Int?) throws(JournalError) {

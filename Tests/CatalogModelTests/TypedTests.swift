@@ -47,6 +47,57 @@ struct TypedTests {
       ])
   }
 
+  /// As an older version of an app has it.
+  private struct Shelved: Codable {
+    var title: String
+    var price: Double
+    var place: String?
+  }
+
+  @Test func editingAsATypeKeepsWhatTheTypeDoesNotKnow() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { draft in
+      try draft.addItem(
+        kind: "book",
+        attributes: [
+          // The price is a whole number, and the type would write it as another sort of number.
+          "title": .string("Dun"), "price": .integer(10), "place": .string("hall"), "stars": .integer(5),
+        ])
+    }
+    try history.commit { draft in
+      try draft.updateItem(id, as: Shelved.self) {
+        $0.title = "Dune"
+        $0.place = nil
+      }
+    }
+    #expect(
+      history.newestEvents == [
+        #"{"operation":"update","entity":"item:1","previous":1,"changes":"#
+          + #"{"attributes":{"title":"Dune"},"removed":["place"]}}"#
+      ])
+    let attributes: [String: Value] = ["title": .string("Dune"), "price": .integer(10), "stars": .integer(5)]
+    #expect(history.state.item(id)?.attributes == attributes)
+  }
+
+  @Test func editingAsATypeThatChangesNothingMakesNoEntry() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.addItem(kind: "book", encoding: dune) }
+    try history.commit { draft in try draft.updateItem(id, as: Book.self) { $0 = dune } }
+    #expect(history.revision == 1)
+  }
+
+  @Test func editingAsATypeThatDoesNotFitIsAnErrorAndChangesNothing() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }
+    #expect(throws: DecodingError.self) {
+      try history.commit { draft in try draft.updateItem(id, as: Shelved.self) { $0.title = "" } }
+    }
+    #expect(history.revision == 1)
+    expectRejection("item:9") {
+      try history.commit { draft in try draft.updateItem(9, as: Shelved.self) { $0.title = "" } }
+    }
+  }
+
   @Test func aMissingAttributeIsNamed() throws {
     var history = CatalogHistory()
     try history.commit { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }

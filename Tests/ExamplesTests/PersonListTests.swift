@@ -1,0 +1,68 @@
+import CBOR
+import CatalogModel
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+@testable import Examples
+
+@Suite struct PersonListTests {
+  @Test func personsAreThereAgainInTheirOrder() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Persons.journal")
+      var list: PersonList? = try PersonList(at: url)
+      try list?.add(name: "Zoe", number: "1 (415) 555-0100")
+      try list?.add(name: "Adam", number: "1 (415) 555-0101")
+      try list?.add(name: "Zoe", number: "1 (415) 555-0100")
+      let before = try list?.persons()
+      list = nil
+
+      list = try PersonList(at: url)
+      let persons = try #require(try list?.persons())
+      #expect(persons == before)
+      #expect(persons.map(\.name) == ["Zoe", "Adam", "Zoe"])
+      #expect(persons.map(\.number) == ["1 (415) 555-0100", "1 (415) 555-0101", "1 (415) 555-0100"])
+    }
+  }
+
+  @Test func changesAndRemovalsSurviveARestart() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Persons.journal")
+      var list: PersonList? = try PersonList(at: url)
+      var zoe = try #require(try list?.add(name: "Zo", number: "1"))
+      let adam = try #require(try list?.add(name: "Adam", number: "2"))
+      zoe.name = "Zoë"
+      try list?.update(zoe)
+      try list?.remove(adam)
+      list = nil
+
+      list = try PersonList(at: url)
+      #expect(try list?.persons() == [zoe])
+      #expect(try list?.persons(asOf: .revision(2)).map(\.name) == ["Zo", "Adam"])
+    }
+  }
+
+  @Test func whoWasRemovedCanNotBeChanged() throws {
+    try withTemporaryFolder { folder in
+      let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
+      let zoe = try list.add(name: "Zoe", number: "1")
+      try list.remove(zoe)
+      let error = #expect(throws: JournalError.self) { try list.update(zoe) }
+      #expect(error?.code == .rejected)
+      #expect(throws: JournalError.self) { try list.remove(zoe) }
+      #expect(throws: JournalError.self) { try list.update(Person(name: "nobody yet", number: "")) }
+      #expect(try list.persons().isEmpty)
+    }
+  }
+
+  @Test func anItemIsTheTwoAttributesAndNothingElse() throws {
+    try withTemporaryFolder { folder in
+      let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
+      let zoe = try list.add(name: "Zoe", number: "1")
+      let attributes: [String: Value] = ["name": .string("Zoe"), "number": .string("1")]
+      #expect(list.journal.state.item(zoe.id)?.kind == "person")
+      #expect(list.journal.state.item(zoe.id)?.attributes == attributes)
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import CBOR
+import CatalogModel
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+@testable import Examples
+
+@Suite struct PlaceBookTests {
+  private static let berlin = Place(name: "Berlin", latitude: 52.52, longitude: 13.405)
+  private static let paris = Place(name: "Paris", latitude: 48.8566, longitude: 2.3522)
+  private static let suva = Place(name: "Suva", latitude: -18.1416, longitude: 178.4419)
+  private static let apia = Place(name: "Apia", latitude: -13.8333, longitude: -171.7667)
+
+  private func withBook(_ body: (PlaceBook) throws -> Void) throws {
+    try withTemporaryFolder { try body(PlaceBook(at: $0.url.appending(path: "Places.journal"))) }
+  }
+
+  @Test func theFirstLaunchOffersCategoriesWithColors() throws {
+    try withBook { book throws in
+      #expect(book.categories.map(\.name) == PlaceBook.defaultCategories.map(\.name))
+      #expect(!book.categories.isEmpty)
+      #expect(book.categories.allSatisfy { $0.color != nil })
+      #expect(try book.places().isEmpty)
+    }
+  }
+
+  @Test func aUsersOwnCategoriesStayAsTheyAre() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Places.journal")
+      var book: PlaceBook? = try PlaceBook(at: url)
+      try book?.journal.commit { draft in
+        for category in draft.state.categories { try draft.deleteCategory(category.id) }
+        try draft.addCategory(name: "Mountains", color: Color(hex: "#336699"))
+      }
+      book = nil
+
+      book = try PlaceBook(at: url)
+      #expect(book?.categories.map(\.name) == ["Mountains"])
+      #expect(book?.categories.first?.color?.hex == "#336699FF")
+    }
+  }
+
+  @Test func aBookWithoutAnyCategoryOffersTheDefaultOnesAgainAndKeepsItsPlaces() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Places.journal")
+      var book: PlaceBook? = try PlaceBook(at: url)
+      let berlin = try #require(try book?.add(Self.berlin))
+      try book?.journal.commit { draft in
+        for category in draft.state.categories { try draft.deleteCategory(category.id) }
+      }
+      book = nil
+
+      book = try PlaceBook(at: url)
+      #expect(book?.categories.map(\.name) == PlaceBook.defaultCategories.map(\.name))
+      #expect(try book?.places() == [berlin])
+    }
+  }
+
+  @Test func placesAndTheirCategoriesAreThereAgain() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Places.journal")
+      var book: PlaceBook? = try PlaceBook(at: url)
+      var place = Self.berlin
+      place.category = book?.categories.first?.id
+      place.note = "by the river"
+      place.address = "Spreeufer 1"
+      place.phoneNumber = "+49 30 5550100"
+      place.url = "https://example.com/café"
+      let kept = try #require(try book?.add(place))
+      let other = try #require(try book?.add(Self.paris))
+      #expect(kept.category != nil)
+      book = nil
+
+      book = try PlaceBook(at: url)
+      #expect(try book?.places() == [kept, other])
+    }
+  }
+
+  @Test func editsAndRemovalsSurviveARestart() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Places.journal")
+      var book: PlaceBook? = try PlaceBook(at: url)
+      var berlin = try #require(try book?.add(Self.berlin))
+      let paris = try #require(try book?.add(Self.paris))
+      berlin.note = "go there"
+      berlin.category = book?.categories.last?.id
+      try book?.update(berlin)
+      try book?.remove(paris)
+      book = nil
+
+      book = try PlaceBook(at: url)
+      #expect(try book?.places() == [berlin])
+      #expect(try book?.places(asOf: .revision(3)).map(\.name) == ["Berlin", "Paris"])
+      berlin.note = nil
+      berlin.category = nil
+      try book?.update(berlin)
+      book = nil
+
+      book = try PlaceBook(at: url)
+      #expect(try book?.places() == [berlin])
+      #expect(book?.journal.state.item(berlin.id)?["note"] == nil)
+    }
+  }
+
+  @Test func aCategoryListsItsPlacesAndAForgottenOneLeavesThem() throws {
+    try withBook { book throws in
+      let (first, second) = (book.categories[0].id, book.categories[1].id)
+      for (place, category) in [(Self.paris, first), (Self.berlin, second), (Self.suva, first)] {
+        var place = place
+        place.category = category
+        try book.add(place)
+      }
+      #expect(try book.places(in: first).map(\.name) == ["Paris", "Suva"])
+      #expect(try book.places(in: second).map(\.name) == ["Berlin"])
+      try book.journal.commit { try $0.deleteCategory(first) }
+      #expect(try book.places(in: first).isEmpty)
+      #expect(try book.places().map(\.category) == [nil, second, nil])
+    }
+  }
+
+  @Test func theNearestPlaceComesFirst() throws {
+    try withBook { book throws in
+      for place in [Self.suva, Self.berlin, Place(name: "nowhere"), Self.apia, Self.paris] {
+        try book.add(place)
+      }
+      let potsdam = try #require(Coordinate(latitude: 52.39, longitude: 13.06))
+      #expect(
+        try book.places(nearestTo: potsdam).map(\.name) == ["Berlin", "Paris", "Apia", "Suva", "nowhere"])
+    }
+  }
+
+  /// East of the line that dates change at, the nearest place can be the one with the smallest longitude.
+  @Test func theDateLineIsNoBorder() throws {
+    try withBook { book throws in
+      let auckland = Place(name: "Auckland", latitude: -36.8485, longitude: 174.7633)
+      for place in [auckland, Self.apia] { try book.add(place) }
+      let suva = try #require(Self.suva.coordinate)
+      #expect(try book.places(nearestTo: suva).map(\.name) == ["Apia", "Auckland"])
+    }
+  }
+
+  @Test func equallyFarPlacesStandAsTheyWereAdded() throws {
+    try withBook { book throws in
+      for name in ["b", "a", "c"] { try book.add(Place(name: name, latitude: 1, longitude: 1)) }
+      let here = try #require(Coordinate(latitude: 0, longitude: 0))
+      #expect(try book.places(nearestTo: here).map(\.name) == ["b", "a", "c"])
+    }
+  }
+
+  @Test(arguments: [
+    // Known great-circle distances on a ball of 6,371.0088 km, in meters.
+    (0.0, 0.0, 0.0, 0.0, 0.0), (0, 0, 0, 1, 111_195.08), (0, 0, 0, 180, 20_015_114.35),
+    (90, 0, -90, 77, 20_015_114.35), (60, 0, 60, 180, 6_671_704.78), (0, 179.5, 0, -179.5, 111_195.08),
+    (45, 7, 45.000_001, 7, 0.111_195),
+  ])
+  func distancesAreThoseOfTheShortestWay(
+    _ latitude: Double, _ longitude: Double, _ otherLatitude: Double, _ otherLongitude: Double,
+    _ meters: Double
+  ) throws {
+    let one = try #require(Coordinate(latitude: latitude, longitude: longitude))
+    let other = try #require(Coordinate(latitude: otherLatitude, longitude: otherLongitude))
+    #expect(abs(one.distance(to: other) - meters) <= max(meters * 1e-6, 1e-6))
+    #expect(one.distance(to: other) == other.distance(to: one))
+  }
+
+  @Test(arguments: [
+    (Optional(91.0), Optional(0.0)), (0, 180.5), (.nan, 0), (0, .infinity), (nil, 0), (0, nil),
+  ])
+  func whatIsNoCoordinateIsRejected(_ latitude: Double?, _ longitude: Double?) throws {
+    try withBook { book throws in
+      let berlin = try book.add(Self.berlin)
+      let revision = book.journal.head.revision
+      var place = berlin
+      (place.latitude, place.longitude) = (latitude, longitude)
+      for change in [{ _ = try book.add(place) }, { try book.update(place) }] {
+        let error = #expect(throws: JournalError.self) { try change() }
+        #expect(error?.code == .rejected)
+      }
+      #expect(book.journal.head.revision == revision)
+      #expect(try book.places() == [berlin])
+    }
+  }
+
+  @Test func aPlaceInACategoryThatIsNotThereIsRejected() throws {
+    try withBook { book throws in
+      var place = Self.berlin
+      place.category = 99
+      let error = #expect(throws: JournalError.self) { try book.add(place) }
+      #expect(error?.code == .rejected)
+      #expect(try book.places().isEmpty)
+    }
+  }
+
+  @Test func editingAPlaceKeepsWhatOthersHaveWrittenBesideIt() throws {
+    try withBook { book throws in
+      var place = try book.add(Self.berlin)
+      try book.journal.commit { try $0.updateItem(place.id, set: ["visited": .bool(true)]) }
+      place.name = "Berlin Mitte"
+      try book.update(place)
+      let item = try #require(book.journal.state.item(place.id))
+      let attributes: [String: Value] = [
+        "name": .string("Berlin Mitte"), "latitude": .double(52.52), "longitude": .double(13.405),
+        "visited": .bool(true),
+      ]
+      #expect(item.kind == "place")
+      #expect(item.attributes == attributes)
+    }
+  }
+}
