@@ -49,8 +49,8 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when a file can't be read.
   public init(of bytes: ArchiveBytes, in range: Range<Int>? = nil) throws(ArchiveError) {
     let range = range ?? 0..<bytes.count
-    let start = range.prefix(Self.lookahead)
-    self.init(start: try bytes.copy(of: start))
+    let count = min(try bytes.checkedCount(range), Self.lookahead)
+    self.init(start: try bytes.copy(of: range.lowerBound..<range.lowerBound + count))
   }
 
   static let lookahead = 4096
