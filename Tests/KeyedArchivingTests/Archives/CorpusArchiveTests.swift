@@ -134,7 +134,8 @@ struct CorpusArchiveTests {
 
   @Test func viewsOfBrokenObjectsSaySo() throws {
     #expect(code { _ = try archive("synthetic/indexed_array_gap.plist").root?.array } == .malformed)
-    #expect(code { _ = try archive("synthetic/kx_keys_objects_mismatch.plist").root?.dictionary } == .malformed)
+    #expect(
+      code { _ = try archive("synthetic/kx_keys_objects_mismatch.plist").root?.dictionary } == .malformed)
     #expect(code { _ = try archive("synthetic/kx_url_base_cycle.plist").root?.url } == .cyclic)
     #expect(code { _ = try archive("synthetic/kx_oldstyle_array_huge.plist").root?.array } == .malformed)
     #expect(code { _ = try archive("synthetic/kx_date_garbage.plist").root?.date } == .malformed)

@@ -197,7 +197,8 @@ private func plain(_ value: ArchivedValue) throws -> String {
   case .date: "?"
   case .array(let array): "[" + (try array.elements().map(plain).joined(separator: " ")) + "]"
   case .dictionary(let pairs):
-    "{" + (try pairs.pairs().map { try plain($0.key) + "=" + plain($0.value) }.sorted().joined(separator: " "))
+    "{"
+      + (try pairs.pairs().map { try plain($0.key) + "=" + plain($0.value) }.sorted().joined(separator: " "))
       + "}"
   case .object(let object): "#\(object.uid)"
   }
@@ -224,7 +225,7 @@ private func meaning(_ value: ArchivedValue, _ object: ArchivedObject) throws ->
   if let uuid = try value.uuid {
     return "uuid " + uuid.uuidString.replacingOccurrences(of: "-", with: "").lowercased()
   }
-  if let url = try value.url { return "url s" + hex(url.relativeString.utf8) }
+  if let texts = try value.urlTexts { return "url s" + hex(texts[0].utf8) }
   if let color = try value.color {
     return "color " + (color.components + [color.alpha]).map(bits).joined(separator: " ")
   }
