@@ -46,7 +46,9 @@ struct PropertyListMutator {
   private mutating func changeBytes(_ bytes: inout [UInt8]) {
     guard let index = bytes.indices.randomElement(using: &random) else { return }
     let end = min(bytes.count, index + Int.random(in: 1...8, using: &random))
-    switch Int.random(in: 0..<7, using: &random) {
+    // A binary list whose size has changed is refused for that alone, so that is tried less often.
+    let staysInPlace = bytes.starts(with: Array("bplist".utf8)) && random.chance(7, in: 8)
+    switch Int.random(in: 0..<(staysInPlace ? 3 : 7), using: &random) {
     case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
     case 1: bytes[index] = UInt8.random(in: .min ... .max, using: &random)
     case 2: bytes[index] &+= random.chance(1, in: 2) ? 1 : 0xFF
