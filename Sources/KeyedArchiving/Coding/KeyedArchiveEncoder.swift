@@ -19,6 +19,7 @@ public import Foundation
 ///   of four bytes.
 /// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it; where a number would stand in the field, the
 ///   key is left out. nil in a collection becomes `NSNull`.
+/// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
 /// Equal values give equal bytes, in every process.
