@@ -105,7 +105,7 @@ import Testing
         #expect(result.code == 2, "\(words)")
         #expect(result.output.isEmpty, "\(words)")
       }
-      #expect(try run(journalPath, ["snapshot", path, "take", "--at", "0"]).code == 3)
+      #expect(try run(journalPath, ["snapshot", path, "take", "--at", "0"]).code == 2)
     }
   }
 }

@@ -58,7 +58,8 @@ extension Failure {
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure
-    case let error as JournalError where error.code == .invalidSelector: self.init(.wrongUse, "\(error)")
+    case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
+      self.init(.wrongUse, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
     default: self.init(.unreadable, "\(error)")
     }
