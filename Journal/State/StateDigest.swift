@@ -38,6 +38,7 @@ private struct BufferedHash: ~Copyable {
 
   /// Numbers of eight bytes, the most significant first.
   mutating func append(_ numbers: Int...) {
+    if buffer.count + 8 * numbers.count > Self.limit { flush() }
     for number in numbers {
       unsafe withUnsafeBytes(of: UInt64(truncatingIfNeeded: number).bigEndian) {
         unsafe buffer.append(contentsOf: $0)
