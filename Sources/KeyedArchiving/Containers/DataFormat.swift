@@ -77,8 +77,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("PK\u{3}\u{4}".utf8), .zip),
     ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
     ([0xFF, 0xD8, 0xFF], .jpeg),
-    (Array("book".utf8) + [0, 0, 0, 0], .bookmark),
-    (Array("book".utf8) + [UInt8(0)], .bookmark),
+    (Array("book\0".utf8), .bookmark),
   ]
 
   /// Why bytes of this format are not read as a property list, and what to do.
