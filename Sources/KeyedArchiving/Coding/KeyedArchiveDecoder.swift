@@ -1,7 +1,7 @@
 /// Makes values of `Decodable` types out of archived objects, whatever classes they were archived from.
 ///
 /// A struct whose coding keys are the keys that the `encode(with:)` of an old class used reads that class's archives.
-/// Where versions of an app used other keys for one property, ``name(_:keys:)-([String:[String]])`` gives them all:
+/// Where versions of an app used other keys for one property, `name(_:keys:)` gives them all:
 ///
 /// ```swift
 /// struct PointOfInterest: Decodable { var name: String; var note: String?; var category: Category? }
