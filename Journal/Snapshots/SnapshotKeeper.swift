@@ -127,8 +127,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       entryDigest: version.digest, schema: State.schema, entityCount: parts.entityCount,
       eventCount: eventCount, isAutomatic: isAutomatic)
     let before = known.first { $0.revision == version.revision }
-    let record = SnapshotRecord(
-      revision: version.revision, number: before.map { $0.number + 1 } ?? 0, content: .taken(facts))
+    let record =
+      try before?.followed(by: .taken(facts))
+      ?? SnapshotRecord(revision: version.revision, number: 0, content: .taken(facts))
     // The same state makes the same file; one that was taken for good stays so.
     if before?.content == record.content { return record }
     try committer.append([record])
@@ -146,7 +147,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   func drop(_ revision: Revision, _ committer: Committer<State>) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }
-    guard let record = try knownSnapshots().first(where: { $0.revision == revision && $0.facts != nil })
+    guard
+      let record = try knownSnapshots().first(where: { $0.revision == revision && $0.content != .dropped })
     else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
@@ -165,7 +167,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func thin(_ known: [SnapshotRecord], _ committer: Committer<State>) throws(JournalError) {
     let failed = ladder.failed
-    let bad = known.filter { failed.contains($0.revision) && $0.facts != nil }
+    let bad = known.filter { record in
+      record.number < .max
+        && (record.problem != nil || (failed.contains(record.revision) && record.facts != nil))
+    }
     let good = known.compactMap { record in
       failed.contains(record.revision) ? nil : record.facts.map { (revision: record.revision, facts: $0) }
     }
@@ -176,15 +181,16 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func drop(_ records: [SnapshotRecord], _ committer: Committer<State>) throws(JournalError) {
     if records.isEmpty { return }
     // First the log, so that a file that is gone is never missed.
-    try committer.append(
-      records.map { SnapshotRecord(revision: $0.revision, number: $0.number + 1, content: .dropped) })
+    var dropped: [SnapshotRecord] = []
+    for record in records { dropped.append(try record.followed(by: .dropped)) }
+    try committer.append(dropped)
     for record in records { try Folder.removeFile(folder.snapshot(record.revision), hook: folder.hook) }
   }
 
   /// Removes files that a crash kept from being finished, or from being removed.
   private func removeStrays(_ known: [SnapshotRecord]) throws(JournalError) {
     guard try Folder.status(folder.snapshots) != nil else { return }
-    let taken = Set(known.lazy.filter { $0.facts != nil }.map(\.revision))
+    let taken = Set(known.lazy.filter { $0.content != .dropped }.map(\.revision))
     for name in try Folder.names(folder.snapshots) {
       let revision = JournalFolder.revision(ofSnapshot: name)
       if revision.map({ taken.contains($0) }) ?? false { continue }
