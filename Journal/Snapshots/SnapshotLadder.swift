@@ -64,15 +64,17 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     var found: Rung<State>?
     if revision > 0 {
       try log.readSnapshotRecords(1...revision) { record throws(JournalError) in
-        guard let facts = record.facts, facts.schema == State.schema else { return true }
         if findings.withLock({ $0.failed.contains(record.revision) }) { return true }
+        if let problem = record.problem { note(problem, at: record.revision) }
+        guard let facts = record.facts, facts.schema == State.schema else { return true }
         do throws(JournalError) {
           found = Rung(
             revision: record.revision, state: try state(of: record, facts, in: log),
             eventCount: facts.eventCount)
         } catch {
           if error.code == .closed { throw error }
-          note(error, at: record.revision)
+          // One that was dropped meanwhile has nothing wrong with it.
+          if try log.snapshotRecord(of: record.revision) == record { note(error, at: record.revision) }
         }
         return found == nil
       }
