@@ -27,7 +27,7 @@ struct OpenedFolder<State: EventSourced> {
     try folder.check()
     let mark = try HeadMarker.read(folder, id: id)
 
-    let viewed = try Self.view(folder, id: id, mark: mark, options: options.database)
+    let viewed = try Self.view(folder, id: id, mark: mark, options: options)
     version = viewed.replayed.version
     ladder = viewed.replayed.ladder
     eventCount = viewed.replayed.eventCount
@@ -58,17 +58,18 @@ struct OpenedFolder<State: EventSourced> {
 
   /// Reads the log as it is on disk.
   private static func view(
-    _ folder: JournalFolder, id: JournalID, mark: HeadMarker.Mark, options: Database.Options
+    _ folder: JournalFolder, id: JournalID, mark: HeadMarker.Mark, options: JournalOptions
   ) throws(JournalError) -> View {
     do throws(JournalError) {
-      let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options)
+      let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options.database)
       let ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
       return (log, try replay(log, ladder, id: id, mark: mark, checksAll: false), false)
     } catch {
       guard error.code == .damaged else { throw error }
       // After a power loss the end of the log can be torn: writes that were never acknowledged. Everything
       // that was must be there all the same, and every digest must fit, as now LevelDB says less.
-      let log = try LevelDBLog.open(in: folder, id: id, .readOnlyUpToDamage, options: options)
+      let log = try LevelDBLog.open(
+        in: folder, id: id, .readOnlyUpToDamage, options: options.database)
       do throws(JournalError) {
         let ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
         return (log, try replay(log, ladder, id: id, mark: mark, checksAll: true), true)

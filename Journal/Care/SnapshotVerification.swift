@@ -3,21 +3,23 @@ import Locks
 /// Holds the snapshots of a journal against the states that a replay passes through.
 struct SnapshotVerifier<State: EventSourced> {
   private let folder: JournalFolder
+  private let log: any EntryLog
   private let isDeep: Bool
   /// Those that are still to come, the newest first.
   private var records: [SnapshotRecord] = []
   /// How many were checked.
   private(set) var count = 0
 
-  init(folder: JournalFolder, isDeep: Bool) {
+  init(folder: JournalFolder, log: any EntryLog, isDeep: Bool) {
     self.folder = folder
+    self.log = log
     self.isDeep = isDeep
   }
 
   /// Finds the snapshots to check.
-  mutating func read(_ log: any EntryLog, through revision: Revision) throws(JournalError) {
+  mutating func read(through revision: Revision) throws(JournalError) {
     try log.readSnapshotRecords(0...revision) { record throws(JournalError) in
-      if record.facts != nil { records.append(record) }
+      if record.content != .dropped { records.append(record) }
       return true
     }
   }
@@ -27,11 +29,22 @@ struct SnapshotVerifier<State: EventSourced> {
   ///   - state: what the entries up to that revision make.
   ///   - head: the newest of them.
   mutating func check(_ state: State, _ head: Head) -> [JournalError] {
-    guard let record = records.last, let facts = record.facts, record.revision <= head.revision else {
-      return []
+    var problems: [JournalError] = []
+    while let record = records.last, record.revision <= head.revision {
+      records.removeLast()
+      let found = check(record, state, head)
+      // One that was dropped meanwhile has nothing wrong with it.
+      if !found.isEmpty, let newest = try? log.snapshotRecord(of: record.revision), newest != record {
+        continue
+      }
+      count += 1
+      problems += found
     }
-    records.removeLast()
-    count += 1
+    return problems
+  }
+
+  private func check(_ record: SnapshotRecord, _ state: State, _ head: Head) -> [JournalError] {
+    guard let facts = record.facts else { return record.problem.map { [$0] } ?? [] }
     let path = folder.snapshot(record.revision)
     func problem(_ message: String) -> JournalError {
       JournalError(.damaged, message, revision: record.revision, path: path)

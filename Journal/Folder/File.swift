@@ -137,6 +137,17 @@ struct File: ~Copyable {
     return duplicate
   }
 
+  /// Where it is now, also after it was moved; nil when the system does not say.
+  func currentPath() -> String? {
+    #if canImport(Darwin)
+      var buffer = [CChar](repeating: 0, count: Int(MAXPATHLEN))
+      guard unsafe fcntl(descriptor, F_GETPATH, &buffer) == 0 else { return nil }
+      return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #else
+      return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+    #endif
+  }
+
   /// Takes the lock of the whole file, false when somebody else has it. It ends with the file.
   func lock(exclusive: Bool) throws(JournalError) -> Bool {
     let result = retryingInterrupts { flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }

@@ -34,6 +34,16 @@ protocol EntryLog: Sendable {
 }
 
 extension EntryLog {
+  /// The newest record of the snapshot of a revision, nil when there is none.
+  func snapshotRecord(of revision: Revision) throws(JournalError) -> SnapshotRecord? {
+    var found: SnapshotRecord?
+    try readSnapshotRecords(revision...revision) { record throws(JournalError) in
+      found = record
+      return false
+    }
+    return found
+  }
+
   /// Lends the bytes of one entry to `body`.
   /// - Throws: ``JournalError`` with code `damaged` when it is not there.
   func read<Result>(

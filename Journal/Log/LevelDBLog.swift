@@ -130,7 +130,7 @@ final class LevelDBLog: EntryLog {
           if revision == newest { return true }
           newest = revision
           return try unsafe value.withUnsafeBytes { bytes in
-            try body(try unsafe SnapshotRecord(bytes, revision: revision, number: number))
+            try body(unsafe SnapshotRecord(bytes, revision: revision, number: number))
           }
         }
         guard goesOn else { break }

@@ -70,12 +70,15 @@ extension Journal {
   /// - Complexity: O(n) in the bytes of the file.
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
-      try log.readSnapshotRecords(snapshot.revision...snapshot.revision) { record throws(JournalError) in
-        guard let facts = record.facts else { return false }
+      guard let record = try log.snapshotRecord(of: snapshot.revision) else { return nil }
+      guard let facts = record.facts else { return record.problem }
+      do throws(JournalError) {
         try SnapshotFile(snapshot.url.path, facts: facts, revision: snapshot.revision).checkAllPages()
-        return false
+        return nil
+      } catch {
+        // One that was dropped meanwhile has nothing wrong with it.
+        return try log.snapshotRecord(of: snapshot.revision) == record ? error : nil
       }
-      return nil
     } catch {
       return error
     }

@@ -8,14 +8,19 @@ import Locks
 ///
 /// Safe to use from many threads.
 final class SnapshotBase: Sendable {
-  private let contents: SnapshotContents
-  private let rebuild: @Sendable (ArchiveError) throws(JournalError) -> StateParts
-  private let rebuilt = Lock<StateParts?>(nil)
+  typealias Rebuild = @Sendable (ArchiveError) throws(JournalError) -> StateParts
 
-  init(
-    _ contents: SnapshotContents,
-    rebuild: @escaping @Sendable (ArchiveError) throws(JournalError) -> StateParts
-  ) {
+  private let contents: SnapshotContents
+  private let rebuild: Rebuild
+  private let replacement = Lock<Replacement?>(nil)
+
+  /// What a replay has made of the same state, in memory, in the order of the contents.
+  fileprivate struct Replacement: Sendable {
+    var tables: [FrozenEntities]
+    var indexes: [FrozenIndex]
+  }
+
+  init(_ contents: SnapshotContents, rebuild: @escaping Rebuild) {
     self.contents = contents
     self.rebuild = rebuild
   }
@@ -23,52 +28,53 @@ final class SnapshotBase: Sendable {
   var parts: StateParts {
     StateParts(
       tables: contents.tables.indices.map { kind in
-        EntityTable(base: FiledEntities(self, kind), highest: contents.tables[kind].highest)
+        EntityTable(
+          base: FiledEntities(self, contents.tables[kind], kind), highest: contents.tables[kind].highest)
       },
-      indexes: contents.indexes.indices.map { index in
-        (contents.indexes[index].name, EntityIndex(base: FiledIndex(self, index)))
+      indexes: contents.indexes.enumerated().map { index, part in
+        (part.name, EntityIndex(base: FiledIndex(self, part.pairs, index)))
       }, lists: contents.lists)
   }
 
-  fileprivate func entities(_ kind: Int) -> SnapshotEntities { contents.tables[kind] }
-  fileprivate func pairs(_ index: Int) -> SnapshotPairs { contents.indexes[index].pairs }
-  fileprivate func indexName(_ index: Int) -> String { contents.indexes[index].name }
-
-  /// What the parts that took the place of the file's say, after the file failed.
-  fileprivate func instead(of error: ArchiveError) -> StateParts {
-    rebuilt.withLock { rebuilt in
-      if let rebuilt { return rebuilt }
+  /// What takes the place of the parts in the file, after the file failed.
+  fileprivate func instead(of error: ArchiveError) -> Replacement {
+    replacement.withLock { replacement in
+      if let replacement { return replacement }
       do throws(JournalError) {
-        let parts = try rebuild(error).frozen()
-        rebuilt = parts
-        return parts
+        let rebuilt = Replacement(try rebuild(error), like: contents)
+        replacement = rebuilt
+        return rebuilt
       } catch {
-        // Two things are lost at once, the snapshot and the log behind it. There is no right answer, and a wrong
-        // one must not be given.
-        fatalError("a snapshot and the log behind it can't be read: \(error)")
+        // Two things are lost at once and for good, a part of a large snapshot that was not read yet and the log
+        // behind it: the drive is gone, say. There is no right answer, and a wrong one must not be given.
+        fatalError("the journal can't be read any more, neither its snapshot nor its log: \(error)")
       }
     }
+  }
+}
+
+extension SnapshotBase.Replacement {
+  fileprivate init(_ parts: StateParts, like contents: SnapshotContents) {
+    tables = contents.tables.indices.map { kind in
+      FrozenEntities(kind < parts.tables.count ? parts.tables[kind] : EntityTable())
+    }
+    indexes = contents.indexes.map { FrozenIndex(parts.index($0.name) ?? EntityIndex()) }
   }
 }
 
 /// The entities of one kind in the file.
 private final class FiledEntities: EntityBase {
   private let base: SnapshotBase
-  private let kind: Int
   private let entities: SnapshotEntities
+  private let kind: Int
 
-  init(_ base: SnapshotBase, _ kind: Int) {
+  init(_ base: SnapshotBase, _ entities: SnapshotEntities, _ kind: Int) {
     self.base = base
+    self.entities = entities
     self.kind = kind
-    entities = base.entities(kind)
   }
 
-  private func instead(of error: ArchiveError) -> any EntityBase {
-    guard let table = base.instead(of: error).tables[kind].base else {
-      fatalError("frozen parts stand on a base")
-    }
-    return table
-  }
+  private func instead(of error: ArchiveError) -> FrozenEntities { base.instead(of: error).tables[kind] }
 
   var count: Int { entities.count }
   var deletionCount: Int { entities.deletionCount }
@@ -93,13 +99,18 @@ private final class FiledEntities: EntityBase {
 
   func row(at position: Int) -> (number: Int, row: Row) {
     do throws(ArchiveError) { return try entities.row(at: position) } catch {
-      return instead(of: error).row(at: position)
+      let table = instead(of: error)
+      // A forged file can count more than there are.
+      guard position < table.count else { return (entities.highest, .none) }
+      return table.row(at: position)
     }
   }
 
   func deletion(at position: Int) -> (number: Int, revision: Revision) {
     do throws(ArchiveError) { return try entities.deletion(at: position) } catch {
-      return instead(of: error).deletion(at: position)
+      let table = instead(of: error)
+      guard position < table.deletionCount else { return (entities.highest, 0) }
+      return table.deletion(at: position)
     }
   }
 }
@@ -107,22 +118,16 @@ private final class FiledEntities: EntityBase {
 /// The lines of an index in the file.
 private final class FiledIndex: IndexBase {
   private let base: SnapshotBase
-  private let index: Int
   private let pairs: SnapshotPairs
+  private let index: Int
 
-  init(_ base: SnapshotBase, _ index: Int) {
+  init(_ base: SnapshotBase, _ pairs: SnapshotPairs, _ index: Int) {
     self.base = base
+    self.pairs = pairs
     self.index = index
-    pairs = base.pairs(index)
   }
 
-  private func instead(of error: ArchiveError) -> any IndexBase {
-    let name = base.indexName(index)
-    guard let lines = base.instead(of: error).index(name)?.base else {
-      fatalError("frozen parts stand on a base")
-    }
-    return lines
-  }
+  private func instead(of error: ArchiveError) -> FrozenIndex { base.instead(of: error).indexes[index] }
 
   var count: Int { pairs.count }
 
@@ -147,7 +152,14 @@ private final class FiledIndex: IndexBase {
       let pair = try pairs.pair(at: position)
       return IndexKey(group: pair.0, member: pair.1)
     } catch {
-      return instead(of: error).key(at: position)
+      let lines = instead(of: error)
+      guard position < lines.count else { return IndexKey(group: .max, member: .max) }
+      return lines.key(at: position)
     }
   }
+}
+
+extension Row {
+  /// What stands where a forged file counts an entity and the log has none.
+  fileprivate static let none = Row(record: Record([:]), created: 0, modified: 0)
 }

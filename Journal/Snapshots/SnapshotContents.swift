@@ -7,10 +7,16 @@ struct SnapshotContents: Sendable {
   let lists: [(name: String, texts: [String])]
 
   /// - Parameters:
+  ///   - revision: what the snapshot is as of.
   ///   - kinds: the names of the kinds that the model has.
   ///   - fieldNames: the names of their numbered fields.
-  init(_ list: PropertyList, kinds: [String], fieldNames: [[String]]) throws(ArchiveError) {
+  init(
+    _ bytes: ArchiveBytes, revision: Revision, kinds: [String], fieldNames: [[String]]
+  ) throws(ArchiveError) {
     typealias Root = SnapshotLayout.Root
+    // Of the other forms that an archive can have, one is read as a whole.
+    guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
+    let list = try PropertyList(bytes)
     let reader = try SnapshotReader(list)
     guard try reader.count(reader.root(Root.format)) == SnapshotLayout.version,
       try reader.texts(reader.root(Root.kinds)).elementsEqual(kinds)
@@ -30,7 +36,7 @@ struct SnapshotContents: Sendable {
         try SnapshotEntities(
           reader, try reader.resolve(entities),
           deletions: SnapshotPairs(reader, try reader.resolve(deleted)),
-          highest: try reader.count(try reader.resolve(highest)), fieldKeys: keys[index]))
+          highest: try reader.count(try reader.resolve(highest)), revision: revision, fieldKeys: keys[index]))
     }
     self.tables = tables
     var indexes: [(name: String, pairs: SnapshotPairs)] = []

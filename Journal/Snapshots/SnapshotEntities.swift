@@ -12,18 +12,25 @@ struct SnapshotEntities: Sendable {
   /// The object numbers of the names of all fields, in the order in which entities have them.
   private let fieldKeys: [Int]
   let highest: Int
+  /// The revision that the snapshot is as of: no entity was changed after it.
+  private let revision: Revision
+
+  /// Numbers above this are in no snapshot, so that nobody who counts on from one comes to the end of numbers.
+  private static let numberLimit = Int.max >> 1
 
   init(
     _ reader: SnapshotReader, _ header: ObjectHeader, deletions: SnapshotPairs, highest: Int,
-    fieldKeys: [Int]
+    revision: Revision, fieldKeys: [Int]
   ) throws(ArchiveError) {
     self.reader = reader
     elements = try reader.elements(of: header)
     self.deletions = deletions
     self.highest = highest
+    self.revision = revision
     self.fieldKeys = fieldKeys
     // What bisections rely on; that the numbers rise is part of what the checksums guard.
-    guard highest >= elements.count, deletions.count <= highest else {
+    guard highest >= elements.count, highest - elements.count >= deletions.count, highest <= Self.numberLimit
+    else {
       throw SnapshotReader.foreign(at: header.offset)
     }
   }
@@ -32,7 +39,11 @@ struct SnapshotEntities: Sendable {
   var deletionCount: Int { deletions.count }
 
   func deletion(at position: Int) throws(ArchiveError) -> (number: Int, revision: Revision) {
-    try deletions.pair(at: position)
+    let (number, revision) = try deletions.pair(at: position)
+    guard number > 0, number <= highest, revision > 0, revision <= self.revision else {
+      throw deletions.foreign
+    }
+    return (number, revision)
   }
 
   func row(_ number: Int) throws(ArchiveError) -> Row? {
@@ -55,12 +66,13 @@ struct SnapshotEntities: Sendable {
     }
     let deletion = try deletions.position(of: (number, 0))
     guard deletion < deletions.count else { return 0 }
-    let (found, revision) = try deletions.pair(at: deletion)
+    let (found, revision) = try self.deletion(at: deletion)
     return found == number ? revision : 0
   }
 
   /// How many entities have a lower number.
   func position(of number: Int) throws(ArchiveError) -> Int {
+    guard number > 0 else { return 0 }
     // The numbers that are missing up to `highest` bound how far an entity can be from its place.
     var low = min(max(number - 1 - (highest - count), 0), count)
     var high = min(max(number - 1, 0), count)
@@ -93,7 +105,8 @@ struct SnapshotEntities: Sendable {
     let list = reader.list
     guard try list.reference(fields, field.rawValue) == fieldKeys[field.rawValue - 1],
       let number = try list.int64(
-        try list.header(try list.reference(fields, fields.count + field.rawValue)))
+        try list.header(try list.reference(fields, fields.count + field.rawValue))),
+      number > 0, number <= (field == .number ? highest : revision)
     else { throw SnapshotReader.foreign(at: fields.offset) }
     return Int(number)
   }
@@ -162,8 +175,11 @@ struct SnapshotPairs: Sendable {
     count = (header.count - 1) / (2 * width)
   }
 
+  /// What to throw for pairs that no snapshot has.
+  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+
   func pair(at position: Int) throws(ArchiveError) -> (Int, Int) {
-    guard position >= 0, position < count else { throw SnapshotReader.foreign(at: start) }
+    guard position >= 0, position < count else { throw foreign }
     let offset = start + position * 2 * width
     let pair = try unsafe list.bytes.withBytes(in: offset..<offset + 2 * width) {
       (bytes) throws(ArchiveError) -> (UInt64, UInt64) in

@@ -2,15 +2,22 @@ import Foundation
 import KeyedArchiving
 import LevelDB
 
-/// The file of a snapshot, opened: its pages are read and checked when they are first touched.
+/// The file of a snapshot, opened. A small one is read and checked at once, so that states that stand on it need
+/// no disk any more; of a large one the pages are, when they are first touched.
 struct SnapshotFile: Sendable {
   private let path: String
   private let revision: Revision
   private let bytes: ArchiveBytes
+  /// Whether all of it is in memory.
+  let isInMemory: Bool
 
-  /// Opens the file, and reads nothing yet.
-  /// - Throws: ``JournalError`` with code `damaged` when it is missing or of another size.
-  init(_ path: String, facts: SnapshotFacts, revision: Revision) throws(JournalError) {
+  /// Opens the file.
+  /// - Parameter memoryByteCount: up to which size it is read whole.
+  /// - Throws: ``JournalError`` with code `damaged` when it is missing, of another size, or found to be altered.
+  init(
+    _ path: String, facts: SnapshotFacts, revision: Revision,
+    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
+  ) throws(JournalError) {
     self.path = path
     self.revision = revision
     let file: File
@@ -27,6 +34,12 @@ struct SnapshotFile: Sendable {
         revision: revision,
         path: path)
     }
+    isInMemory = byteCount <= memoryByteCount
+    if isInMemory {
+      bytes = ArchiveBytes(try file.contents(limit: byteCount))
+      try check(facts)
+      return
+    }
     let checksums = facts.pageChecksums
     let descriptor = try file.duplicateDescriptor()
     do throws(ArchiveError) {
@@ -34,6 +47,28 @@ struct SnapshotFile: Sendable {
         descriptor: descriptor, byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount, path: path
       ) { page, bytes in
         unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
+      }
+    } catch {
+      throw Self.damaged(error, revision, path)
+    }
+  }
+
+  /// Fails when bytes that are in memory are not those that were written.
+  private func check(_ facts: SnapshotFacts) throws(JournalError) {
+    guard bytes.count == facts.byteCount else {
+      throw JournalError(
+        .damaged, "the snapshot was cut while it was being read", revision: revision, path: path)
+    }
+    do throws(ArchiveError) {
+      for (page, checksum) in facts.pageChecksums.enumerated() {
+        let start = page * SnapshotFacts.pageByteCount
+        let range = start..<min(start + SnapshotFacts.pageByteCount, bytes.count)
+        let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
+        guard found == checksum else {
+          throw ArchiveError(
+            .damaged, "The \(range.count) bytes from byte \(start) on are not those that were written",
+            offset: start, path: path)
+        }
       }
     } catch {
       throw Self.damaged(error, revision, path)
@@ -61,7 +96,7 @@ struct SnapshotFile: Sendable {
   ) throws(JournalError) -> StateParts {
     do throws(ArchiveError) {
       let layout = try SnapshotContents(
-        PropertyList(bytes), kinds: State.kindNames, fieldNames: State.allFieldNames)
+        bytes, revision: revision, kinds: State.kindNames, fieldNames: State.allFieldNames)
       let revision = revision
       let path = path
       return SnapshotBase(layout) { error throws(JournalError) in

@@ -84,7 +84,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         if error.code != .closed, error.code != .poisoned {
           self.ladder.note(error, at: error.revision ?? 0)
         }
-        self.progress.withLock { $0.eventCountAtSnapshot = $0.eventCount }
+        // Closing decides for itself.
+        if error.code != .closed { self.progress.withLock { $0.eventCountAtSnapshot = $0.eventCount } }
       }
       self.progress.withLock { $0.isWriting = false }
       self.background.leave()
@@ -105,11 +106,24 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   func take(
     _ version: Version<State>, eventCount: Int, isAutomatic: Bool, _ committer: Committer<State>
   ) throws(JournalError) -> SnapshotRecord {
+    turn.lock()
+    defer { turn.unlock() }
+    try checkIsOpen()
+    return try write(version, eventCount: eventCount, isAutomatic: isAutomatic, committer)
+  }
+
+  /// Fails once the journal is closing: then nothing in its folder may be changed. Asked with the turn taken.
+  private func checkIsOpen() throws(JournalError) {
+    guard progress.withLock({ $0.isClosed }) else { return }
+    throw JournalError(.closed, "the journal has been closed", path: folder.path)
+  }
+
+  private func write(
+    _ version: Version<State>, eventCount: Int, isAutomatic: Bool, _ committer: Committer<State>
+  ) throws(JournalError) -> SnapshotRecord {
     guard let parts = version.state.parts else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
     }
-    turn.lock()
-    defer { turn.unlock() }
     var known = try knownSnapshots()
     try removeStrays(known)
     if try Folder.status(folder.snapshots) == nil {
@@ -121,23 +135,30 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       journal: id, schema: State.schema, head: version.head, kinds: State.kindNames,
       fieldNames: State.allFieldNames)
     let written = try SnapshotFile.write(parts, header, to: path, in: folder.snapshots, hook: folder.hook)
+    let before = known.first { $0.revision == version.revision }
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums,
       stateDigest: StateDigest.digest(schema: State.schema, tables: parts.tables),
       entryDigest: version.digest, schema: State.schema, entityCount: parts.entityCount,
-      eventCount: eventCount, isAutomatic: isAutomatic)
-    let before = known.first { $0.revision == version.revision }
-    let record = SnapshotRecord(
-      revision: version.revision, number: before.map { $0.number + 1 } ?? 0, content: .taken(facts))
-    // The same state makes the same file; one that was taken for good stays so.
-    if before?.content == record.content { return record }
-    try committer.append([record])
+      eventCount: eventCount,
+      // One that somebody asked for stays so.
+      isAutomatic: isAutomatic && before?.facts?.isAutomatic != false)
+    let record =
+      try before?.followed(by: .taken(facts))
+      ?? SnapshotRecord(revision: version.revision, number: 0, content: .taken(facts))
+    // The same state makes the same file, and what is known of it may be in the log already.
+    if before?.content != record.content { try committer.append([record]) }
     ladder.forgive(version.revision)
     progress.withLock { $0.eventCountAtSnapshot = max($0.eventCountAtSnapshot, eventCount) }
     known.removeAll { $0.revision == version.revision }
     known.append(record)
     known.sort { $0.revision < $1.revision }
-    try thin(known, committer)
+    do throws(JournalError) {
+      try thin(known, committer)
+    } catch {
+      // The snapshot is there; what is too many goes the next time.
+      ladder.note(error, at: 0)
+    }
     return record
   }
 
@@ -146,7 +167,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   func drop(_ revision: Revision, _ committer: Committer<State>) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }
-    guard let record = try knownSnapshots().first(where: { $0.revision == revision && $0.facts != nil })
+    try checkIsOpen()
+    guard
+      let record = try knownSnapshots().first(where: { $0.revision == revision && $0.content != .dropped })
     else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
@@ -165,7 +188,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func thin(_ known: [SnapshotRecord], _ committer: Committer<State>) throws(JournalError) {
     let failed = ladder.failed
-    let bad = known.filter { failed.contains($0.revision) && $0.facts != nil }
+    let bad = known.filter { record in
+      record.number < .max
+        && (record.problem != nil || (failed.contains(record.revision) && record.facts != nil))
+    }
     let good = known.compactMap { record in
       failed.contains(record.revision) ? nil : record.facts.map { (revision: record.revision, facts: $0) }
     }
@@ -176,15 +202,16 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func drop(_ records: [SnapshotRecord], _ committer: Committer<State>) throws(JournalError) {
     if records.isEmpty { return }
     // First the log, so that a file that is gone is never missed.
-    try committer.append(
-      records.map { SnapshotRecord(revision: $0.revision, number: $0.number + 1, content: .dropped) })
+    var dropped: [SnapshotRecord] = []
+    for record in records { dropped.append(try record.followed(by: .dropped)) }
+    try committer.append(dropped)
     for record in records { try Folder.removeFile(folder.snapshot(record.revision), hook: folder.hook) }
   }
 
   /// Removes files that a crash kept from being finished, or from being removed.
   private func removeStrays(_ known: [SnapshotRecord]) throws(JournalError) {
     guard try Folder.status(folder.snapshots) != nil else { return }
-    let taken = Set(known.lazy.filter { $0.facts != nil }.map(\.revision))
+    let taken = Set(known.lazy.filter { $0.content != .dropped }.map(\.revision))
     for name in try Folder.names(folder.snapshots) {
       let revision = JournalFolder.revision(ofSnapshot: name)
       if revision.map({ taken.contains($0) }) ?? false { continue }
@@ -194,18 +221,21 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Waits for a snapshot that is being written, and takes one more when the next opening gains by it.
+  /// Waits for whoever writes or drops a snapshot, and takes one more when the next opening gains by it. From
+  /// then on nothing of snapshots is changed.
   func close(takesSnapshot: Bool, _ committer: Committer<State>) {
-    let (version, eventCount, count) = progress.withLock { progress in
-      progress.isClosed = true
-      return (progress.version, progress.eventCount, progress.eventCount - progress.eventCountAtSnapshot)
-    }
+    progress.withLock { $0.isClosed = true }
     background.wait()
+    turn.lock()
+    defer { turn.unlock() }
+    let (version, eventCount, count) = progress.withLock { progress in
+      (progress.version, progress.eventCount, progress.eventCount - progress.eventCountAtSnapshot)
+    }
     guard takesSnapshot, let parts = version.state.parts,
       policy.isDueAtClosing(eventCount: count, entityCount: parts.entityCount)
     else { return }
     do throws(JournalError) {
-      _ = try take(version, eventCount: eventCount, isAutomatic: true, committer)
+      _ = try write(version, eventCount: eventCount, isAutomatic: true, committer)
     } catch {
       // The next opening replays; nothing is lost.
       ladder.note(error, at: version.revision)

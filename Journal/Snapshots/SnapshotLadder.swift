@@ -1,3 +1,4 @@
+import Foundation
 import LevelDB
 import Locks
 
@@ -14,7 +15,7 @@ import Locks
 final class SnapshotLadder<State: EventSourced>: Sendable {
   private let folder: JournalFolder
   private let id: JournalID
-  private let options: Database.Options
+  private let options: JournalOptions
   /// What is open of the log; nil when the journal has been closed.
   private let log: Lock<(any EntryLog)?>
   private let findings = Lock(Findings())
@@ -24,7 +25,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     var failed: Set<Revision> = []
   }
 
-  init(_ folder: JournalFolder, id: JournalID, log: any EntryLog, options: Database.Options) {
+  init(_ folder: JournalFolder, id: JournalID, log: any EntryLog, options: JournalOptions) {
     self.folder = folder
     self.id = id
     self.options = options
@@ -64,15 +65,17 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     var found: Rung<State>?
     if revision > 0 {
       try log.readSnapshotRecords(1...revision) { record throws(JournalError) in
-        guard let facts = record.facts, facts.schema == State.schema else { return true }
         if findings.withLock({ $0.failed.contains(record.revision) }) { return true }
+        if let problem = record.problem { note(problem, at: record.revision) }
+        guard let facts = record.facts, facts.schema == State.schema else { return true }
         do throws(JournalError) {
           found = Rung(
             revision: record.revision, state: try state(of: record, facts, in: log),
             eventCount: facts.eventCount)
         } catch {
           if error.code == .closed { throw error }
-          note(error, at: record.revision)
+          // One that was dropped meanwhile has nothing wrong with it.
+          if try log.snapshotRecord(of: record.revision) == record { note(error, at: record.revision) }
         }
         return found == nil
       }
@@ -90,10 +93,14 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
         .damaged, "the snapshot is of another entry than the log has", revision: revision,
         path: folder.snapshot(revision))
     }
-    let file = try SnapshotFile(folder.snapshot(revision), facts: facts, revision: revision)
+    let file = try SnapshotFile(
+      folder.snapshot(revision), facts: facts, revision: revision,
+      memoryByteCount: options.snapshots.memoryByteCount)
+    // The folder can be moved once the journal is closed, and the state still be read.
+    let place = file.isInMemory ? nil : try? FolderPlace(folder.path)
     // Not weakly: a state can outlive its journal, and must stay right.
     let parts = try file.parts(State.self) { error throws(JournalError) in
-      try self.rebuild(revision, because: error)
+      try self.rebuild(head, at: place, because: error)
     }
     guard let state = State(parts: parts) else {
       throw JournalError(
@@ -103,21 +110,71 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     return state
   }
 
-  /// The parts of the state at a revision whose snapshot failed while states stood on it.
-  private func rebuild(_ revision: Revision, because error: JournalError) throws(JournalError) -> StateParts {
-    note(error, at: revision)
-    let open = log.withLock { $0 }
-    let log: any EntryLog =
-      if let open { open } else {
-        // The journal is closed and a state of it still read. A look at the log changes nothing on disk.
-        try LevelDBLog.open(in: folder, id: id, .readOnly, options: options)
+  // MARK: Rebuilding
+
+  /// The parts of a state whose snapshot failed while it was in use.
+  private func rebuild(
+    _ head: Head, at place: FolderPlace?, because error: JournalError
+  ) throws(JournalError) -> StateParts {
+    note(error, at: head.revision)
+    if let log = log.withLock({ $0 }) {
+      do throws(JournalError) {
+        return try parts(of: head, in: log, from: try rung(atOrBefore: head.revision, in: log))
+      } catch {
+        // It may have been closed this very moment.
       }
-    defer { if open == nil { try? log.close() } }
-    let rung = try rung(atOrBefore: revision, in: log)
-    let state = try Replay<State>(log: log, id: id).version(through: revision, from: rung).version.state
-    guard let parts = state.parts else { throw error }
+    }
+    // A look of our own, which changes nothing on disk. Whoever has the journal open now may be changing it, so
+    // one look can fail and the next succeed.
+    var failure = error
+    for milliseconds in [0, 1, 10, 100, 1000] as [UInt32] {
+      usleep(milliseconds * 1000)
+      for access in [LevelDBLog.Access.readOnly, .readOnlyUpToDamage] {
+        do throws(JournalError) {
+          return try parts(of: head, lookingInto: place?.path ?? folder.path, access)
+        } catch {
+          failure = error
+        }
+      }
+    }
+    throw failure
+  }
+
+  private func parts(
+    of head: Head, lookingInto path: String, _ access: LevelDBLog.Access
+  ) throws(JournalError) -> StateParts {
+    let folder = JournalFolder(URL(fileURLWithPath: path, isDirectory: true), hook: nil)
+    let log = try LevelDBLog.open(in: folder, id: id, access, options: options.database)
+    defer { try? log.close() }
+    if access == .readOnlyUpToDamage {
+      // LevelDB says less then; the chain of digests tells whether it is all there.
+      let mark = HeadMarker.Mark(revision: head.revision, digest: head.digest)
+      try Replay<State>(log: log, id: id).checkDigests(from: 1, through: head.revision, mark: mark)
+    }
+    return try parts(of: head, in: log, from: .start)
+  }
+
+  private func parts(
+    of head: Head, in log: any EntryLog, from rung: Rung<State>
+  ) throws(JournalError) -> StateParts {
+    let version = try Replay<State>(log: log, id: id).version(through: head.revision, from: rung).version
+    // Another history may have taken the place of this one: a backup that was put back.
+    guard version.head == head, let parts = version.state.parts else {
+      throw JournalError(
+        .damaged, "the log has another entry than the snapshot is of", revision: head.revision,
+        path: folder.entries)
+    }
     return parts
   }
+}
+
+/// A folder wherever it is: it is found again after it was moved.
+private final class FolderPlace: Sendable {
+  private let folder: File
+
+  init(_ path: String) throws(JournalError) { folder = try File(path, .reading) }
+
+  var path: String? { folder.currentPath() }
 }
 
 /// Where a replay starts.

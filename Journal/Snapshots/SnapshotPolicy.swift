@@ -12,6 +12,9 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var minimumEventCount: Int
   /// The same for a journal that is being closed.
   package var minimumEventCountAtClosing: Int
+  /// A file of up to so many bytes is read whole when it is opened, in about a millisecond. States that stand on
+  /// it need no disk any more: a drive that is taken away leaves them as they are.
+  package var memoryByteCount = 1 << 20
 
   /// Takes and thins snapshots so that opening and time travel stay fast: what suits nearly all.
   public static let automatic = SnapshotPolicy(isAutomatic: true)

@@ -12,6 +12,11 @@ struct SnapshotReader: Sendable {
   private let objects: ObjectHeader
   private var root: [String: Int] = [:]
 
+  /// How many members the dictionaries have that are read at once: kinds, indexes and lists, by their names.
+  private static let memberLimit = 4096
+  /// How many bytes the texts of a list have, which is read at once too.
+  private static let textLimit = 256 << 20
+
   init(_ list: PropertyList) throws(ArchiveError) {
     self.list = list
     let top = try list.header(list.top)
@@ -55,6 +60,8 @@ struct SnapshotReader: Sendable {
   /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
   func members(ofDictionary header: ObjectHeader) throws(ArchiveError) -> [String: Int] {
     let (keys, values) = try pairs(of: header)
+    // A long text can be the key of any number of members, so it is not their bytes that bound the work.
+    guard keys.count <= Self.memberLimit else { throw Self.foreign(at: header.offset) }
     var members: [String: Int] = [:]
     for index in 0..<keys.count {
       let key = try resolve(try list.reference(keys, index))
@@ -95,9 +102,12 @@ struct SnapshotReader: Sendable {
   func texts(_ header: ObjectHeader) throws(ArchiveError) -> [String] {
     let elements = try elements(of: header)
     var texts: [String] = []
+    var byteCount = 0
     for index in 0..<elements.count {
-      let text = try resolve(try list.reference(elements, index))
-      texts.append(try string(text))
+      let text = try string(try resolve(try list.reference(elements, index)))
+      byteCount += text.utf8.count
+      guard byteCount <= Self.textLimit else { throw Self.foreign(at: elements.offset) }
+      texts.append(text)
     }
     return texts
   }

@@ -10,6 +10,8 @@ struct SnapshotRecord: Sendable, Equatable {
     case taken(SnapshotFacts)
     /// The file was removed on purpose: that it is not there is no finding.
     case dropped
+    /// It is none that this version knows, which costs the snapshot and nothing else. Says what is wrong with it.
+    case unreadable(String)
   }
 
   let revision: Revision
@@ -19,6 +21,23 @@ struct SnapshotRecord: Sendable, Equatable {
 
   var facts: SnapshotFacts? {
     if case .taken(let facts) = content { facts } else { nil }
+  }
+
+  /// What is wrong with the record itself, nil when nothing is.
+  var problem: JournalError? {
+    guard case .unreadable(let reason) = content else { return nil }
+    return JournalError(
+      .damaged, "what the log knows of the snapshot can't be read: \(reason)", revision: revision)
+  }
+
+  /// The record that takes the place of this one.
+  /// - Throws: ``JournalError`` with code `damaged` when no number is left, which no journal comes to by itself.
+  func followed(by content: Content) throws(JournalError) -> SnapshotRecord {
+    guard number < .max else {
+      throw JournalError(
+        .damaged, "the log has no room for what is known of the snapshot", revision: revision)
+    }
+    return SnapshotRecord(revision: revision, number: number + 1, content: content)
   }
 }
 
@@ -50,6 +69,7 @@ extension SnapshotRecord {
   /// The record as the log keeps it.
   func encoded() -> [UInt8] {
     guard let facts else {
+      // Nobody writes one that could not be read.
       var writer = CBORWriter(reserving: 2)
       writer.appendArrayHead(count: 1)
       writer.append(unsigned: Self.version)
@@ -73,17 +93,16 @@ extension SnapshotRecord {
   }
 
   /// Reads a record.
-  /// - Throws: ``JournalError`` with code `damaged` when it is none that this version knows.
-  init(_ bytes: UnsafeRawBufferPointer, revision: Revision, number: UInt32) throws(JournalError) {
+  init(_ bytes: UnsafeRawBufferPointer, revision: Revision, number: UInt32) {
     self.revision = revision
     self.number = number
     do throws(CBORError) {
       var reader = unsafe CBORReader(bytes)
-      content = try Self.readContent(&reader)
+      let content = try Self.readContent(&reader)
       try reader.expectEnd()
+      self.content = content
     } catch {
-      throw JournalError(
-        .damaged, "what the log knows of the snapshot can't be read", revision: revision, cause: error)
+      content = .unreadable("\(error)")
     }
   }
 
@@ -101,6 +120,10 @@ extension SnapshotRecord {
     let eventCount = try reader.readCount()
     let isAutomatic = try reader.readBool()
     let start = reader.offset
+    // Counts are added to; none that is true comes near.
+    guard max(byteCount, entityCount, eventCount) < 1 << 56 else {
+      throw CBORError(.unexpectedItem, at: start)
+    }
     let checksums = unsafe Self.numbers(try reader.readBytes())
     // One checksum for each page, so that none is ever looked for behind the end.
     guard checksums.count == SnapshotFacts.pageCount(of: byteCount) else {
