@@ -46,7 +46,7 @@ extension Journal {
     guard revision > 0 else {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
-    let (version, eventCount) = try replayed(through: revision)
+    let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
     let record = try keeper.take(version, eventCount: eventCount, isAutomatic: false, committer)
     guard let snapshot = snapshot(of: record) else {
       throw JournalError(.io, "the snapshot was not written", revision: revision)

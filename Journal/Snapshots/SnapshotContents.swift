@@ -18,15 +18,20 @@ struct SnapshotContents: Sendable {
     guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
     let list = try PropertyList(bytes)
     let reader = try SnapshotReader(list)
-    guard try reader.count(reader.root(Root.format)) == SnapshotLayout.version,
-      try reader.texts(reader.root(Root.kinds)).elementsEqual(kinds)
+    let root = try reader.members(ofDictionary: reader.root)
+    func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
+      guard let number = root[key] else { throw SnapshotReader.foreign(at: 0) }
+      return try reader.resolve(number)
+    }
+    guard try reader.count(member(Root.format)) == SnapshotLayout.version,
+      try reader.texts(member(Root.kinds)).elementsEqual(kinds)
     else { throw SnapshotReader.foreign(at: 0) }
 
     let fields = fieldNames.map(SnapshotLayout.fields)
     let keys = try reader.fieldKeys(fields)
-    let entities = try reader.members(ofDictionary: reader.root(Root.entities))
-    let deleted = try reader.members(ofDictionary: reader.root(Root.deleted))
-    let highest = try reader.members(ofDictionary: reader.root(Root.highest))
+    let entities = try reader.members(ofDictionary: member(Root.entities))
+    let deleted = try reader.members(ofDictionary: member(Root.deleted))
+    let highest = try reader.members(ofDictionary: member(Root.highest))
     var tables: [SnapshotEntities] = []
     for (index, kind) in kinds.enumerated() {
       guard let entities = entities[kind], let deleted = deleted[kind], let highest = highest[kind] else {
@@ -40,12 +45,12 @@ struct SnapshotContents: Sendable {
     }
     self.tables = tables
     var indexes: [(name: String, pairs: SnapshotPairs)] = []
-    for (name, number) in try reader.members(ofDictionary: reader.root(Root.indexes)) {
+    for (name, number) in try reader.members(ofDictionary: member(Root.indexes)) {
       indexes.append((name, try SnapshotPairs(reader, try reader.resolve(number))))
     }
     self.indexes = indexes
     var lists: [(name: String, texts: [String])] = []
-    for (name, number) in try reader.members(ofDictionary: reader.root(Root.lists)) {
+    for (name, number) in try reader.members(ofDictionary: member(Root.lists)) {
       lists.append((name, try reader.texts(try reader.resolve(number))))
     }
     self.lists = lists

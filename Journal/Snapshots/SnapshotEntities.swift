@@ -85,6 +85,9 @@ struct SnapshotEntities: Sendable {
 
   // MARK: Fields
 
+  /// Room for most records, so that they need not be moved while they grow.
+  private static let typicalRecordByteCount = 256
+
   /// Those that stand first in each entity, behind its class.
   private enum LeadingField: Int {
     case number = 1
@@ -120,31 +123,31 @@ struct SnapshotEntities: Sendable {
   /// The record of an entity: the fields of the model, then the attributes, as the log encodes them.
   private func record(_ fields: ObjectHeader) throws(ArchiveError) -> Record {
     let list = reader.list
-    var values: [(field: UInt8, number: Int)] = []
-    var attributes: (keys: ObjectHeader, values: ObjectHeader)?
-    // The class stands first. What is not there is left out, and the rest is in order.
+    // The class and the leading fields stand first, the attributes last, and what is not there is left out.
     let leadingCount = SnapshotLayout.leadingFields.count
-    var index = leadingCount
-    for position in leadingCount + 1..<max(fields.count, leadingCount + 1) {
-      let key = try list.reference(fields, position)
-      while index < fieldKeys.count, fieldKeys[index] != key { index += 1 }
-      guard index < fieldKeys.count else { throw SnapshotReader.foreign(at: fields.offset) }
-      let number = try list.reference(fields, fields.count + position)
-      if index == fieldKeys.count - 1 {
-        attributes = try reader.pairs(of: try reader.resolve(number))
-      } else {
-        values.append((UInt8(index - leadingCount), number))
-      }
-      index += 1
+    let start = leadingCount + 1
+    var end = fields.count
+    var attributes: ObjectHeader?
+    if end > start, try list.reference(fields, end - 1) == fieldKeys[fieldKeys.count - 1] {
+      attributes = try reader.resolve(try list.reference(fields, 2 * fields.count - 1))
+      end -= 1
     }
+    let attributeCount = if let attributes { try reader.pairs(of: attributes).keys.count } else { 0 }
 
-    var writer = CBORWriter(reserving: 96)
-    writer.appendMapHead(count: values.count + (attributes?.keys.count ?? 0))
-    for (field, number) in values {
+    var writer = CBORWriter(reserving: Self.typicalRecordByteCount)
+    writer.appendMapHead(count: end - start + attributeCount)
+    var field = 0
+    for position in start..<end {
+      let key = try list.reference(fields, position)
+      while leadingCount + field < fieldKeys.count - 1, fieldKeys[leadingCount + field] != key { field += 1 }
+      guard leadingCount + field < fieldKeys.count - 1 else {
+        throw SnapshotReader.foreign(at: fields.offset)
+      }
       writer.append(unsigned: UInt64(field))
-      try reader.append(number, to: &writer, depth: 1)
+      try reader.append(try list.reference(fields, fields.count + position), to: &writer, depth: 1)
+      field += 1
     }
-    if let attributes { try reader.appendPairs(attributes.keys, attributes.values, to: &writer, depth: 0) }
+    if let attributes { try reader.appendPairs(of: attributes, to: &writer, depth: 0) }
     do throws(CBORError) {
       return try Record(checking: writer.finish())
     } catch {

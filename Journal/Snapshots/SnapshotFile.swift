@@ -121,6 +121,7 @@ extension SnapshotFile {
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
+    let stateDigest: Digest
   }
 
   /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
@@ -132,14 +133,17 @@ extension SnapshotFile {
     try Folder.removeFile(temporary, hook: hook)
     do {
       let sink = SnapshotSink(try File(temporary, .creating, hook: hook))
+      let digest: Digest
       do {
-        try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
+        digest = try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
           try unsafe sink.append(bytes)
         }
       } catch {
         throw sink.failure ?? error
       }
-      let written = try sink.finish()
+      let checksums = try sink.finish()
+      let written = Written(
+        byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)
       try Folder.rename(temporary, to: path, hook: hook)
       try Folder.synchronize(folder, hook: hook)
       return written
@@ -156,15 +160,13 @@ extension SnapshotFile {
 /// Used by one thread.
 private final class SnapshotSink {
   private let file: File
-  private var byteCount = 0
+  private(set) var byteCount = 0
   private var checksums: [UInt32] = []
-  private var page: [UInt8] = []
+  /// The checksum of the page that is not yet full.
+  private var checksum = CRC32C()
   private(set) var failure: JournalError?
 
-  init(_ file: consuming File) {
-    self.file = file
-    page.reserveCapacity(SnapshotFacts.pageByteCount)
-  }
+  init(_ file: consuming File) { self.file = file }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
@@ -173,24 +175,27 @@ private final class SnapshotSink {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
     }
-    byteCount += bytes.count
-    var rest = unsafe bytes[...]
-    while unsafe !rest.isEmpty {
-      let count = unsafe min(SnapshotFacts.pageByteCount - page.count, rest.count)
-      unsafe page.append(contentsOf: rest.prefix(count))
-      unsafe rest = rest.dropFirst(count)
-      if page.count == SnapshotFacts.pageByteCount { finishPage() }
+    var start = 0
+    while start < bytes.count {
+      let room = SnapshotFacts.pageByteCount - byteCount % SnapshotFacts.pageByteCount
+      let end = min(start + room, bytes.count)
+      unsafe checksum.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      byteCount += end - start
+      start = end
+      if byteCount % SnapshotFacts.pageByteCount == 0 { finishPage() }
     }
   }
 
   private func finishPage() {
-    checksums.append(unsafe page.withUnsafeBytes { unsafe CRC32C.checksum($0) })
-    page.removeAll(keepingCapacity: true)
+    checksums.append(checksum.value)
+    checksum = CRC32C()
   }
 
-  func finish() throws(JournalError) -> SnapshotFile.Written {
-    if !page.isEmpty { finishPage() }
+  /// Flushes the file.
+  /// - Returns: the checksum of each page.
+  func finish() throws(JournalError) -> [UInt32] {
+    if byteCount % SnapshotFacts.pageByteCount != 0 { finishPage() }
     try file.synchronize()
-    return SnapshotFile.Written(byteCount: byteCount, pageChecksums: checksums)
+    return checksums
   }
 }

@@ -61,6 +61,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if progress.withLock({ startsIfDue(&$0) }) { writeInBackground(committer) }
   }
 
+  /// The newest version, and how many events the entries up to it have; nil when it is of another revision.
+  func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
+    progress.withLock { progress in
+      progress.version.revision == revision ? (progress.version, progress.eventCount) : nil
+    }
+  }
+
   private func startsIfDue(_ progress: inout Progress) -> Bool {
     guard !progress.isWriting, !progress.isClosed else { return false }
     let count = progress.eventCount - progress.eventCountAtSnapshot
@@ -138,7 +145,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let before = known.first { $0.revision == version.revision }
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums,
-      stateDigest: StateDigest.digest(schema: State.schema, tables: parts.tables),
+      stateDigest: written.stateDigest,
       entryDigest: version.digest, schema: State.schema, entityCount: parts.entityCount,
       eventCount: eventCount,
       // One that somebody asked for stays so.

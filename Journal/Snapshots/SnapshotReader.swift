@@ -1,8 +1,9 @@
 import CBOR
 import KeyedArchiving
+import Locks
 
 /// Reads the archive of a snapshot where it stands: nothing is decoded before it is asked for, and nothing is
-/// kept.
+/// kept but some lists of keys.
 ///
 /// It reads what `SnapshotWriter` writes and refuses anything else, so that a value is either exactly the one
 /// that was written or an error.
@@ -10,7 +11,13 @@ struct SnapshotReader: Sendable {
   let list: PropertyList
   /// The array of all archived objects; UIDs are positions in it.
   private let objects: ObjectHeader
-  private var root: [String: Int] = [:]
+  /// Where the root is: an `NSDictionary`.
+  let root: ObjectHeader
+  /// The object numbers of the names of fields. A writer writes each name once, so that whoever knows its number
+  /// need not compare texts.
+  private let keysField: Int
+  private let valuesField: Int
+  private let keyLists = KeyListCache()
 
   /// How many members the dictionaries have that are read at once: kinds, indexes and lists, by their names.
   private static let memberLimit = 4096
@@ -26,7 +33,15 @@ struct SnapshotReader: Sendable {
     else { throw SnapshotReader.foreign(at: top.offset) }
     objects = try list.header(objectsNumber)
     guard objects.kind == .array else { throw SnapshotReader.foreign(at: objects.offset) }
-    root = try members(ofDictionary: resolve(rootNumber))
+    let reference = try list.header(rootNumber)
+    guard reference.kind == .uid else { throw SnapshotReader.foreign(at: reference.offset) }
+    root = try list.header(try list.reference(objects, Int(try list.uid(reference))))
+    guard root.kind == .dictionary, root.count == 3 else { throw SnapshotReader.foreign(at: root.offset) }
+    keysField = try list.reference(root, 1)
+    valuesField = try list.reference(root, 2)
+    guard try list.isString(list.header(keysField), "NS.keys"),
+      try list.isString(list.header(valuesField), "NS.objects")
+    else { throw SnapshotReader.foreign(at: root.offset) }
   }
 
   /// What the archive would not hold if a snapshot had been written there.
@@ -42,19 +57,6 @@ struct SnapshotReader: Sendable {
     let header = try list.header(number)
     guard header.kind == .uid else { return header }
     return try list.header(try list.reference(objects, Int(try list.uid(header))))
-  }
-
-  /// Whether a value is nil: a UID that names the first object.
-  func isNil(_ number: Int) throws(ArchiveError) -> Bool {
-    let header = try list.header(number)
-    guard header.kind == .uid else { return false }
-    return try list.uid(header) == 0
-  }
-
-  /// The value under a key of the root.
-  func root(_ key: String) throws(ArchiveError) -> ObjectHeader {
-    guard let number = root[key] else { throw Self.foreign(at: 0) }
-    return try resolve(number)
   }
 
   /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
@@ -73,15 +75,20 @@ struct SnapshotReader: Sendable {
 
   /// The keys and the values of an archived `NSDictionary`.
   func pairs(of header: ObjectHeader) throws(ArchiveError) -> (keys: ObjectHeader, values: ObjectHeader) {
-    guard let keysNumber = try list.member("NS.keys", of: header),
-      let valuesNumber = try list.member("NS.objects", of: header)
-    else { throw Self.foreign(at: header.offset) }
-    let keys = try list.header(keysNumber)
-    let values = try list.header(valuesNumber)
+    guard try isDictionary(header) else { throw Self.foreign(at: header.offset) }
+    // Behind three keys: the class, the keys, the values.
+    let keys = try list.header(try list.reference(header, 4))
+    let values = try list.header(try list.reference(header, 5))
     guard keys.kind == .array, values.kind == .array, keys.count == values.count else {
       throw Self.foreign(at: header.offset)
     }
     return (keys, values)
+  }
+
+  private func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
+    guard header.kind == .dictionary, header.count == 3 else { return false }
+    guard try list.reference(header, 1) == keysField else { return false }
+    return try list.reference(header, 2) == valuesField
   }
 
   /// The elements of an archived `NSArray`.
@@ -137,7 +144,7 @@ struct SnapshotReader: Sendable {
       try unsafe list.withContent(of: header) { (bytes) throws(ArchiveError) in
         unsafe writer.append(bytes: bytes)
       }
-    case .asciiString, .utf16String: writer.append(text: try list.string(header))
+    case .asciiString, .utf16String: try appendText(header, to: &writer)
     case .dictionary: try appendObject(header, to: &writer, depth: depth)
     default: throw Self.foreign(at: header.offset)
     }
@@ -151,41 +158,105 @@ struct SnapshotReader: Sendable {
     writer.append(unsigned: unsigned)
   }
 
+  /// Appends a string that is not `NS.string`'s.
+  private func appendText(_ header: ObjectHeader, to writer: inout CBORWriter) throws(ArchiveError) {
+    if header.kind == .asciiString {
+      // Were it not ASCII, the check of the record would find out.
+      try unsafe list.withContent(of: header) { (utf8) throws(ArchiveError) in
+        unsafe writer.append(utf8: utf8)
+      }
+    } else {
+      writer.append(text: try string(header))
+    }
+  }
+
   /// Appends an object that is not stored bare. Its fields tell which of the few classes it is of.
   private func appendObject(
     _ header: ObjectHeader, to writer: inout CBORWriter, depth: Int
   ) throws(ArchiveError) {
-    if let time = try list.member("NS.time", of: header) {
-      guard let seconds = try list.double(try list.header(time)) else {
-        throw Self.foreign(at: header.offset)
-      }
-      writer.append(foundationDate: seconds)
-    } else if try list.member("NS.keys", of: header) != nil {
-      let (keys, values) = try pairs(of: header)
-      writer.appendMapHead(count: keys.count)
-      try appendPairs(keys, values, to: &writer, depth: depth)
-    } else if try list.member("NS.objects", of: header) != nil {
+    if try isDictionary(header) {
+      writer.appendMapHead(count: try pairs(of: header).keys.count)
+      return try appendPairs(of: header, to: &writer, depth: depth)
+    }
+    // An `NSNull` has no field but its class, and all others have one.
+    if header.count == 1 { return writer.appendNull() }
+    guard header.count == 2 else { throw Self.foreign(at: header.offset) }
+    let field = try list.reference(header, 1)
+    if field == valuesField {
       let elements = try elements(of: header)
       writer.appendArrayHead(count: elements.count)
       for index in 0..<elements.count {
         try append(try list.reference(elements, index), to: &writer, depth: depth + 1)
       }
-    } else if try list.member("NS.string", of: header) != nil {
-      writer.append(text: try string(header))
+    } else if try list.isString(list.header(field), "NS.time") {
+      guard let seconds = try list.double(try list.header(try list.reference(header, 3))) else {
+        throw Self.foreign(at: header.offset)
+      }
+      writer.append(foundationDate: seconds)
     } else {
-      // An `NSNull` has no field but its class.
-      guard header.count == 1 else { throw Self.foreign(at: header.offset) }
-      writer.appendNull()
+      writer.append(text: try string(header))
     }
   }
 
-  /// Appends keys and values of a map, whose head is there already.
+  /// Appends the keys and the values of an `NSDictionary` to a map, whose head is there already.
   func appendPairs(
-    _ keys: ObjectHeader, _ values: ObjectHeader, to writer: inout CBORWriter, depth: Int
+    of header: ObjectHeader, to writer: inout CBORWriter, depth: Int
   ) throws(ArchiveError) {
-    for index in 0..<keys.count {
-      writer.append(text: try string(try resolve(try list.reference(keys, index))))
+    let values = try pairs(of: header).values
+    let keys = try keyLists.list(at: try list.reference(header, 4), in: self)
+    for index in 0..<values.count {
+      keys.append(index, to: &writer)
       try append(try list.reference(values, index), to: &writer, depth: depth + 1)
     }
+  }
+}
+
+/// The keys of a dictionary, as the log encodes them.
+private final class KeyList: Sendable {
+  /// The object number of the array of keys.
+  let number: Int
+  /// All keys, one behind the other.
+  let bytes: [UInt8]
+  /// Where each of them ends.
+  private let ends: [Int]
+
+  init(at number: Int, in reader: SnapshotReader) throws(ArchiveError) {
+    self.number = number
+    let keys = try reader.list.header(number)
+    var writer = CBORWriter()
+    var ends: [Int] = []
+    for index in 0..<keys.count {
+      guard writer.bytes.count <= Record.byteLimit else { throw SnapshotReader.foreign(at: keys.offset) }
+      writer.append(text: try reader.string(try reader.resolve(try reader.list.reference(keys, index))))
+      ends.append(writer.bytes.count)
+    }
+    bytes = writer.finish()
+    self.ends = ends
+  }
+
+  func append(_ index: Int, to writer: inout CBORWriter) {
+    let start = index == 0 ? 0 : ends[index - 1]
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[start..<ends[index]]))
+    }
+  }
+}
+
+/// Keeps some lists of keys: dictionaries share them, and decoding the keys of each would be half of the work.
+///
+/// Safe to use from many threads.
+private final class KeyListCache: Sendable {
+  private static let slotCount = 64
+  /// A longer list is decoded each time.
+  private static let byteLimit = 4_096
+
+  private let slots = Lock([KeyList?](repeating: nil, count: slotCount))
+
+  func list(at number: Int, in reader: SnapshotReader) throws(ArchiveError) -> KeyList {
+    let slot = number % Self.slotCount
+    if let known = slots.withLock({ $0[slot] }), known.number == number { return known }
+    let list = try KeyList(at: number, in: reader)
+    if list.bytes.count <= Self.byteLimit { slots.withLock { $0[slot] = list } }
+    return list
   }
 }

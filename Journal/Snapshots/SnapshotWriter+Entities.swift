@@ -44,8 +44,8 @@ extension SnapshotWriter {
       let (mask, fieldCount) = try Self.outline(reader, count)
       archive.beginObject(try shapes.shape(mask, &archive))
       try archive.append(integer: Int64(number))
-      try archive.append(integer: Int64(row.created))
-      try archive.append(integer: Int64(row.modified))
+      try archive.append(try value(row.created))
+      try archive.append(try value(row.modified))
       for _ in 0..<fieldCount {
         _ = try reader.readUnsigned()
         try append(&reader)
@@ -71,6 +71,13 @@ extension SnapshotWriter {
     return (mask, count)
   }
 
+  private mutating func value(_ revision: Revision) throws(ArchiveError) -> KeyedArchiveWriter.Value {
+    if let newest, newest.revision == revision { return newest.value }
+    let value = try archive.value(Int64(revision))
+    newest = (revision, value)
+    return value
+  }
+
   /// Appends the next item: numbers and truth values stand in the field itself, all else is an object.
   private mutating func append(_ reader: inout CBORReader) throws {
     switch try reader.kind() {
@@ -78,10 +85,9 @@ extension SnapshotWriter {
     case .negative: try archive.append(integer: try reader.readInteger())
     case .double: try archive.append(real: try reader.readDouble())
     case .bool: try archive.append(bool: try reader.readBool())
-    case .text: try archive.append(string: try reader.readText())
-    case .bytes: try archive.append(try archive.data(unsafe Array(try reader.readBytes())))
-    case .date:
-      try archive.append(date: Date(timeIntervalSinceReferenceDate: try reader.readDate()))
+    case .text: try archive.append(try unsafe texts.reference(to: try reader.readTextBytes(), in: &archive))
+    case .bytes: try archive.append(try unsafe archive.data(try reader.readBytes()))
+    case .date: try archive.append(try archive.date(try reader.readDate()))
     case .null:
       try reader.readNull()
       try archive.append(try nullObject())
@@ -96,24 +102,17 @@ extension SnapshotWriter {
 
   /// Appends an `NSDictionary` of the next members.
   private mutating func appendMap(_ reader: inout CBORReader, count: Int) throws {
-    try archive.beginDictionary()
+    let start = keys.count
+    try archive.beginDictionaryValues()
     for _ in 0..<count {
-      try archive.append(try name(&reader))
+      let key = reader.offset
+      try reader.skipText()
+      unsafe keys.append(contentsOf: reader.passed(key..<reader.offset))
       try append(&reader)
     }
-    try archive.append(try archive.end())
-  }
-
-  /// The text that is a key, which nearly always was one before.
-  private mutating func name(_ reader: inout CBORReader) throws -> KeyedArchiveWriter.Reference {
-    let start = reader.offset
-    try reader.skipText()
-    let bytes = unsafe Array(reader.passed(start..<reader.offset))
-    if let known = names[bytes] { return known }
-    var text = unsafe CBORReader(reader.passed(start..<reader.offset))
-    let reference = try archive.string(try text.readText())
-    if names.count < Self.nameLimit { names[bytes] = reference }
-    return reference
+    let list = try keyLists.list(of: keys[start...], &texts, in: &archive)
+    keys.removeSubrange(start...)
+    try archive.append(try archive.end(keys: list))
   }
 
   private mutating func nullObject() throws -> KeyedArchiveWriter.Reference {

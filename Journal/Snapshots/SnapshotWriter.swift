@@ -15,25 +15,37 @@ struct SnapshotHeader: Sendable {
 /// Writes a state as a keyed archive, entity by entity. Equal states give equal bytes.
 struct SnapshotWriter: ~Copyable {
   var archive: KeyedArchiveWriter
-  /// Texts that are names of attributes, by their encoded bytes: each is one object in the archive.
-  var names: [[UInt8]: KeyedArchiveWriter.Reference] = [:]
+  var texts = ShortTexts()
+  var keyLists = KeyLists()
+  /// The keys of the dictionaries that are being written, encoded, those of the innermost last.
+  var keys: [UInt8] = []
   var null: KeyedArchiveWriter.Reference?
-
-  /// Names that come after so many are written each time they occur, so that memory stays bounded.
-  static let nameLimit = 4096
+  /// The revision that was written last; neighbours mostly have the same.
+  var newest: (revision: Revision, value: KeyedArchiveWriter.Value)?
+  private var digest: StateDigest.Builder
 
   /// Writes all of it.
+  /// - Returns: the digest of the state.
   static func write(
     _ parts: StateParts, _ header: SnapshotHeader, to sink: @escaping KeyedArchiveWriter.Sink
-  ) throws {
-    var writer = SnapshotWriter(archive: try unsafe KeyedArchiveWriter(to: sink))
+  ) throws -> Digest {
+    var writer = SnapshotWriter(
+      archive: try unsafe KeyedArchiveWriter(to: sink), digest: StateDigest.Builder(schema: header.schema))
     // Prepared before anything else, so that a reader finds the names of fields at the start.
     let shapes = try writer.shapes(header)
     let root = try writer.root(parts, header, shapes)
-    try writer.archive.finish(.root(root))
+    return try writer.finish(root)
   }
 
-  private init(archive: consuming KeyedArchiveWriter) { self.archive = archive }
+  private init(archive: consuming KeyedArchiveWriter, digest: consuming StateDigest.Builder) {
+    self.archive = archive
+    self.digest = digest
+  }
+
+  private consuming func finish(_ root: KeyedArchiveWriter.Reference) throws -> Digest {
+    try archive.finish(.root(root))
+    return digest.finish()
+  }
 
   // MARK: The root
 
@@ -77,7 +89,13 @@ struct SnapshotWriter: ~Copyable {
     try appendDictionary(header.kinds, parts.tables) { writer, table throws in
       var shapes = remaining.removeFirst()
       try writer.archive.beginArray()
-      for (number, row) in table { try writer.append(number, row, &shapes) }
+      // Going through a table that stands on a file is most of the work, so it is done once for both.
+      writer.digest.begin(table)
+      for (number, row) in table {
+        writer.digest.append(number, row)
+        try writer.append(number, row, &shapes)
+      }
+      writer.digest.end(table)
       try writer.archive.append(try writer.archive.end())
     }
     try archive.append(string: Root.highest)

@@ -11,19 +11,45 @@ package enum StateDigest {
 
   /// The digest of a state of these tables.
   package static func digest(schema: String, tables: [EntityTable]) -> Digest {
-    var hash = BufferedHash()
-    hash.append(schema.utf8.count)
-    hash.append(Array(schema.utf8))
+    var builder = Builder(schema: schema)
     for table in tables {
-      hash.append(table.highest, table.count)
-      for (number, row) in table {
-        hash.append(number, row.created, row.modified, row.record.bytes.count)
-        hash.append(row.record.bytes)
-      }
-      hash.append(table.deletionCount)
-      for (number, revision) in table.goneEntities { hash.append(number, revision) }
+      builder.begin(table)
+      for (number, row) in table { builder.append(number, row) }
+      builder.end(table)
     }
-    return hash.finish()
+    return builder.finish()
+  }
+
+  /// Makes the digest of a state that somebody goes through anyway: a snapshot's writer.
+  struct Builder: ~Copyable {
+    private var hash = BufferedHash()
+
+    init(schema: String) {
+      hash.append(schema.utf8.count)
+      hash.append(Array(schema.utf8))
+    }
+
+    /// Before the entities of a table, all of which are then appended in order.
+    mutating func begin(_ table: EntityTable) {
+      hash.append(table.highest)
+      hash.append(table.count)
+    }
+
+    mutating func append(_ number: Int, _ row: Row) {
+      hash.append(number, row.created, row.modified, row.record.bytes.count)
+      hash.append(row.record.bytes)
+    }
+
+    /// Behind the entities of a table: adds those that are gone.
+    mutating func end(_ table: EntityTable) {
+      hash.append(table.deletionCount)
+      for (number, revision) in table.goneEntities {
+        hash.append(number)
+        hash.append(revision)
+      }
+    }
+
+    consuming func finish() -> Digest { hash.finish() }
   }
 }
 
@@ -36,14 +62,16 @@ private struct BufferedHash: ~Copyable {
 
   init() { buffer.reserveCapacity(Self.limit) }
 
-  /// Numbers of eight bytes, the most significant first.
-  mutating func append(_ numbers: Int...) {
-    if buffer.count + 8 * numbers.count > Self.limit { flush() }
-    for number in numbers {
-      unsafe withUnsafeBytes(of: UInt64(truncatingIfNeeded: number).bigEndian) {
-        unsafe buffer.append(contentsOf: $0)
-      }
-    }
+  /// A number of eight bytes, the most significant first.
+  mutating func append(_ number: Int) {
+    if buffer.count >= Self.limit { flush() }
+    unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
+  }
+
+  /// Four of them at once, as every entity has.
+  mutating func append(_ first: Int, _ second: Int, _ third: Int, _ fourth: Int) {
+    let numbers = (first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian)
+    unsafe withUnsafeBytes(of: numbers) { unsafe buffer.append(contentsOf: $0) }
   }
 
   mutating func append(_ bytes: [UInt8]) {

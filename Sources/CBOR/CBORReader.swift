@@ -178,6 +178,14 @@ enum CBORTag {
     return text
   }
 
+  /// The UTF-8 of a text, which nobody has looked at; valid as long as the bytes this reader was made of.
+  @inlinable
+  package mutating func readTextBytes() throws(CBORError) -> UnsafeRawBufferPointer {
+    let count = try count(.text, width: 1)
+    defer { offset += count }
+    return unsafe UnsafeRawBufferPointer(start: base + offset, count: count)
+  }
+
   /// Passes a text without making a string of it, and without looking at its bytes.
   @inlinable
   package mutating func skipText() throws(CBORError) { offset += try count(.text, width: 1) }

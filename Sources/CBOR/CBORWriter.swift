@@ -30,6 +30,12 @@ package struct CBORWriter: ~Copyable {
     }
   }
 
+  /// A text that is there as UTF-8.
+  package mutating func append(utf8 content: UnsafeRawBufferPointer) {
+    head(.text, UInt64(content.count))
+    unsafe bytes.append(contentsOf: content)
+  }
+
   package mutating func append(bytes content: UnsafeRawBufferPointer) {
     head(.bytes, UInt64(content.count))
     unsafe bytes.append(contentsOf: content)

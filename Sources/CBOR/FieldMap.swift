@@ -96,6 +96,28 @@ enum FieldMap {
     }
   }
 
+  /// All named attributes, decoded. Each is passed once: reading a value passes it too.
+  static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: Value] {
+    var attributes: [String: Value] = [:]
+    var reader = unsafe CBORReader(bytes)
+    do throws(CBORError) {
+      let count = try reader.readMapHead()
+      for index in 0..<count {
+        if try reader.peek() < 24 {
+          _ = try reader.readUnsigned()
+          try reader.skip(depth: 1, allowingUndefined: true)
+        } else {
+          if attributes.isEmpty { attributes.reserveCapacity(count - index) }
+          let name = try reader.readText()
+          attributes[name] = try reader.readValue()
+        }
+      }
+    } catch {
+      return attributes
+    }
+    return attributes
+  }
+
   /// One field of a map: where its key and its value stand.
   struct Field {
     var key: Range<Int>

@@ -65,11 +65,7 @@ public struct Record: Hashable, Sendable {
 
   /// All attributes, decoded.
   public var attributes: [String: Value] {
-    var attributes: [String: Value] = [:]
-    visit { key, value in
-      if case .attribute(let name) = key { attributes[name] = value }
-    }
-    return attributes
+    unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.attributes(in: buffer) }
   }
 
   /// Calls `body` with each field and attribute, in the order of the bytes.

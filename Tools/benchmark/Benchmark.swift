@@ -9,6 +9,9 @@ import Foundation
 struct Benchmark {
   static func main() async {
     do {
+      if CommandLine.arguments.dropFirst().first == OpeningProbe.flag {
+        return try OpeningProbe.main(Array(CommandLine.arguments.dropFirst(2)))
+      }
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       if arguments.wantsHelp {
         print(Arguments.help)
@@ -36,6 +39,10 @@ struct Benchmark {
     }
     rows += try await bulkRows(bench)
     rows += try await logRows(bench)
+    rows += try await asOfRows(bench)
+    rows += try await snapshotRows(bench)
+    rows += try await openingRows(bench)
+    rows += try await commitTailRows(bench)
     rows += try await imageRows(bench)
     bench.progress.clear()
     return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })

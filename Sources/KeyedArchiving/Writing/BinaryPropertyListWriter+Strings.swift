@@ -8,13 +8,29 @@ extension BinaryPropertyListWriter {
     // A byte of UTF-8 never takes more than two of UTF-16.
     let start = try begin(10 + 2 * text.utf8.count)
     unsafe text.utf8.withContiguousStorageIfAvailable { utf8 in
-      if unsafe isASCII(utf8) {
+      if unsafe isASCII(UnsafeRawBufferPointer(utf8)) {
         output.putMarker(0x50, count: utf8.count)
         unsafe output.put(UnsafeRawBufferPointer(utf8))
       } else {
         unsafe putUTF16(utf8)
       }
     }
+    return try end(start)
+  }
+
+  /// Writes a string that is there as UTF-8. One of ASCII, as nearly all are, goes out as it stands.
+  ///
+  /// - Throws: ``ArchiveError/Code/unencodable`` if the bytes are not UTF-8; what the sink throws.
+  package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {
+    guard unsafe isASCII(utf8) else {
+      guard let text = unsafe String(validating: utf8, as: UTF8.self) else {
+        throw ArchiveError(.unencodable, "The bytes of a text are not UTF-8.")
+      }
+      return try string(text)
+    }
+    let start = try begin(10)
+    output.putMarker(0x50, count: utf8.count)
+    unsafe try output.write(utf8)
     return try end(start)
   }
 
@@ -59,8 +75,7 @@ private func tail(_ utf8: UnsafeBufferPointer<UInt8>, _ index: Int) -> UInt32 {
 
 /// Looks at eight bytes at a time, because nearly all strings are ASCII to their end.
 @inline(__always)
-private func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-  let raw = UnsafeRawBufferPointer(bytes)
+private func isASCII(_ raw: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0
   var index = 0
   while index &+ 8 <= raw.count {

@@ -59,6 +59,39 @@ extension KeyedArchiveWriter {
     try define(reserved, as: endFrame())
   }
 
+  /// Writes the dictionary whose values were begun last, under keys that other dictionaries have too.
+  ///
+  /// - Throws: ``ArchiveError/Code/unencodable`` if there are not as many values as keys; what the sink throws.
+  package mutating func end(keys: Keys) throws(ArchiveError) -> Reference {
+    guard let frame = frames.popLast() else { throw nothingBegun() }
+    guard frame.kind == .list, pending.count - frame.base == keys.count else {
+      throw ArchiveError(
+        .unencodable, "A dictionary of \(keys.count) keys was given \(pending.count - frame.base) values.")
+    }
+    let values = try writeArray(from: frame.base, step: 1)
+    pending.removeSubrange(frame.base...)
+    pending.append(keys.number)
+    pending.append(values)
+    return try entry(writeObject(frame))
+  }
+
+  /// Keys of dictionaries that have the same ones, in the same order. They stand in the archive once: a dozen
+  /// equal arrays would say no more than one does.
+  package struct Keys: Sendable {
+    let number: UInt32
+    let count: Int
+  }
+
+  /// Writes keys that dictionaries are to share.
+  package mutating func keys(_ keys: [Reference]) throws(ArchiveError) -> Keys {
+    Keys(number: UInt32(try list.array(keys.map { Int($0.number) })), count: keys.count)
+  }
+
+  /// Begins the values of a dictionary, to be ended with ``end(keys:)``.
+  package mutating func beginDictionaryValues() throws(ArchiveError) {
+    beginArray(try shape(.dictionary))
+  }
+
   private mutating func endFrame() throws(ArchiveError) -> Int {
     guard let frame = frames.popLast() else { throw nothingBegun() }
     switch frame.kind {

@@ -37,6 +37,12 @@ extension KeyedArchiveWriter {
     return try entry(list.string(text))
   }
 
+  /// An `NSString` of a text that is there as UTF-8.
+  package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
+    if utf8.count == 5, unsafe utf8.elementsEqual(nilMarker.utf8) { return try mutableString(nilMarker) }
+    return try unsafe entry(list.string(utf8: utf8))
+  }
+
   /// An `NSMutableString`.
   public mutating func mutableString(_ text: String) throws(ArchiveError) -> Reference {
     try beginObject(shape(.mutableString))
@@ -79,11 +85,21 @@ extension KeyedArchiveWriter {
     try entry(list.data(bytes))
   }
 
+  /// An `NSData`.
+  package mutating func data(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
+    try unsafe entry(list.data(bytes))
+  }
+
+  /// An `NSDate`, in seconds since the start of 2001 in UTC.
+  package mutating func date(_ seconds: Double) throws(ArchiveError) -> Reference {
+    try beginObject(shape(.date))
+    try append(value(seconds))
+    return try end()
+  }
+
   /// An `NSDate`.
   public mutating func date(_ date: Date) throws(ArchiveError) -> Reference {
-    try beginObject(shape(.date))
-    try append(value(date.timeIntervalSinceReferenceDate))
-    return try end()
+    try self.date(date.timeIntervalSinceReferenceDate)
   }
 
   /// An `NSUUID`.

@@ -20,6 +20,8 @@ struct SeededGenerator: RandomNumberGenerator {
 /// Items as an app would have them: five attributes, some 200 bytes.
 enum SampleData {
   static let kind = "sample"
+  /// How many attributes an item has.
+  static let attributeCount = 5
 
   /// The attributes of one item, made of random letters and numbers so that they hardly compress.
   static func attributes(_ random: inout SeededGenerator) -> [String: Value] {

@@ -7,6 +7,7 @@ final class Workbench {
   let rows: Set<RowName>
   let rounds: Int
   let isQuick: Bool
+  let isLarge: Bool
   let seed: UInt64
   let progress = Progress()
   /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
@@ -18,6 +19,7 @@ final class Workbench {
   init(_ arguments: Arguments) throws {
     rows = arguments.rows
     isQuick = arguments.isQuick
+    isLarge = arguments.isLarge
     rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
     seed = arguments.seed
     let name = "journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"

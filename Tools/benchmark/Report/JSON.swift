@@ -28,6 +28,7 @@ extension Row: Encodable {
     try container.encode(work, forKey: .work)
     switch unit {
     case .perSecond(let what): try container.encode("\(what)/s", forKey: .unit)
+    case .bytes: try container.encode("B", forKey: .unit)
     case .seconds: try container.encode("s", forKey: .unit)
     }
     try container.encode(ours, forKey: .journal)

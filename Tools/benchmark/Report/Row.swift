@@ -35,6 +35,8 @@ struct Row {
     case perSecond(String)
     /// The seconds of one; the ratio says what the row's title says.
     case seconds
+    /// Memory; the ratio is the journal's over what it is held against.
+    case bytes
   }
 
   let name: RowName
@@ -63,13 +65,13 @@ struct Row {
     }
   }
 
-  /// A row of times.
-  init(_ name: RowName, _ work: String, seconds ours: Spread, against comparison: Comparison) {
+  /// A row of times or sizes.
+  init(_ name: RowName, _ work: String, _ unit: Unit, _ ours: Spread, against comparisons: [Comparison]) {
     self.name = name
     self.work = work
-    unit = .seconds
+    self.unit = unit
     self.ours = ours
-    comparisons = [comparison]
+    self.comparisons = comparisons
   }
 }
 

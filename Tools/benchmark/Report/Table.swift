@@ -63,6 +63,8 @@ extension Row.Unit {
       if figure < 1e-3 { return String(format: "%.1f µs", figure * 1e6) }
       if figure < 1 { return String(format: "%.2f ms", figure * 1e3) }
       return String(format: "%.2f s", figure)
+    case .bytes:
+      return String(format: "%.1f MiB", figure / Double(1 << 20))
     }
   }
 

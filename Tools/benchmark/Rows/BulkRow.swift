@@ -9,10 +9,10 @@ func bulkRows(_ bench: Workbench) async throws -> [Row] {
   var runs: UInt64 = 0
   var latest: WrittenEntries?
 
-  func journal(_ events: Int) throws -> Double {
+  func journal(_ events: Int, _ snapshots: SnapshotPolicy) throws -> Double {
     let url = bench.newPath("bulk.journal")
     defer { bench.discard(url) }
-    let journal = try CatalogJournal.create(at: url)
+    let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: snapshots))
     runs += 1
     let items = SampleData.attributes(count: events, seed: bench.seed &+ runs &* 0x2_0001)
     let seconds = try timedThreads(1) { _ in
@@ -38,15 +38,16 @@ func bulkRows(_ bench: Workbench) async throws -> [Row] {
   let race = Race(
     work: "bulk", operations: entries * eventsPerEntry,
     contestants: [
-      Contestant(name: "Journal") { try journal($0) },
+      Contestant(name: "Journal") { try journal($0, .automatic) },
       Contestant(name: "LevelDB batch, sync, a key an entry") { _ in try levelDB(pieces: 1) },
       Contestant(name: "LevelDB batch, sync, a key an event") { _ in try levelDB(pieces: eventsPerEntry) },
+      Contestant(name: "Journal without snapshots") { try journal($0, .manual) },
     ])
   let results = try await race.run(on: bench)
   let size = (latest?.averageByteCount ?? 0) / 1_000
   return [
     Row(
       .bulk, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
-      against: [(1, .atLeast(0.6)), (2, nil)])
+      against: [(1, .atLeast(0.6)), (2, nil), (3, nil)])
   ]
 }

@@ -1,14 +1,13 @@
 import CatalogModel
 import Foundation
 
-/// What reads the log: replay, as of, history. The three share a large journal, for it takes long to write.
+/// What reads the log: replay and history. The two share a large journal, for it takes long to write.
 func logRows(_ bench: Workbench) async throws -> [Row] {
-  guard !bench.rows.isDisjoint(with: [.replay, .asOf, .history]) else { return [] }
+  guard !bench.rows.isDisjoint(with: [.replay, .history]) else { return [] }
   let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)
   defer { large.discard(bench) }
   var rows: [Row] = []
   if bench.rows.contains(.replay) { rows.append(try await replayRow(bench, large)) }
-  if bench.rows.contains(.asOf) { rows.append(try await asOfRow(bench, large)) }
   if bench.rows.contains(.history) { rows.append(try await historyRow(bench, large)) }
   return rows
 }
@@ -17,9 +16,8 @@ func logRows(_ bench: Workbench) async throws -> [Row] {
 private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row {
   let scan = try LevelDBScan(log.copyOfEntries)
   var byteCount = 0
-  // The newest state is at hand without a replay, so the replay ends one entry before it.
   let race = Race(
-    work: "replay", operations: log.entries - 1,
+    work: "replay", operations: log.entries,
     contestants: [
       Contestant(name: "Journal") { try log.replay(to: $0) },
       Contestant(name: "LevelDB iterator, checksums") { _ in
@@ -35,23 +33,6 @@ private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row
   return Row(
     .replay, "replay of \(log.entries) entries of \(byteCount / log.entries) B from revision 0",
     unit: "entries", of: results, against: [(1, .atLeast(0.4))])
-}
-
-/// The state as of a random revision, against a full replay.
-private func asOfRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row {
-  var random = SeededGenerator(seed: bench.seed)
-  let race = Race(
-    work: "as of", operations: 1,
-    contestants: [
-      Contestant(name: "Journal") { _ in try log.replay(to: .random(in: 1..<log.entries, using: &random)) },
-      Contestant(name: "full replay") { _ in try log.replay(to: log.entries - 1) },
-    ])
-  let results = try await race.run(on: bench)
-  let comparison = Comparison(
-    peer: "full replay", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1))
-  return Row(
-    .asOf, "state as of a random revision of \(log.entries) (times faster)", seconds: results.spread(of: 0),
-    against: comparison)
 }
 
 /// The history of an entity in a large journal, against a small one.
@@ -72,5 +53,5 @@ private func historyRow(_ bench: Workbench, _ large: SampleLog) async throws -> 
     ratio: results.speed(of: 1, against: 0), wanted: .atMost(2))
   return Row(
     .history, "history of \(SampleLog.historyLength) events, in \(large.entries) entries (times as long)",
-    seconds: results.spread(of: 0), against: comparison)
+    .seconds, results.spread(of: 0), against: [comparison])
 }

@@ -45,7 +45,7 @@ final class SampleLog {
   func replay(to revision: Revision) throws -> Double {
     // Held until the clock has stopped: letting a state go is no part of making it.
     var version: Version<Catalog>?
-    let seconds = try timed { version = try journal.version(asOf: .revision(revision)) }
+    let seconds = try timed { version = try journal.version(replayedTo: .revision(revision)) }
     guard let version, version.revision == revision else {
       throw PeerFailure(description: "The replay did not end at \(revision).")
     }

@@ -1,0 +1,81 @@
+import CBOR
+import KeyedArchiving
+
+/// Remembers short texts that were written, so that one that comes again, as the name of a country does, is the
+/// same object of the archive.
+///
+/// Each has one place, which a later text can take: so memory is bounded, and equal states still make equal bytes.
+struct ShortTexts {
+  private static let byteLimit = 24
+  private static let slotBits = 10
+  private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  private struct Slot {
+    var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    var byteCount = 0
+    /// Nil: the place is free.
+    var reference: KeyedArchiveWriter.Reference?
+  }
+
+  private var slots = [Slot](repeating: Slot(), count: 1 << slotBits)
+
+  /// The object of a text, written unless it is remembered.
+  mutating func reference(
+    to utf8: UnsafeRawBufferPointer, in archive: inout KeyedArchiveWriter
+  ) throws(ArchiveError) -> KeyedArchiveWriter.Reference {
+    guard utf8.count <= Self.byteLimit else { return try unsafe archive.string(utf8: utf8) }
+    var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    unsafe withUnsafeMutableBytes(of: &words) { unsafe $0.copyMemory(from: utf8) }
+    var hash = words.0 ^ UInt64(utf8.count)
+    hash = (hash ^ hash >> 29) &* Self.multiplier ^ words.1
+    hash = (hash ^ hash >> 29) &* Self.multiplier ^ words.2
+    hash = (hash ^ hash >> 29) &* Self.multiplier
+    let place = Int(hash >> UInt64(64 - Self.slotBits))
+    if let reference = slots[place].reference, slots[place].words == words,
+      slots[place].byteCount == utf8.count
+    {
+      return reference
+    }
+    let reference = try unsafe archive.string(utf8: utf8)
+    slots[place] = Slot(words: words, byteCount: utf8.count, reference: reference)
+    return reference
+  }
+}
+
+/// Remembers the lists of keys that dictionaries have, so that those with the same keys share one.
+struct KeyLists {
+  /// Lists that are longer, or come after so many, are written each time: memory stays bounded.
+  private static let countLimit = 4_096
+  private static let byteLimit = 1_024
+
+  private var lists: [[UInt8]: KeyedArchiveWriter.Keys] = [:]
+  /// The list that was asked for last, which is mostly the one that is asked for next.
+  private var newest: (encoded: [UInt8], keys: KeyedArchiveWriter.Keys)?
+
+  /// The object of a list of keys, written unless it is remembered.
+  /// - Parameter encoded: the keys as the log encodes them, one behind the other.
+  mutating func list(
+    of encoded: ArraySlice<UInt8>, _ texts: inout ShortTexts, in archive: inout KeyedArchiveWriter
+  ) throws -> KeyedArchiveWriter.Keys {
+    if let newest, newest.encoded.elementsEqual(encoded) { return newest.keys }
+    let bytes = Array(encoded)
+    let known = lists[bytes]
+    let keys = try known ?? write(bytes, &texts, in: &archive)
+    newest = (bytes, keys)
+    if known == nil, lists.count < Self.countLimit, bytes.count <= Self.byteLimit { lists[bytes] = keys }
+    return keys
+  }
+
+  private func write(
+    _ encoded: [UInt8], _ texts: inout ShortTexts, in archive: inout KeyedArchiveWriter
+  ) throws -> KeyedArchiveWriter.Keys {
+    var references: [KeyedArchiveWriter.Reference] = []
+    try unsafe encoded.withUnsafeBytes { bytes in
+      var reader = unsafe CBORReader(bytes)
+      while reader.offset < bytes.count {
+        references.append(try unsafe texts.reference(to: try reader.readTextBytes(), in: &archive))
+      }
+    }
+    return try archive.keys(references)
+  }
+}

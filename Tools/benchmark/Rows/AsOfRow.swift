@@ -1,0 +1,59 @@
+import CatalogModel
+import Foundation
+
+/// The state as of a random revision of a long history, against a full replay.
+func asOfRows(_ bench: Workbench) async throws -> [Row] {
+  guard bench.rows.contains(.asOf) else { return [] }
+  let entities = bench.isQuick ? 5_000 : 50_000
+  let eventsPerEntity = 20
+  let entries = entities * eventsPerEntity
+  let url = bench.newPath("as-of.journal")
+  defer { bench.discard(url) }
+  bench.progress.show("writing a journal of \(entries) entries")
+  var random = SeededGenerator(seed: bench.seed)
+  let writing = try CatalogJournal.create(at: url)
+  // The snapshots are those that a journal takes and keeps of its own accord.
+  try writing.fill(entries) { draft, index in
+    guard index >= entities else {
+      _ = try draft.addItem(kind: SampleData.kind, attributes: SampleData.attributes(&random))
+      return
+    }
+    let change: [String: Value] = ["count": .integer(.random(in: 0...1_000_000, using: &random))]
+    try draft.updateItem(index % entities + 1, set: change)
+  }
+  try writing.close()
+
+  let journal = try CatalogJournal.open(at: url)
+  defer { try? journal.close() }
+  let snapshots = try journal.snapshots()
+  func replay(_ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>) throws -> Double {
+    // Held until the clock has stopped: letting a state go is no part of making it.
+    var version: Version<Catalog>?
+    let seconds = try timed { version = try work(.revision(revision)) }
+    guard let version, version.revision == revision else {
+      throw PeerFailure(description: "The replay did not end at \(revision).")
+    }
+    return seconds
+  }
+  let sampleCount = 10
+  let race = Race(
+    work: "as of", operations: 1,
+    contestants: [
+      Contestant(name: "Journal") { _ in
+        let revisions = (0..<sampleCount).map { _ in Int.random(in: 1..<entries, using: &random) }
+        return try revisions.reduce(0) { try $0 + replay($1, journal.version(asOf:)) } / Double(sampleCount)
+      },
+      Contestant(name: "full replay") { _ in try replay(entries - 1, journal.version(replayedTo:)) },
+    ])
+  let results = try await race.run(on: bench)
+  let comparison = Comparison(
+    peer: "full replay", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1),
+    wanted: .atLeast(20))
+  let megabytes = snapshots.reduce(0) { $0 + $1.byteCount } / 1_000_000
+  return [
+    Row(
+      .asOf,
+      "state as of a random revision of \(entries), \(snapshots.count) snapshots of \(megabytes) MB (times faster)",
+      .seconds, results.spread(of: 0), against: [comparison])
+  ]
+}

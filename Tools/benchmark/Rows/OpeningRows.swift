@@ -1,0 +1,102 @@
+import CatalogModel
+import Foundation
+
+/// How long it takes until an app that is started has its first item, and how much memory.
+func openingRows(_ bench: Workbench) async throws -> [Row] {
+  var rows: [Row] = []
+  if !bench.rows.isDisjoint(with: [.opening, .openingMemory]) { rows += try await openingRow(bench) }
+  if bench.rows.contains(.startUp) { rows += try await startUpRows(bench) }
+  return rows
+}
+
+/// Opening with a snapshot of the newest revision, at three sizes, each time in a process of its own.
+private func openingRow(_ bench: Workbench) async throws -> [Row] {
+  let sizes = bench.isQuick ? [100_000, 10_000] : [1_000_000, 100_000, 10_000]
+  let journals = try sizes.map { size in
+    let url = bench.newPath("opening.journal")
+    bench.progress.show("writing a journal of \(size) items")
+    let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
+    try journal.takeSnapshot()
+    try journal.close()
+    return url
+  }
+  defer { for url in journals { bench.discard(url) } }
+
+  var random = SeededGenerator(seed: bench.seed)
+  var memory: [Double] = []
+  let race = Race(
+    work: "opening", operations: 1,
+    contestants: zip(sizes, journals).map { size, url in
+      Contestant(name: "\(size) items") { _ in
+        let probe = try OpeningProbe.run(on: url, item: .random(in: 1...size, using: &random))
+        if size == sizes[0] { memory.append(Double(probe.residentByteCount)) }
+        return probe.seconds
+      }
+    })
+  let results = try await race.run(on: bench)
+  let comparisons = sizes.indices.dropFirst().map { index in
+    Comparison(
+      peer: results.names[index], figure: results.spread(of: index),
+      ratio: results.speed(of: index, against: 0),
+      wanted: sizes[index] == 10_000 ? .atMost(2) : nil)
+  }
+  let limit = Double(64 << 20)
+  let allowance = Comparison(
+    peer: "64 MiB", figure: Spread([limit]), ratio: Spread(memory.map { $0 / limit }), wanted: .atMost(1))
+  return [
+    Row(
+      .opening, "opening and first item of \(sizes[0]) (times as long)", .seconds, results.spread(of: 0),
+      against: comparisons),
+    Row(
+      .openingMemory, "highest resident memory of that process", .bytes, Spread(memory), against: [allowance]),
+  ]
+}
+
+/// Opening at growing sizes, as closing the journal leaves it, and by a replay of the whole log.
+private func startUpRows(_ bench: Workbench) async throws -> [Row] {
+  var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
+  if bench.isLarge { sizes.append(10_000_000) }
+  var rows: [Row] = []
+  for size in sizes { rows.append(try await startUpRow(bench, entries: size)) }
+  return rows
+}
+
+private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Row {
+  let url = bench.newPath("start-up.journal")
+  defer { bench.discard(url) }
+  bench.progress.show("writing a journal of \(entries) entries")
+  let journal = try CatalogJournal.create(at: url)
+  try journal.addItems(entries, perEntry: 1, seed: bench.seed)
+  try journal.close()
+
+  func open(replaying: Bool) throws -> Double {
+    let snapshots = url.appending(path: "snapshots")
+    let away = url.deletingLastPathComponent().appending(path: "away")
+    // A journal whose snapshots are missing replays, and says so.
+    if replaying { try FileManager.default.moveItem(at: snapshots, to: away) }
+    defer { if replaying { try? FileManager.default.moveItem(at: away, to: snapshots) } }
+    var opened: CatalogJournal?
+    let seconds = try timed {
+      let journal = try CatalogJournal.open(at: url, mode: .readOnly)
+      opened = journal.state.item(entries / 2) == nil ? nil : journal
+    }
+    guard let opened, opened.snapshotProblems.isEmpty != replaying else {
+      throw PeerFailure(description: "The journal did not open as it should.")
+    }
+    try opened.close()
+    return seconds
+  }
+  let race = Race(
+    work: "start-up", operations: 1, roundLimit: entries > 1_000_000 ? 2 : 5,
+    contestants: [
+      Contestant(name: "Journal") { _ in try open(replaying: false) },
+      Contestant(name: "replay") { _ in try open(replaying: true) },
+    ])
+  let results = try await race.run(on: bench)
+  let comparison = Comparison(
+    peer: "without snapshots", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1))
+  return Row(
+    .startUp, "opening of \(entries) entries and an item (times faster)", .seconds, results.spread(of: 0),
+    against: [comparison])
+}

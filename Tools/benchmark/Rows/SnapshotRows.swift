@@ -1,0 +1,107 @@
+import CatalogModel
+import Foundation
+
+/// Writing a state as a keyed archive and decoding all of it, against Foundation's archiver.
+func snapshotRows(_ bench: Workbench) async throws -> [Row] {
+  guard !bench.rows.isDisjoint(with: [.snapshotWrite, .snapshotRead]) else { return [] }
+  let subject = try SnapshotSubject(bench, itemCount: bench.isQuick ? 10_000 : 100_000)
+  defer { subject.discard(bench) }
+  var rows: [Row] = []
+  if bench.rows.contains(.snapshotWrite) {
+    let race = Race(
+      work: "writing a snapshot", operations: subject.itemCount, roundLimit: 3,
+      contestants: [
+        Contestant(name: "Journal") { _ in try subject.write() },
+        Contestant(name: "NSKeyedArchiver, no dictionaries, no flush") { _ in
+          try subject.writeWithFoundation()
+        },
+      ])
+    let results = try await race.run(on: bench)
+    rows.append(
+      Row(
+        .snapshotWrite, "snapshot of \(subject.itemCount) items, \(try subject.byteCount) B each",
+        unit: "items", of: results, against: [(1, .atLeast(50))]))
+  }
+  if bench.rows.contains(.snapshotRead) {
+    try subject.prepareReading()
+    let race = Race(
+      work: "decoding a snapshot", operations: subject.itemCount, roundLimit: 3,
+      contestants: [
+        Contestant(name: "Journal") { _ in try subject.read() },
+        Contestant(name: "NSKeyedUnarchiver, the same file") { _ in try subject.readWithFoundation() },
+      ])
+    let results = try await race.run(on: bench)
+    rows.append(
+      Row(
+        .snapshotRead, "all \(subject.itemCount) items of it decoded", unit: "items", of: results,
+        against: [(1, .atLeast(50))]))
+  }
+  return rows
+}
+
+/// A journal of items, and the same items as objects of Foundation's.
+private final class SnapshotSubject {
+  let itemCount: Int
+  private let url: URL
+  private let archive: URL
+  private let journal: CatalogJournal
+  private let items: [ArchivedItem]
+  private var snapshot: URL?
+
+  init(_ bench: Workbench, itemCount: Int) throws {
+    self.itemCount = itemCount
+    url = bench.newPath("snapshot.journal")
+    archive = bench.newPath("archive.plist")
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    bench.progress.show("writing a journal of \(itemCount) items")
+    try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
+    items = journal.state.items.compactMap { ArchivedItem($0) }
+    guard items.count == itemCount else {
+      throw PeerFailure(description: "Only \(items.count) of \(itemCount) items are as they were made.")
+    }
+  }
+
+  /// Bytes of the snapshot for each item.
+  var byteCount: Int {
+    get throws { (try journal.snapshots().last?.byteCount ?? 0) / itemCount }
+  }
+
+  func write() throws -> Double { try timed { try journal.takeSnapshot() } }
+
+  func writeWithFoundation() throws -> Double { try FoundationPeer.write(items, to: archive) }
+
+  /// Writes what is to be read, when only that is asked for, and closes the journal.
+  func prepareReading() throws {
+    if try journal.snapshots().isEmpty { _ = try write() }
+    snapshot = try journal.snapshots().last?.url
+    try journal.close()
+  }
+
+  /// Decodes every value of every item of a journal that was just opened: nothing of its snapshot but a few
+  /// pages has been read yet.
+  func read() throws -> Double {
+    let journal = try CatalogJournal.open(at: url, mode: .readOnly)
+    defer { try? journal.close() }
+    var attributeCount = 0
+    let seconds = timed {
+      for item in journal.state.items where item.id > 0 && !item.kind.isEmpty {
+        attributeCount += item.attributes.count
+      }
+    }
+    guard attributeCount == SampleData.attributeCount * itemCount, journal.snapshotProblems.isEmpty else {
+      throw PeerFailure(description: "\(itemCount) items were read with \(attributeCount) attributes.")
+    }
+    return seconds
+  }
+
+  func readWithFoundation() throws -> Double {
+    guard let snapshot else { throw PeerFailure(description: "There is no snapshot to read.") }
+    return try FoundationPeer.read(snapshot, count: itemCount)
+  }
+
+  func discard(_ bench: Workbench) {
+    try? journal.close()
+    bench.discard(url)
+    bench.discard(archive)
+  }
+}
