@@ -14,7 +14,7 @@ final class Garden {
   private(set) var states: [String]
   private var generator = SeededGenerator()
 
-  fileprivate init(_ folder: TemporaryFolder) throws {
+  init(_ folder: TemporaryFolder) throws {
     url = folder.url.appending(path: "Garden.journal")
     journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
     states = [journal.state.json]
@@ -29,6 +29,17 @@ final class Garden {
       }
       if !commit.isEmpty { states.append(journal.state.json) }
     }
+  }
+
+  /// Adds so many items with one commit, for a snapshot of several pages.
+  func plant(_ count: Int) throws {
+    try journal.commit { draft in
+      for plant in 0..<count {
+        _ = try draft.addItem(
+          kind: "seed", attributes: ["name": .string("seed \(plant)"), "weight": .integer(Int64(plant))])
+      }
+    }
+    states.append(journal.state.json)
   }
 
   private func change(_ draft: inout Draft<Catalog>) throws {
@@ -57,11 +68,18 @@ final class Garden {
     try open(options: options)
   }
 
+  /// Lets the journal go without closing it; an empty one takes its place.
+  func letGo() throws {
+    journal = try CatalogJournal.create(
+      at: url.deletingLastPathComponent().appending(path: "Empty.journal"))
+  }
+
   /// Opens the journal, which is closed, as it is, looks at everything, and closes it.
   func expectEveryStateIsRight(
-    findsProblem: Bool, sourceLocation: SourceLocation = #_sourceLocation
+    findsProblem: Bool, options: JournalOptions = JournalOptions(),
+    sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    try open(mode: .readOnly)
+    try open(mode: .readOnly, options: options)
     let state = journal.state
     #expect(state.json == states.last, sourceLocation: sourceLocation)
     #expect(state.problems() == [], sourceLocation: sourceLocation)
@@ -76,6 +94,15 @@ final class Garden {
       #expect(journal.snapshotProblems.isEmpty, sourceLocation: sourceLocation)
     }
     try journal.close()
+  }
+}
+
+extension JournalOptions {
+  /// Of a snapshot nothing is read before it is asked for, as if it were large, and none is taken by itself.
+  static var readingLate: JournalOptions {
+    var policy = SnapshotPolicy.manual
+    policy.memoryByteCount = 0
+    return JournalOptions(snapshots: policy)
   }
 }
 

@@ -1,4 +1,4 @@
-// Commits to a journal from several threads until it is killed, and prints each acknowledgement after the
+// Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each acknowledgement after the
 // commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
 //
 // Arguments: the journal's path, how many threads, the first turn, a seed.
@@ -13,12 +13,15 @@ else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED") }
 
 do {
   let journal = try Journal<Logbook>.openOrCreate(
-    at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+    at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true),
+    options: JournalOptions(snapshots: .many))
   say("open \(journal.head.revision)")
   for number in 0..<count {
     let writer = Writer(journal: journal, number: number, firstTurn: firstTurn, seed: seed)
     Thread { do { try writer.run() } catch { fail("writer \(number): \(error)") } }.start()
   }
+  let tender = SnapshotTender(journal: journal, seed: seed)
+  Thread { do { try tender.run() } catch { fail("snapshots: \(error)") } }.start()
 } catch {
   fail("\(error)")
 }

@@ -5,7 +5,7 @@ import LogbookModel
 /// Everything that a journal can be asked, each answered or refused with an error.
 struct Answers: Sendable {
   private var answers: [String: Result<String, any Error>] = [:]
-  private var isSound = false
+  private var problems: [Verification.Problem] = []
 
   /// - Throws: what opening throws.
   init(_ url: URL, _ mode: Journal<Logbook>.Mode) throws {
@@ -20,7 +20,7 @@ struct Answers: Sendable {
       answers["history \(page)"] = Result { "\(try journal.history(of: .page(page)))" }
     }
     answers["blob"] = Result { try journal.bytesOfBlob() }
-    isSound = try journal.verify().isSound
+    problems = try journal.verify(deep: true).problems
     try journal.close()
   }
 
@@ -36,7 +36,21 @@ struct Answers: Sendable {
       case (let found, let right): return "\(question): \(found.map { "\($0)" } ?? "none"), not \(right)"
       }
     }
-    return isRefused && isSound ? "something can't be read, and verify says that all is well" : nil
+    return isRefused && problems.isEmpty ? "something can't be read, and verify says that all is well" : nil
+  }
+
+  /// The same when nothing was damaged but a snapshot: each answer must be there, and verification must name
+  /// the snapshot and nothing else.
+  func problemWithoutSnapshot(against expected: Answers) -> String? {
+    if let problem = problem(against: expected) { return problem }
+    for (question, answer) in answers {
+      if case .failure(let error) = answer, (try? expected.answers[question]?.get()) != nil {
+        return "\(question): refused: \(error)"
+      }
+    }
+    if problems.isEmpty { return "a snapshot is damaged, and verify says that all is well" }
+    let others = problems.filter { !($0.path ?? "").contains("/snapshots/") }
+    return others.isEmpty ? nil : "verify finds \(others)"
   }
 
   private static func text(of state: Logbook) -> String {

@@ -51,6 +51,11 @@ extension Battery {
       if let reading { return "reading after the failure: \(reading)" }
       let wrong = scenario.commitFailures.subtracting([.outcomeUnknown, .poisoned])
       guard wrong.isEmpty else { return "a commit threw \(wrong)" }
+      let strange = scenario.snapshotFailures.subtracting([.io, .outcomeUnknown, .poisoned, .notFound])
+      guard strange.isEmpty else { return "a snapshot threw \(strange)" }
+      if injector.hitsSnapshotsOnly, let failure = scenario.failure {
+        return "a fault of a snapshot made something else fail: \(failure)"
+      }
 
       guard FileManager.default.fileExists(atPath: url.path) else {
         return scenario.acknowledged == 0 ? nil : "the journal is gone"
@@ -102,17 +107,41 @@ private struct Fault: Sendable, CustomStringConvertible {
   var description: String { "\(kind) \(lasts ? "from operation \(index) on" : "at operation \(index)")" }
 }
 
+extension FileOperation {
+  /// Whether it is about the file of a snapshot.
+  fileprivate var isOfSnapshots: Bool {
+    path.contains("/snapshots/") || (kind == .syncFolder && path.hasSuffix("/snapshots"))
+  }
+}
+
 /// A hook that makes operations fail.
 private final class Injector: Sendable {
   private let fault: Fault
   private let count = Atomic<Int>(0)
   private let isFull = Atomic<Bool>(false)
+  /// What was made to fail, and how often something of a snapshot's was.
+  private let failures = Atomic<Int>(0)
+  private let snapshotFailures = Atomic<Int>(0)
 
   init(_ fault: Fault) { self.fault = fault }
 
   var wasHit: Bool { count.load(ordering: .relaxed) > fault.index }
 
-  var hook: FileHook { { [self] in verdict($0) } }
+  /// Whether nothing failed but what was done to files of snapshots.
+  var hitsSnapshotsOnly: Bool {
+    let count = failures.load(ordering: .relaxed)
+    return count > 0 && count == snapshotFailures.load(ordering: .relaxed)
+  }
+
+  var hook: FileHook {
+    { [self] operation in
+      let verdict = verdict(operation)
+      if case .proceed = verdict { return verdict }
+      failures.add(1, ordering: .relaxed)
+      if operation.isOfSnapshots { snapshotFailures.add(1, ordering: .relaxed) }
+      return verdict
+    }
+  }
 
   private func verdict(_ operation: FileOperation) -> FileVerdict {
     let index = count.add(1, ordering: .relaxed).oldValue

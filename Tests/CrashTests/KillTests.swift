@@ -10,7 +10,7 @@ extension Battery {
     @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(40, long: 3600))
-      var (rounds, acknowledged, journals) = (0, 0, 0)
+      var (rounds, acknowledged, journals, snapshots, unfinished) = (0, 0, 0, 0, 0)
       while Date() < end {
         journals += 1
         try withFolderInMemory { folder in
@@ -33,13 +33,21 @@ extension Battery {
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
             let journal = try Journal<Logbook>.open(at: url, mode: mode)
             let problem = try acknowledgements.problem(with: journal)
+            let known = try journal.snapshots().count
+            let files = try FileManager.default.contentsOfDirectory(
+              atPath: url.appendingPathComponent("snapshots").path)
+            snapshots += known
+            unfinished += files.count - known
             try journal.close()
             try #require(problem == nil, "round \(rounds), \(writers) writers")
           }
         }
       }
       print("kill: \(rounds) kills, \(acknowledged) acknowledged commits, \(journals) journals")
+      print("kill: \(snapshots) snapshots, \(unfinished) that were not finished or not removed")
       #expect(acknowledged > 0)
+      #expect(snapshots > 0)
+      #expect(unfinished > 0)
     }
   }
 }

@@ -6,7 +6,8 @@ import TestSupport
 /// What a recovered journal is held against: the commits that were made, and which were acknowledged.
 ///
 /// The question is always the same: is it a prefix of the commits, in order, with every acknowledged one, its
-/// digests in agreement; and does it go on from there?
+/// digests in agreement; is its state what these commits make, whatever it stands on; is every snapshot whole that
+/// the log knows; and does it go on from there?
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
   var digests: [Digest] = []
@@ -26,6 +27,8 @@ struct Oracle: Sendable {
       if let problem = try problem(journal, acknowledged: acknowledged) { return problem }
       guard goesOn else { return nil }
       let commit = try journal.commit(note: "after the crash") { try $0.write(1000, "\($0.revision)") }
+      try journal.takeSnapshot()
+      if let problem = try strays(in: journal) { return problem }
       try journal.close()
       let again = try Journal<Logbook>.open(at: url, mode: .readOnly, options: options)
       defer { try? again.close() }
@@ -33,7 +36,7 @@ struct Oracle: Sendable {
         return
           "a commit after the recovery gave \(commit.revision), and then there were \(again.head.revision)"
       }
-      return try unsound(again)
+      return try again.problem()
     } catch {
       return "an error: \(error)"
     }
@@ -61,11 +64,31 @@ struct Oracle: Sendable {
       }
     }
     guard revision == head.revision else { return "\(revision) entries of \(head.revision) are readable" }
-    return try unsound(journal)
+    return try journal.problem()
   }
 
-  private func unsound(_ journal: Journal<Logbook>) throws -> String? {
-    let verification = try journal.verify()
-    return verification.isSound ? nil : "verify: \(verification.problems)"
+  /// Taking a snapshot removes what a crash has left of others.
+  private func strays(in journal: Journal<Logbook>) throws -> String? {
+    let path = journal.url.appendingPathComponent("snapshots").path
+    let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    let known = try journal.snapshots().map(\.url.lastPathComponent)
+    return names == known ? nil : "the snapshots are \(known), and their folder has \(names)"
+  }
+}
+
+extension Journal where State == Logbook {
+  /// What is wrong with the journal by itself, nil when nothing is: its entries, its state, which may stand on a
+  /// snapshot, and every snapshot that the log knows. A crash costs none of these.
+  func problem() throws -> String? {
+    let verification = try verify(deep: true)
+    guard verification.isSound else { return "verify: \(verification.problems)" }
+    guard verification.head == head else { return "verify ends at \(verification.head.revision)" }
+    guard snapshotProblems.isEmpty else { return "snapshots: \(snapshotProblems)" }
+    let replayed = try version(replayedTo: .revision(head.revision))
+    guard replayed.head == head, StateDigest.digest(of: replayed.state) == StateDigest.digest(of: state)
+    else {
+      return "the state is not what the entries make"
+    }
+    return nil
   }
 }

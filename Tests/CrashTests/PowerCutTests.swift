@@ -31,7 +31,7 @@ extension Battery {
         for round in 0..<rounds {
           try Mount.with(["-o", "loop", image], at: point) {
             if round > 0 { try check(url, &acknowledgements, "round \(round) on \(kind)") }
-            let options = round % 2 == 0 ? Scenario.options() : JournalOptions()
+            let options = round % 2 == 0 ? Scenario.options() : JournalOptions(snapshots: .many)
             let writing = try Writing(url, options: options, firstTurn: round * 1_000_000)
             writing.start(writers: [1, 8, 32].randomElement(using: &random)!, seed: random.next())
             usleep(UInt32.random(in: 1000..<300_000, using: &random))
@@ -99,6 +99,26 @@ private final class Writing: Sendable {
         // Whatever it throws, the disk is gone.
         try? commit(writer, SeededGenerator(seed: seed &+ UInt64(writer)))
       }.start()
+    }
+    running.enter()
+    Thread { [self] in
+      defer { running.leave() }
+      try? tendSnapshots(SeededGenerator(seed: ~seed))
+    }.start()
+  }
+
+  private func tendSnapshots(_ generator: SeededGenerator) throws {
+    var random = generator
+    while true {
+      let newest = journal.head.revision
+      guard newest > 0 else {
+        usleep(1000)
+        continue
+      }
+      try journal.takeSnapshot(asOf: .revision(.random(in: 1...newest, using: &random)))
+      if random.chance(1, in: 2), let first = try journal.snapshots().first {
+        try journal.dropSnapshot(at: first.revision)
+      }
     }
   }
 

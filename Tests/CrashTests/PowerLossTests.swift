@@ -70,6 +70,16 @@ extension Battery {
       try expectFindings(.strict, "image") { $0.kind == .syncFolder && $0.path.contains("/images") }
     }
 
+    @Test func withoutTheFlushOfSnapshotsTheyAreFoundAltered() throws {
+      try expectFindings(.ordered, "snapshot") { $0.kind == .sync && $0.path.contains("/snapshots/") }
+    }
+
+    @Test func withoutTheFlushOfTheirFolderSnapshotsAreFoundMissing() throws {
+      try expectFindings(.strict, "the snapshot is missing") {
+        $0.kind == .syncFolder && $0.path.hasSuffix("/snapshots")
+      }
+    }
+
     /// Takes some flushes out of the trace, as if they had not been made, and expects that it is found out.
     private func expectFindings(
       _ model: NameModel, _ part: String? = nil, without isLeftOut: (FileOperation) -> Bool

@@ -52,6 +52,7 @@ struct Recording: Sendable {
       recorder.acknowledge(found)
       let commit = try journal.commit(note: "recovered") { try $0.write(1000, "recovered") }
       recorder.acknowledge(commit.revision)
+      try journal.takeSnapshot()
       let oracle = Oracle(
         digests: oracle.digests.prefix(found) + [journal.head.digest],
         notes: oracle.notes.prefix(found) + [["recovered"]])

@@ -7,7 +7,7 @@ import TestSupport
 
 /// The life of a small journal in which everything happens that changes the disk: it is made, committed to by
 /// one and by several threads, given blobs, closed and opened again and again, while LevelDB begins new logs,
-/// writes tables and compacts them.
+/// writes tables and compacts them, and snapshots are taken, dropped and thinned.
 final class Scenario: Sendable {
   private struct Progress: Sendable {
     var tried: [String] = []
@@ -15,6 +15,7 @@ final class Scenario: Sendable {
     /// Set at the first error: an app stops there.
     var failure: JournalError?
     var codes: Set<JournalError.Code> = []
+    var snapshotCodes: Set<JournalError.Code> = []
   }
 
   let url: URL
@@ -33,6 +34,7 @@ final class Scenario: Sendable {
     var options = JournalOptions()
     options.fileHook = hook
     options.database.writeBufferByteCount = 64 << 10
+    options.snapshots = .many
     return options
   }
 
@@ -40,6 +42,8 @@ final class Scenario: Sendable {
   var failure: JournalError? { progress.withLock { $0.failure } }
   /// What failed commits threw.
   var commitFailures: Set<JournalError.Code> { progress.withLock { $0.codes } }
+  /// What snapshots threw that were asked for. It stops nothing.
+  var snapshotFailures: Set<JournalError.Code> { progress.withLock { $0.snapshotCodes } }
   /// The newest revision whose commit returned.
   var acknowledged: Revision { progress.withLock { $0.acknowledged.keys.max() ?? 0 } }
 
@@ -61,6 +65,7 @@ final class Scenario: Sendable {
       { [self] journal in
         try write(journal, page: 1, "first")
         let named = try journal.blobs.add(Data("a blob".utf8))
+        takeSnapshot(journal)
         try write(journal, page: 2, "with a blob", blob: named)
         writeTogether(journal, threads: 4)
         blob = try journal.blobs.add(Data("a blob that nothing names yet".utf8))
@@ -69,7 +74,9 @@ final class Scenario: Sendable {
         // Named without being added again: its name must be made durable all the same.
         try write(journal, page: 3, "with the blob of the last session", blob: blob)
         for page in 10...15 { try write(journal, page: page, "large", byteCount: 20_000) }
+        takeSnapshot(journal, asOf: 2)
         try commit(journal, "deletes a page") { try $0.delete(.page(2)) }
+        dropSnapshot(journal, at: 2)
       },
       { [self] journal in
         let named = try journal.blobs.add(Data("another blob".utf8))
@@ -77,8 +84,12 @@ final class Scenario: Sendable {
         writeTogether(journal, threads: 2)
         for page in 16...19 { try write(journal, page: page, "large too", byteCount: 20_000) }
       },
-      { [self] journal in try write(journal, page: 5, "fourth session") },
       { [self] journal in
+        try write(journal, page: 5, "fourth session")
+        takeSnapshot(journal)
+      },
+      { [self] journal in
+        takeSnapshot(journal, asOf: 2)
         try write(journal, page: 5, "fifth session")
         let again = try journal.blobs.add(Data("a blob".utf8))
         try write(journal, page: 6, "with a blob that was there", blob: again)
@@ -122,6 +133,20 @@ final class Scenario: Sendable {
       } catch {
         progress.withLock { $0.failure = $0.failure ?? (error as? JournalError) }
       }
+    }
+  }
+
+  private func takeSnapshot(_ journal: Journal<Logbook>, asOf revision: Revision? = nil) {
+    withSnapshots { try journal.takeSnapshot(asOf: revision.map { .revision($0) } ?? .head()) }
+  }
+
+  private func dropSnapshot(_ journal: Journal<Logbook>, at revision: Revision) {
+    withSnapshots { try journal.dropSnapshot(at: revision) }
+  }
+
+  private func withSnapshots<Result>(_ body: () throws -> Result) {
+    do { _ = try body() } catch {
+      progress.withLock { _ = $0.snapshotCodes.insert((error as? JournalError)?.code ?? .wrongUse) }
     }
   }
 

@@ -2,7 +2,8 @@ import Foundation
 import Journaling
 import LogbookModel
 
-/// A journal with entries in a table and in the log, and a blob, as bytes.
+/// A journal with entries in a table and in the log, a blob, and a snapshot that its newest state stands on, as
+/// bytes.
 struct SmallJournal: Sendable {
   /// Bytes of one file that are altered one after the other.
   struct Piece: Sendable, CustomStringConvertible {
@@ -24,23 +25,28 @@ struct SmallJournal: Sendable {
     let again = try Journal<Logbook>.open(at: url)
     try again.commit(metadata: ["key": "value"]) { try $0.write(1, "one again") }
     try again.commit { try $0.delete(.page(2)) }
+    try again.takeSnapshot()
     try again.close()
     answers = try Answers(url, .readOnly)
     precondition(answers.problem(against: answers) == nil)
     state = try CrashState(reading: url.path)
   }
 
+  private func isSnapshot(_ file: Int) -> Bool { state.files[file].path.hasPrefix("snapshots/") }
+
   func bytes(of file: Int) -> [UInt8] { state.files[file].durable }
 
   var byteCount: Int { state.files.reduce(0) { $0 + $1.durable.count } }
 
-  /// All bytes. Of the zeros that fill HEAD's slots, every so often one, unless there is time.
+  /// All bytes. Of the zeros that fill HEAD's slots, and of the snapshot, which holds a long text for people,
+  /// every so often one, unless there is time.
   var pieces: [Piece] {
     state.files.indices.flatMap { file -> [Piece] in
       let bytes = bytes(of: file)
       let isHead = state.files[file].path == "HEAD"
+      let isSnapshot = isSnapshot(file)
       let indices = bytes.indices.filter {
-        Battery.isLong || !isHead || $0 % 4096 < 70 || $0 % 256 == 0
+        Battery.isLong || (isHead ? $0 % 4096 < 70 || $0 % 256 == 0 : !isSnapshot || $0 % 5 == 0)
       }
       return stride(from: 0, to: indices.count, by: 64).map { start in
         Piece(file: file, range: Array(indices[start..<min(start + 64, indices.count)]))
@@ -65,13 +71,14 @@ struct SmallJournal: Sendable {
     try Data(altered).write(to: URL(fileURLWithPath: path))
     var damaged = state
     damaged.files[file].durable = altered
-    let reading = check(url, .readOnly, note)
+    let isNeeded = !isSnapshot(file)
+    let reading = check(url, .readOnly, isNeeded: isNeeded, note)
     if try CrashState(reading: place) != damaged { note("reading changed the folder") }
     if writes {
-      let writing = check(url, .readWrite, note)
+      let writing = check(url, .readWrite, isNeeded: isNeeded, note)
       if writing != reading { note("one of reading and writing is refused, the other is not") }
       if !writing {
-        _ = check(url, .readOnly, note)
+        _ = check(url, .readOnly, isNeeded: isNeeded, note)
         try rebuild(in: place)
       } else if try CrashState(reading: place) != damaged {
         note("an opening that was refused changed the folder")
@@ -83,12 +90,18 @@ struct SmallJournal: Sendable {
   }
 
   /// Whether opening was refused.
-  private func check(_ url: URL, _ mode: Journal<Logbook>.Mode, _ note: (String) -> Void) -> Bool {
+  private func check(
+    _ url: URL, _ mode: Journal<Logbook>.Mode, isNeeded: Bool, _ note: (String) -> Void
+  ) -> Bool {
     do {
-      if let problem = try Answers(url, mode).problem(against: answers) { note(problem) }
+      let found = try Answers(url, mode)
+      let problem =
+        isNeeded ? found.problem(against: answers) : found.problemWithoutSnapshot(against: answers)
+      if let problem { note(problem) }
       return false
     } catch let error as JournalError {
       if error.message.isEmpty { note("an error without a message") }
+      if !isNeeded { note("refused: \(error)") }
       return true
     } catch {
       note("not a journal's error: \(error)")

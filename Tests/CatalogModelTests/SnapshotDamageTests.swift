@@ -1,0 +1,247 @@
+import CatalogModel
+import Foundation
+import LevelDB
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Does to the file of a snapshot, and to what the log knows of it, all that can be done: every state is right,
+/// and verification names the snapshot.
+struct SnapshotDamageTests {
+  private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
+
+  /// Whether the file is read when it is asked for, as large ones are, or whole at opening.
+  private static func options(_ isLate: Bool) -> JournalOptions {
+    isLate ? .readingLate : JournalOptions(snapshots: .manual)
+  }
+
+  // MARK: The file
+
+  @Test(arguments: [false, true])
+  func whicheverByteIsAlteredEveryStateIsRight(readingLate isLate: Bool) throws {
+    let options = Self.options(isLate)
+    var generator = SeededGenerator()
+    try withSnapshot { garden, snapshot in
+      let whole = Array(try Data(contentsOf: snapshot.url))
+      let step = Self.isLong ? 1 : whole.count / 40
+      var offset = 0
+      while offset < whole.count {
+        for damage in Damage.allCases {
+          guard let damaged = damage.applied(to: whole, at: offset) else { continue }
+          try Data(damaged).write(to: snapshot.url)
+          try garden.expectEveryStateIsRight(findsProblem: true, options: options)
+        }
+        offset += Int.random(in: 1...(2 * step - 1), using: &generator)
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func aFileThatIsReplacedCostsNothingButTime(readingLate isLate: Bool) throws {
+    let options = Self.options(isLate)
+    var generator = SeededGenerator()
+    try withSnapshot { garden, snapshot in
+      let whole = Array(try Data(contentsOf: snapshot.url))
+      let older = Array(try garden.archive(asOf: 20))
+      var replacements = [older, older + [UInt8](repeating: 0, count: whole.count - older.count)]
+      replacements.append(generator.bytes(whole.count))
+      replacements.append([UInt8](repeating: 0, count: whole.count))
+      replacements.append(whole.reversed())
+      for replacement in replacements {
+        try Data(replacement).write(to: snapshot.url)
+        try garden.expectEveryStateIsRight(findsProblem: true, options: options)
+      }
+    }
+  }
+
+  // MARK: Forged records
+
+  @Test(arguments: [false, true])
+  func randomBytesUnderChecksumsThatAreRightCostNothingButTime(readingLate isLate: Bool) throws {
+    let options = Self.options(isLate)
+    var generator = SeededGenerator()
+    try withSnapshot { garden, snapshot in
+      let whole = Array(try Data(contentsOf: snapshot.url))
+      for _ in 0..<(Self.isLong ? 1000 : 20) {
+        var bytes = generator.bytes(Int.random(in: 0..<40_000, using: &generator))
+        if generator.chance(1, in: 2) { bytes = Array(whole.prefix(8)) + bytes + whole.suffix(32) }
+        try garden.forge(snapshot, bytes)
+        try garden.open(mode: .readOnly, options: options)
+        #expect(garden.journal.state.json == garden.states.last)
+        #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
+        #expect(try garden.journal.verify(deep: true).problems.count == 1)
+        try garden.journal.close()
+      }
+    }
+  }
+
+  /// What only somebody can do who may write the journal's folder: nothing at opening tells it.
+  @Test(arguments: [false, true]) func aLieUnderChecksumsThatAreRightIsFoundByADeepVerification(
+    _ isDigestForged: Bool
+  ) throws {
+    try withSnapshot { garden, snapshot in
+      let older = Array(try garden.archive(asOf: 20))
+      let past = try garden.stateDigest(asOf: 20)
+      try garden.forge(snapshot, older) { if isDigestForged { $0.stateDigest = past } }
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      #expect(garden.journal.state.json == garden.states[20])
+      #expect(try garden.journal.verify().isSound)
+      let problems = try garden.journal.verify(deep: true).problems
+      #expect(problems.count == 1)
+      #expect(problems.first?.path == snapshot.url.path)
+      #expect(
+        problems.first?.message
+          == (isDigestForged
+            ? "the snapshot is noted as another state than the entries make"
+            : "the snapshot holds another state than the entries make"))
+      // Dropping it is the cure.
+      try garden.journal.dropSnapshot(at: snapshot.revision)
+      try garden.reopen()
+      #expect(garden.journal.state.json == garden.states.last)
+    }
+  }
+
+  @Test func aRecordThatCantBeReadCostsItsSnapshotAlone() throws {
+    var generator = SeededGenerator()
+    try withSnapshot { garden, snapshot in
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.journal.takeSnapshot(asOf: .revision(20))
+      let record = try #require(try garden.journal.log.snapshotRecord(of: snapshot.revision))
+      try garden.journal.close()
+      let encoded = record.encoded()
+      var forgeries: [[UInt8]] = [[], [0], encoded.dropLast(), encoded + [0], generator.bytes(40)]
+      for _ in 0..<10 {
+        var forgery = encoded
+        forgery[Int.random(in: 0..<2, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+        forgeries.append(forgery)
+      }
+      for (number, forgery) in forgeries.enumerated() {
+        try garden.putRecord(forgery, of: snapshot.revision, UInt32(number + 1))
+        try garden.open(options: JournalOptions(snapshots: .manual))
+        #expect(garden.journal.state.json == garden.states.last)
+        #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
+        #expect(try garden.journal.snapshots().map(\.revision) == [20])
+        #expect(garden.journal.check(snapshot)?.code == .damaged)
+        #expect(try garden.journal.verify().problems.map(\.revision) == [snapshot.revision])
+        try garden.journal.close()
+      }
+      // The next snapshot takes its place.
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.journal.takeSnapshot()
+      #expect(try garden.journal.snapshots().map(\.revision) == [20, snapshot.revision])
+      try garden.reopen()
+      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(try garden.journal.verify(deep: true).isSound)
+    }
+  }
+
+  @Test func aRecordWithoutRoomForAnotherCostsItsSnapshotAlone() throws {
+    try withSnapshot { garden, snapshot in
+      try garden.putRecord([0], of: snapshot.revision, .max)
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(throws: JournalError.self) { try garden.journal.takeSnapshot() }
+      #expect(throws: JournalError.self) { try garden.journal.dropSnapshot(at: snapshot.revision) }
+      try garden.grow(3)
+      try garden.journal.takeSnapshot()
+      try garden.reopen()
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(garden.journal.snapshotProblems.isEmpty)
+    }
+  }
+
+  @Test func countsThatNoJournalHasAreRefused() throws {
+    try withSnapshot { garden, snapshot in
+      let whole = Array(try Data(contentsOf: snapshot.url))
+      for change in [
+        { $0.eventCount = .max }, { $0.entityCount = .max }, { $0.byteCount = .max },
+      ] as [(inout SnapshotFacts) -> Void] {
+        try garden.forge(snapshot, whole, change)
+        try garden.open(options: JournalOptions(snapshots: .automatic))
+        #expect(garden.journal.state.json == garden.states.last)
+        #expect(!garden.journal.snapshotProblems.isEmpty)
+        try garden.grow(2)
+        try garden.journal.close()
+      }
+    }
+  }
+
+  /// Calls `body` with a journal that is closed and has a snapshot of its newest state.
+  private func withSnapshot(_ body: (Garden, Snapshot) throws -> Void) throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      try body(garden, snapshot)
+    }
+  }
+}
+
+/// What becomes of one byte, and of those behind it.
+private enum Damage: CaseIterable {
+  case flippedBit, flippedByte, zeroed, cut
+
+  /// The damaged bytes, nil when that changes nothing.
+  func applied(to bytes: [UInt8], at index: Int) -> [UInt8]? {
+    var altered = bytes
+    switch self {
+    case .flippedBit: altered[index] ^= 1 << UInt8(index % 8)
+    case .flippedByte: altered[index] ^= 0xFF
+    case .zeroed: altered[index] = 0
+    case .cut: altered.removeSubrange(index...)
+    }
+    return altered == bytes ? nil : altered
+  }
+}
+
+// What only ill will does. The journal is closed.
+extension Garden {
+  /// The bytes of a snapshot of a revision, of which nothing stays.
+  fileprivate func archive(asOf revision: Revision) throws -> Data {
+    try open(options: JournalOptions(snapshots: .manual))
+    defer { try? journal.close() }
+    let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
+    defer { try? journal.dropSnapshot(at: revision) }
+    return try Data(contentsOf: snapshot.url)
+  }
+
+  fileprivate func stateDigest(asOf revision: Revision) throws -> Digest {
+    try open(mode: .readOnly)
+    defer { try? journal.close() }
+    return try #require(StateDigest.digest(of: try journal.state(asOf: .revision(revision))))
+  }
+
+  /// Gives a snapshot other bytes, and the log checksums that fit them.
+  fileprivate func forge(
+    _ snapshot: Snapshot, _ bytes: [UInt8], _ change: (inout SnapshotFacts) -> Void = { _ in }
+  ) throws {
+    try Data(bytes).write(to: snapshot.url)
+    try open(options: JournalOptions(snapshots: .manual))
+    defer { try? journal.close() }
+    let record = try #require(try journal.log.snapshotRecord(of: snapshot.revision))
+    let head = try journal.version(asOf: .revision(snapshot.revision)).head
+    var facts =
+      record.facts
+      ?? SnapshotFacts(
+        byteCount: 0, pageChecksums: [], stateDigest: snapshot.stateDigest, entryDigest: head.digest,
+        schema: Catalog.schema, entityCount: 0, eventCount: 0, isAutomatic: false)
+    facts.byteCount = bytes.count
+    facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
+      CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
+    }
+    change(&facts)
+    try journal.log.append([], [try record.followed(by: .taken(facts))])
+  }
+
+  /// Puts bytes where the log keeps what it knows of a snapshot.
+  fileprivate func putRecord(_ bytes: [UInt8], of revision: Revision, _ number: UInt32) throws {
+    var key = [UInt8(ascii: "s")]
+    key.append(bigEndian: UInt64(revision))
+    key.append(bigEndian: number)
+    let database = try Database(path: url.appending(path: "entries").path, access: .existing)
+    var batch = WriteBatch()
+    batch.put(key, bytes)
+    try database.write(&batch)
+    try database.close()
+  }
+}

@@ -1,0 +1,286 @@
+import CatalogModel
+import Foundation
+import LevelDB
+import Locks
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// A state outlives the snapshot that it stands on and the journal that gave it, and is read by many at once.
+struct SnapshotLifeTests {
+  /// What happens to a journal whose state is still held, before the file is found damaged.
+  enum Fate: CaseIterable {
+    case closed, letGo, dropped, openedAgain, moved, closedToWriters
+  }
+
+  @Test(arguments: Fate.allCases) func aStateOutlivesItsJournal(_ fate: Fate) throws {
+    try withLateGarden { garden, snapshot in
+      let state = garden.journal.state
+      let expected = try #require(garden.states.last)
+      var url = snapshot.url
+      switch fate {
+      case .closed: try garden.journal.close()
+      case .letGo: try garden.letGo()
+      case .dropped: try garden.journal.dropSnapshot(at: snapshot.revision)
+      case .openedAgain:
+        // It goes on, and LevelDB changes its files.
+        try garden.reopen(options: .readingLate)
+        try garden.grow(20)
+        try garden.journal.takeSnapshot()
+      case .moved:
+        try garden.journal.close()
+        let elsewhere = garden.url.deletingLastPathComponent().appending(path: "Elsewhere.journal")
+        try FileManager.default.moveItem(at: garden.url, to: elsewhere)
+        url = elsewhere.appending(path: "snapshots/\(snapshot.url.lastPathComponent)")
+      case .closedToWriters:
+        try garden.journal.close()
+        for path in ["", "entries", "snapshots"] {
+          try FileManager.default.setAttributes(
+            [.posixPermissions: 0o500], ofItemAtPath: garden.url.appending(path: path).path)
+        }
+      }
+      if fate != .dropped { try ruin(url) }
+      #expect(state.json == expected)
+      #expect(state.problems() == [])
+      for path in ["", "entries", "snapshots"] where fate == .closedToWriters {
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o700], ofItemAtPath: garden.url.appending(path: path).path)
+      }
+    }
+  }
+
+  @Test func aStateOnASmallSnapshotNeedsNoDiskAnyMore() throws {
+    try withGarden { garden in
+      try garden.journal.takeSnapshot()
+      try garden.reopen()
+      let state = garden.journal.state
+      try FileManager.default.removeItem(at: garden.url)
+      #expect(state.json == garden.states.last)
+      try? garden.journal.close()
+      #expect(state.problems() == [])
+    }
+  }
+
+  @Test func readersThatMeetTheSameDamageAtOnceGetTheSameRightAnswer() throws {
+    try withTemporaryFolder { folder in
+      let garden = try Garden(folder)
+      let snapshot = try garden.makeLate()
+      let state = garden.journal.state
+      let expected = state.highestItem
+      let names = try garden.journal.version(replayedTo: .head()).state
+      try ruin(snapshot.url)
+      let wrong = Lock<[Int]>([])
+      // More than there are threads in any pool: what rebuilds the state needs one as well.
+      DispatchQueue.concurrentPerform(iterations: 600) { reader in
+        let number = 1 + reader * 7 % expected
+        if state.item(number)?.record != names.item(number)?.record { wrong.withLock { $0.append(number) } }
+      }
+      #expect(wrong.withLock { $0 } == [])
+      #expect(garden.journal.snapshotProblems.count == 1)
+
+      // And the same for tasks.
+      try garden.reopen(options: .readingLate)
+      #expect(garden.journal.snapshotProblems.count == 1)
+      try garden.journal.close()
+    }
+  }
+
+  @Test func tasksThatMeetTheSameDamageAtOnceGetTheSameRightAnswer() async throws {
+    try await withTemporaryFolder { folder in
+      let garden = try Garden(folder)
+      let snapshot = try garden.makeLate()
+      let state = garden.journal.state
+      let names = try garden.journal.version(replayedTo: .head()).state
+      try ruin(snapshot.url)
+      let wrong = await withTaskGroup(of: Bool.self) { group in
+        for reader in 0..<200 {
+          group.addTask {
+            let number = 1 + reader * 7 % names.highestItem
+            return state.item(number)?.record != names.item(number)?.record
+          }
+        }
+        return await group.reduce(into: 0) { if $1 { $0 += 1 } }
+      }
+      #expect(wrong == 0)
+      try garden.journal.close()
+    }
+  }
+
+  @Test func damageThatIsFoundInTheMiddleOfAnIterationChangesNothing() throws {
+    try withLateGarden { garden, snapshot in
+      let expected = try garden.journal.version(replayedTo: .head()).state
+      let state = garden.journal.state
+      let whole = try Data(contentsOf: snapshot.url)
+      var found: [Record] = []
+      for item in state.items {
+        if found.count == expected.itemCount / 3 { try ruin(snapshot.url) }
+        found.append(item.record)
+      }
+      #expect(found == expected.items.map(\.record))
+      #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
+      try whole.write(to: snapshot.url)
+
+      // The same where a draft has put its changes above.
+      try garden.reopen(options: .readingLate)
+      try garden.journal.commit { draft in
+        for item in stride(from: 2, to: draft.state.highestItem, by: 3)
+        where draft.state.item(item) != nil { try draft.deleteItem(item) }
+        _ = try draft.addItem(kind: "late")
+      }
+      found = []
+      for item in garden.journal.state.items {
+        if found.count == garden.journal.state.itemCount / 3 { try ruin(snapshot.url) }
+        found.append(item.record)
+      }
+      let replayed = try garden.journal.version(replayedTo: .head()).state
+      #expect(found == replayed.items.map(\.record))
+      #expect(garden.journal.state.problems() == [])
+    }
+  }
+
+  @Test func aCommitThatMeetsDamageSucceeds() throws {
+    try withLateGarden { garden, snapshot in
+      try ruin(snapshot.url)
+      try garden.grow(20)
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(try garden.journal.version(replayedTo: .head()).state.json == garden.states.last)
+      // And the next snapshot, which is written from that state, holds all of it.
+      try garden.journal.takeSnapshot()
+      #expect(try garden.journal.snapshots().count == 1)
+      #expect(try garden.journal.verify(deep: true).isSound)
+    }
+  }
+
+  @Test func aJournalIsClosedWhileReadersMeetDamage() throws {
+    try withLateGarden { garden, snapshot in
+      let whole = try Data(contentsOf: snapshot.url)
+      let expected = try #require(garden.states.last)
+      for _ in 0..<10 {
+        let journal = garden.journal
+        let state = journal.state
+        try ruin(snapshot.url)
+        let wrong = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { reader in
+          if reader == 0 {
+            try? journal.close()
+          } else if state.json != expected {
+            wrong.add(1, ordering: .relaxed)
+          }
+        }
+        #expect(wrong.load(ordering: .relaxed) == 0)
+        try whole.write(to: snapshot.url)
+        try garden.open(options: .readingLate)
+      }
+    }
+  }
+
+  @Test func aSnapshotThatIsBeingTakenIsWaitedForByClosing() throws {
+    try withGarden { garden in
+      let begun = DispatchSemaphore(value: 0)
+      let isClosed = Atomic<Bool>(false)
+      let late = Atomic<Int>(0)
+      var options = JournalOptions(snapshots: .manual)
+      options.fileHook = { operation in
+        if isClosed.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
+        if operation.kind == .create, operation.path.contains("/snapshots/") {
+          begun.signal()
+          Thread.sleep(forTimeInterval: 0.1)
+        }
+        return .proceed
+      }
+      try garden.reopen(options: options)
+      let journal = garden.journal
+      let taken = Lock<[Result<Snapshot, any Error>]>([])
+      let threads = DispatchGroup()
+      for back in 0..<3 {
+        threads.enter()
+        Thread.detachNewThread {
+          let result = Result { try journal.takeSnapshot(asOf: .head(back: back)) }
+          taken.withLock { $0.append(result) }
+          threads.leave()
+        }
+      }
+      begun.wait()
+      try journal.close()
+      isClosed.store(true, ordering: .releasing)
+      threads.wait()
+      #expect(late.load(ordering: .relaxed) == 0)
+      var (count, refused) = (0, 0)
+      for result in taken.withLock({ $0 }) {
+        switch result {
+        case .success: count += 1
+        case .failure(let error): if (error as? JournalError)?.code == .closed { refused += 1 }
+        }
+      }
+      #expect(count + refused == 3)
+      try garden.open()
+      #expect(try garden.journal.snapshots().count == count)
+      #expect(try garden.journal.verify(deep: true).isSound)
+    }
+  }
+
+  @Test func aSnapshotThatIsDroppedWhileItIsLookedForIsNoProblem() throws {
+    try withGarden { garden in
+      let journal = garden.journal
+      let isDone = Atomic<Bool>(false)
+      let wrong = Lock<[String]>([])
+      let states = garden.states
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        do {
+          if thread == 0 {
+            for turn in 1...40 {
+              let snapshot = try journal.takeSnapshot(asOf: .revision(1 + turn % 20))
+              try journal.dropSnapshot(at: snapshot.revision)
+            }
+            isDone.store(true, ordering: .releasing)
+          } else {
+            while !isDone.load(ordering: .acquiring) {
+              if thread == 1, try journal.state(asOf: .revision(30)).json != states[30] {
+                wrong.withLock { $0.append("the state of revision 30") }
+              }
+              if thread == 2 {
+                let problems = try journal.verify(deep: true).problems
+                wrong.withLock { $0 += problems.map(\.description) }
+              }
+            }
+          }
+        } catch {
+          wrong.withLock { $0.append("\(error)") }
+          isDone.store(true, ordering: .releasing)
+        }
+      }
+      #expect(wrong.withLock { $0 } == [])
+      #expect(journal.snapshotProblems.map(\.description) == [])
+    }
+  }
+
+  /// Calls `body` with a journal whose newest state stands on a snapshot of several pages, most of them not read.
+  private func withLateGarden(_ body: (Garden, Snapshot) throws -> Void) throws {
+    try withGarden { garden in try body(garden, try garden.makeLate()) }
+  }
+}
+
+extension Garden {
+  /// Opens the journal again on a snapshot of several pages.
+  fileprivate func makeLate() throws -> Snapshot {
+    try plant(800)
+    let snapshot = try journal.takeSnapshot()
+    try reopen(options: .readingLate)
+    try #require(snapshot.byteCount > 4 * SnapshotFacts.pageByteCount)
+    return snapshot
+  }
+}
+
+extension Catalog {
+  fileprivate var highestItem: Int { parts?.tables[Int(EntityKind.item.rawValue)].highest ?? 0 }
+}
+
+/// Writes zeros over a file that may be open.
+private func ruin(_ url: URL) throws {
+  let count = try Data(contentsOf: url).count
+  let handle = try FileHandle(forUpdating: url)
+  try handle.write(contentsOf: Data(count: count))
+  try handle.close()
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+
+/// One thread that takes and drops snapshots for ever, beside those that the journal takes by itself.
+struct SnapshotTender: Sendable {
+  let journal: Journal<Logbook>
+  let seed: UInt64
+
+  func run() throws {
+    var random = SeededGenerator(seed: ~seed)
+    while true {
+      usleep(UInt32.random(in: 0..<3000, using: &random))
+      let newest = journal.head.revision
+      guard newest > 0 else { continue }
+      let isNewest = random.chance(1, in: 2)
+      let revision = isNewest ? newest : Revision.random(in: 1...newest, using: &random)
+      try journal.takeSnapshot(asOf: .revision(revision))
+      guard random.chance(2, in: 3), let other = try journal.snapshots().randomElement(using: &random) else {
+        continue
+      }
+      do {
+        try journal.dropSnapshot(at: other.revision)
+      } catch let error as JournalError where error.code == .notFound {
+        // The journal has dropped it itself.
+      }
+    }
+  }
+}

@@ -1,0 +1,7 @@
+package import Journaling
+
+extension SnapshotPolicy {
+  /// Takes snapshots and thins them all the time, so that whatever happens to a journal happens to them too.
+  package static let many = SnapshotPolicy(
+    isAutomatic: true, minimumEventCount: 5, minimumEventCountAtClosing: 2)
+}
