@@ -55,7 +55,7 @@ let package = Package(
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
-    .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "TestSupport"]),
+    .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",

@@ -1,6 +1,6 @@
 import Foundation
 import KeyedArchiving
-import Synchronization
+import Locks
 import TestSupport
 import Testing
 
@@ -59,7 +59,7 @@ import Testing
   }
 
   private final class Checks: Sendable {
-    private let list = Mutex<[Int]>([])
+    private let list = Lock<[Int]>([])
     var pages: [Int] { list.withLock { $0 } }
     func count(_ page: Int) { list.withLock { $0.append(page) } }
   }
