@@ -16,6 +16,9 @@ enum RowName: String, CaseIterable, Codable {
   case openingMemory = "opening-memory"
   case startUp = "start-up"
   case commitTail = "commit-tail"
+  case save10 = "save-10"
+  case save1000 = "save-1000"
+  case save100000 = "save-100000"
   case images
   case imagesImport = "images-import"
 }
