@@ -8,6 +8,7 @@ let package = Package(
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
     .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
+    .library(name: "LegacyStores", targets: ["LegacyStores"]),
     .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
@@ -23,13 +24,17 @@ let package = Package(
     .target(name: "KeyedArchiving"),
     .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
+    .target(
+      name: "LegacyStores",
+      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Tables"]),
     // The models of five small apps: how little code one needs.
     .target(name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
     .executableTarget(
-      name: "journal", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON"],
+      name: "journal",
+      dependencies: ["LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON"],
       path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
