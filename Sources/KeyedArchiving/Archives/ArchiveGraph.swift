@@ -101,8 +101,13 @@ final class ArchiveGraph: Sendable {
 
   /// The position of the field `$class`, if there is an object and not a plain value.
   func classField(of place: Place) throws(ArchiveError) -> Int? {
-    guard place.uid != nil, place.header.kind == .dictionary else { return nil }
-    return try FieldReferences(list, place.header).index(of: "$class" as StaticString)
+    let header = place.header
+    guard place.uid != nil, header.kind == .dictionary, header.count > 0 else { return nil }
+    // Most archivers write it last.
+    for index in (0..<header.count).reversed() {
+      if try list.isString(list.header(list.reference(header, index)), "$class") { return index }
+    }
+    return nil
   }
 
   /// The number in the property list of an entry of the object table.

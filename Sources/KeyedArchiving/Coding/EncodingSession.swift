@@ -124,7 +124,16 @@ final class ObjectUnderConstruction {
     }
   }
 
-  func append(_ value: ArchiveNode.Value) { elements.append(value) }
+  /// Notes that there is no object under the key. Archivers write that down, and some readers insist on it.
+  func setAbsent<T>(_ key: any CodingKey, _ type: T.Type) {
+    guard naming != nil, !isDictionary, !(type is any Numeric.Type), type != Bool.self else { return }
+    if let raw = type as? any RawRepresentable.Type, hasNumber(raw) { return }
+    set(key, .null)
+  }
+
+  private func hasNumber<R: RawRepresentable>(_ type: R.Type) -> Bool { R.RawValue.self is any Numeric.Type }
+
+  func append(_ value: ArchiveNode.Value) { elements.append(value.inCollection) }
 
   func close(_ session: EncodingSession) {
     if !isKeyed {
@@ -133,9 +142,16 @@ final class ObjectUnderConstruction {
       node.content = .object(archivedClass, fields)
     } else {
       let members = fields.sorted { ExactString($0.key) < ExactString($1.key) }.map {
-        (key: ArchiveNode.Value.node(session.keyNode($0.key)), value: $0.value)
+        (key: ArchiveNode.Value.node(session.keyNode($0.key)), value: $0.value.inCollection)
       }
       node.content = ArchiveNode.dictionary(members, as: naming?.archivedClass ?? .dictionary).content
     }
+  }
+}
+
+extension ArchiveNode.Value {
+  /// The value as Foundation's collections hold it: they can't hold nil, and have `NSNull` for it.
+  var inCollection: Self {
+    if case .null = self { .node(.null()) } else { self }
   }
 }

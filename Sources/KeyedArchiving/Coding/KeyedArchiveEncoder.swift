@@ -17,15 +17,25 @@ public import Foundation
 ///   time.
 /// - `Date`, `Data`, `URL` and `UUID` become Foundation's objects; text becomes an `NSString`, a `Float` a number
 ///   of four bytes.
-/// - nil becomes nil, which in a collection is UID 0; Foundation on Linux leaves it out of arrays.
+/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it; where a number would stand in the field, the
+///   key is left out. nil in a collection becomes `NSNull`.
+/// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
 /// Equal values give equal bytes, in every process.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
-  struct Naming {
+  public struct Naming: Sendable {
     let archivedClass: ArchivedClass
-    let keys: [ExactString: String]
+    private let keys: [ExactString: String]
+
+    /// - Parameters:
+    ///   - archivedClass: the class that a reader will look for.
+    ///   - keys: the archive's key for each coding key that is called otherwise.
+    public init(_ archivedClass: ArchivedClass, keys: [String: String] = [:]) {
+      self.archivedClass = archivedClass
+      self.keys = Dictionary(keys.map { (ExactString($0.key), $0.value) }) { first, _ in first }
+    }
 
     func key(for key: any CodingKey) -> String { keys[ExactString(key.stringValue)] ?? key.stringValue }
   }
@@ -33,10 +43,11 @@ public struct KeyedArchiveEncoder {
   /// Values for the types that encode themselves, as in Foundation's encoders.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// Asked for the class of a type that has no name of its own. If it returns nil, the value becomes a dictionary.
+  /// Asked for the class of a type that ``name(_:_:keys:)`` was not called for. If it returns nil, a value with keys
+  /// becomes a dictionary.
   ///
   /// It gets the type, which is nil for containers that a type nests in its own, and the coding path.
-  public var classForUnnamed: (((any Any.Type)?, [any CodingKey]) -> ArchivedClass?)?
+  public var nameOthers: (((any Any.Type)?, [any CodingKey]) -> Naming?)?
 
   private var namings: [ObjectIdentifier: Naming] = [:]
 
@@ -52,9 +63,7 @@ public struct KeyedArchiveEncoder {
   public mutating func name<T: Encodable>(
     _ type: T.Type, _ archivedClass: ArchivedClass, keys: [String: String] = [:]
   ) {
-    let exact = keys.map { (ExactString($0.key), $0.value) }
-    namings[ObjectIdentifier(type)] = Naming(
-      archivedClass: archivedClass, keys: Dictionary(exact) { first, _ in first })
+    namings[ObjectIdentifier(type)] = Naming(archivedClass, keys: keys)
   }
 
   /// The archive of a value.
@@ -81,6 +90,6 @@ public struct KeyedArchiveEncoder {
 
   func naming(of type: (any Any.Type)?, at path: [any CodingKey]) -> Naming? {
     if let type, let naming = namings[ObjectIdentifier(type)] { return naming }
-    return classForUnnamed?(type, path).map { Naming(archivedClass: $0, keys: [:]) }
+    return nameOthers?(type, path)
   }
 }

@@ -5,10 +5,16 @@ final class ValueEncoder: Encoder {
   /// What the value will be, if it becomes an object.
   let node: ArchiveNode
   private let type: (any Any.Type)?
+  /// The object of the subclass, if this encodes its superclass: NSCoding has the fields of both in one object.
+  private let inherited: ObjectUnderConstruction?
   private var object: ObjectUnderConstruction?
   private var single: ArchiveNode.Value?
 
-  init(session: EncodingSession, codingPath: [any CodingKey], type: (any Any.Type)?, node: ArchiveNode) {
+  init(
+    session: EncodingSession, codingPath: [any CodingKey], type: (any Any.Type)?, node: ArchiveNode,
+    inherited: ObjectUnderConstruction? = nil
+  ) {
+    self.inherited = inherited
     self.session = session
     self.codingPath = codingPath
     self.type = type
@@ -31,13 +37,15 @@ final class ValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
-  /// A superclass that encodes itself with the same encoder adds to the same object.
+  /// Whoever asks twice adds to the same object.
   private func construction(isKeyed: Bool) -> ObjectUnderConstruction {
+    if isKeyed, let inherited { return inherited }
     if let object {
       precondition(object.isKeyed == isKeyed, "A value encodes itself with keys or without, and not both.")
       return object
     }
     precondition(single == nil, "A value that has encoded itself as one value can't add others.")
+    inherited?.set(SuperKey(), .node(node))
     let begun = session.begin(node, isKeyed: isKeyed, type: type, at: codingPath)
     object = begun
     return begun
@@ -46,6 +54,7 @@ final class ValueEncoder: Encoder {
   func setSingle(_ value: ArchiveNode.Value) {
     precondition(object == nil && single == nil, "A value encodes itself once.")
     single = value
+    inherited?.set(SuperKey(), .node(node))
     // Whoever has met the node already finds the value through it, unless it is the value of itself.
     var next = value
     while case .node(let other) = next {
@@ -83,6 +92,14 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     object.set(key, try session.encode(value, at: codingPath + [key]))
   }
 
+  func encodeIfPresent(_ value: String?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { object.setAbsent(key, String.self) }
+  }
+
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { object.setAbsent(key, T.self) }
+  }
+
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type, forKey key: Key
   ) -> KeyedEncodingContainer<NestedKey> {
@@ -96,11 +113,14 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
       object: begin(isKeyed: false, forKey: key), session: session, codingPath: codingPath + [key])
   }
 
-  func superEncoder() -> any Encoder { superEncoder(for: SuperKey()) }
+  func superEncoder() -> any Encoder {
+    ValueEncoder(
+      session: session, codingPath: codingPath + [SuperKey()], type: nil,
+      node: ArchiveNode(content: .undefined),
+      inherited: object)
+  }
 
-  func superEncoder(forKey key: Key) -> any Encoder { superEncoder(for: key) }
-
-  private func superEncoder(for key: any CodingKey) -> any Encoder {
+  func superEncoder(forKey key: Key) -> any Encoder {
     let encoder = session.superEncoder(at: codingPath + [key])
     object.set(key, .node(encoder.node))
     return encoder
@@ -183,7 +203,7 @@ struct SingleContainer: SingleValueEncodingContainer {
   }
 }
 
-/// Where a superclass is kept that encodes itself separately.
+/// Where a superclass is kept that has no keys, and so can't be a part of the same object.
 private struct SuperKey: CodingKey {
   var stringValue: String { "super" }
   var intValue: Int? { nil }

@@ -92,18 +92,18 @@ import Synchronization
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
-    let start = try unsafe pointer(at: range.lowerBound, count: range.count)
-    return try unsafe body(UnsafeRawBufferPointer(start: start, count: range.count))
+    let count = try checkedCount(range)
+    let start = try unsafe pointer(at: range.lowerBound, count: count)
+    return try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
   /// A copy of the bytes of a range.
   ///
   /// - Throws: as ``withBytes(in:_:)``.
   public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
-    // Spelled out, as the initializer wants a base address and an empty buffer may have none.
-    guard !range.isEmpty else { return Data() }
-    let start = try unsafe pointer(at: range.lowerBound, count: range.count)
-    return unsafe Data(bytes: start, count: range.count)
+    let count = try checkedCount(range)
+    let start = try unsafe pointer(at: range.lowerBound, count: count)
+    return unsafe Data(bytes: start, count: count)
   }
 
   /// A copy of the bytes of a range.
@@ -117,9 +117,9 @@ import Synchronization
     guard offset >= 0, count >= 0, offset <= self.count - count else {
       throw outOfBounds(offset, count)
     }
-    if let loaded = unsafe loaded {
+    if let loaded = unsafe loaded, count > 0 {
       let first = offset >> pageShift
-      let last = (offset + max(count, 1) - 1) >> pageShift
+      let last = (offset + count - 1) >> pageShift
       if unsafe first != last || !isLoaded(first, loaded) { try load(first, last) }
     }
     return unsafe UnsafeRawPointer(base + offset)
@@ -155,6 +155,16 @@ import Synchronization
       number = unsafe number << 8 | UInt64(start.load(fromByteOffset: index, as: UInt8.self))
     }
     return number
+  }
+
+  /// The count of a range that is within the bytes. Asked of another, `Range.count` can overflow.
+  @inline(__always)
+  func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
+    guard range.lowerBound >= 0, range.upperBound <= count else {
+      throw ArchiveError(
+        .malformed, "Bytes \(range) are not there: there are \(count)", offset: count, path: path)
+    }
+    return range.count
   }
 
   @inline(__always)

@@ -49,8 +49,8 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when a file can't be read.
   public init(of bytes: ArchiveBytes, in range: Range<Int>? = nil) throws(ArchiveError) {
     let range = range ?? 0..<bytes.count
-    let start = range.prefix(Self.lookahead)
-    self.init(start: try bytes.copy(of: start))
+    let count = min(try bytes.checkedCount(range), Self.lookahead)
+    self.init(start: try bytes.copy(of: range.lowerBound..<range.lowerBound + count))
   }
 
   static let lookahead = 4096
@@ -77,8 +77,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("PK\u{3}\u{4}".utf8), .zip),
     ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
     ([0xFF, 0xD8, 0xFF], .jpeg),
-    (Array("book".utf8) + [0, 0, 0, 0], .bookmark),
-    (Array("book".utf8) + [UInt8(0)], .bookmark),
+    (Array("book\0".utf8), .bookmark),
   ]
 
   /// Why bytes of this format are not read as a property list, and what to do.

@@ -107,14 +107,16 @@ extension PropertyList {
     return try sized(kind, offset, offset + 2 + width, Int(count), size)
   }
 
-  /// An object whose content is `count` times `size` bytes, which must all be there.
+  /// An object whose content is `count` times `unit` bytes, which must all be there.
   @inline(__always)
   private func sized(
-    _ kind: ObjectKind, _ offset: Int, _ start: Int, _ count: Int, _ size: Int
+    _ kind: ObjectKind, _ offset: Int, _ start: Int, _ count: Int, _ unit: Int
   ) throws(ArchiveError) -> ObjectHeader {
-    // Compared by division where a hostile count could overflow.
-    guard start <= objectsEnd, size == 1 ? count <= objectsEnd - start : count <= (objectsEnd - start) / size
-    else { throw cut(kind, offset) }
+    // A hostile count can overflow. A division would not, but takes longer than all else here.
+    let size = count.multipliedReportingOverflow(by: unit)
+    guard !size.overflow, start <= objectsEnd, size.partialValue <= objectsEnd - start else {
+      throw cut(kind, offset)
+    }
     return ObjectHeader(kind: kind, offset: offset, start: start, count: count)
   }
 

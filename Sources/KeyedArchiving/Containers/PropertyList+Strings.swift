@@ -1,3 +1,5 @@
+import Foundation
+
 extension PropertyList {
   /// A string.
   ///
@@ -10,6 +12,8 @@ extension PropertyList {
       }
     }
     return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
+      // Nearly all are ASCII, which is known faster than the library finds out.
+      if unsafe isASCII(content) { return unsafe String(decoding: content, as: UTF8.self) }
       if let string = unsafe String(validating: content, as: UTF8.self) { return string }
       let scalars = unsafe content.lazy.map { Unicode.Scalar($0) }
       return unsafe String(String.UnicodeScalarView(scalars))
@@ -21,9 +25,9 @@ extension PropertyList {
     switch header.kind {
     case .asciiString:
       guard header.count == utf8.count else { return false }
-      return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
-        unsafe content.elementsEqual(utf8)
-      }
+      guard let expected = utf8.baseAddress else { return true }
+      let start = try unsafe bytes.pointer(at: header.start, count: header.count)
+      return unsafe memcmp(start, expected, header.count) == 0
     case .utf16String:
       // Each unit becomes one to three bytes.
       guard utf8.count >= header.count, utf8.count <= 3 * header.count else { return false }
@@ -66,6 +70,21 @@ extension PropertyList {
   package func member(_ key: StaticString, of header: ObjectHeader) throws(ArchiveError) -> Int? {
     try unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount), of: header)
   }
+}
+
+/// Looks at eight bytes at a time.
+private func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  var seen: UInt64 = 0
+  var index = 0
+  while index &+ 8 <= bytes.count {
+    seen |= unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+    index &+= 8
+  }
+  while index < bytes.count {
+    seen |= unsafe UInt64(bytes[index])
+    index &+= 1
+  }
+  return seen & 0x8080_8080_8080_8080 == 0
 }
 
 /// UTF-16 code units, the higher byte first.

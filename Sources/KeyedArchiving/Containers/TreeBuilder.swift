@@ -77,10 +77,12 @@ struct TreeBuilder {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
+      // Shorter ones take no memory beside the value, or next to none.
+      guard header.count > 15 else { return (try content(header), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
+      try spendBytes(of: header)
       let value = try content(header)
-      // Shorter ones stand in the value itself.
-      if header.count > 15 { known[header.offset] = .made(value, size: 1) }
+      known[header.offset] = .made(value, size: 1)
       return (value, 1)
     default: return (try scalar(header), 1)
     }
@@ -116,7 +118,7 @@ struct TreeBuilder {
     }
   }
 
-  private mutating func content(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
+  private mutating func spendBytes(of header: ObjectHeader) throws(ArchiveError) {
     let size = header.kind == .utf16String ? 2 * header.count : header.count
     guard size <= bytesLeft else {
       throw ArchiveError(
@@ -124,7 +126,10 @@ struct TreeBuilder {
         offset: header.offset, path: list.bytes.path)
     }
     bytesLeft -= size
-    return header.kind == .data
+  }
+
+  private func content(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
+    header.kind == .data
       ? .data(try list.bytes.data(in: header.start..<header.start + header.count))
       : .string(try list.string(header))
   }

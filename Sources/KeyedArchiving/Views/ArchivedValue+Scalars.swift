@@ -150,33 +150,42 @@ extension ArchivedValue {
     }
   }
 
-  /// The URL that an `NSURL` holds, on top of its base if it has one.
+  /// The URL that an `NSURL` holds, on top of its base if it has one. Nil also for text that Foundation takes for no
+  /// URL: apps archive empty ones. ``urlTexts`` gives it.
   ///
-  /// - Throws: ``ArchiveError`` with code `cyclic` if a URL is its own base, `malformed` if the text is not a URL.
+  /// - Throws: As ``urlTexts``.
   public var url: URL? {
+    get throws(ArchiveError) {
+      guard let texts = try urlTexts else { return nil }
+      var url: URL?
+      for text in texts.reversed() {
+        guard let resolved = URL(string: text, relativeTo: url) else { return nil }
+        url = resolved
+      }
+      return url
+    }
+  }
+
+  /// The text of an `NSURL`, then that of its base if it has one, and so on.
+  ///
+  /// - Throws: ``ArchiveError`` with code `malformed` if there is no text, `cyclic` if a URL is its own base.
+  public var urlTexts: [String]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSURL") else { return nil }
       var texts: [String] = []
       var next: ArchivedObject? = object
       while let current = next {
-        // No archiver makes a base of a base of a base, as URLs with a base give an absolute one to the next.
+        // A URL with a base is the base of no other in archives of Apple's classes.
         guard texts.count < 16 else {
           throw ArchiveError(.cyclic, "The URL is its own base", object: object.uid)
         }
-        guard let text = try current["NS.relative"]?.string else {
+        guard let text = try current.string("NS.relative") else {
           throw current.malformed("The URL has no NS.relative")
         }
         texts.append(text)
         next = try current.object("NS.base", of: "NSURL")
       }
-      var url: URL?
-      for text in texts.reversed() {
-        guard let resolved = URL(string: text, relativeTo: url) else {
-          throw object.malformed("The text of the URL is not a URL")
-        }
-        url = resolved
-      }
-      return url
+      return texts
     }
   }
 

@@ -60,7 +60,7 @@ struct ArchiveEntries: ~Copyable {
   }
 
   /// Calls `body` with the number of each entry's object, in the order of the UIDs.
-  func forEach(_ body: (Int) throws(ArchiveError) -> Void) throws(ArchiveError) {
+  func visit(_ body: (Int) throws(ArchiveError) -> Void) throws(ArchiveError) {
     unsafe try distances.withBytes { (bytes) throws(ArchiveError) in
       var reader = unsafe VariableReader(bytes)
       var number = 0

@@ -20,16 +20,12 @@ public struct ArchivedClass: Hashable, Sendable {
 
   /// Byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
-    left.parts == right.parts
+    ExactString.areEqual(left.chain, right.chain) && ExactString.areEqual(left.hints, right.hints)
   }
 
-  /// Hashes the bytes of all names.
+  /// Hashes the bytes of the name.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(parts)
-  }
-
-  private var parts: [[ExactString]] {
-    [[ExactString(name)], chain.map(ExactString.init), hints.map(ExactString.init)]
+    hasher.combine(ExactString(name))
   }
 }
 
@@ -88,6 +84,10 @@ struct ExactString: Hashable, Comparable {
 
   static func < (left: ExactString, right: ExactString) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  static func areEqual(_ left: [String], _ right: [String]) -> Bool {
+    left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
   }
 
   func hash(into hasher: inout Hasher) {

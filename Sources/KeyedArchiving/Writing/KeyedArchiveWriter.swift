@@ -124,7 +124,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])
     let start = try list.begin(10)
     list.output.putMarker(0xA0, count: entries.count)
-    try entries.forEach { (number) throws(ArchiveError) in
+    try entries.visit { (number) throws(ArchiveError) in
       try list.output.makeRoom(4)
       list.putReference(number)
     }
@@ -206,7 +206,7 @@ public struct KeyedArchiveWriter: ~Copyable {
       }
       numbers.append(number)
     }
-    guard Set(numbers).count == numbers.count else {
+    guard areDistinct(numbers) else {
       throw ArchiveError(
         .unencodable, "A key occurs twice among the fields \(texts.joined(separator: ", ")) of one object.")
     }
@@ -220,6 +220,13 @@ let nilMarker = "$null"
 /// Keys that begin with `$` belong to the archiver; those of others get one more.
 func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
+}
+
+private func areDistinct(_ numbers: [Int]) -> Bool {
+  guard numbers.count <= 24 else { return Set(numbers).count == numbers.count }
+  // A set would take longer than the few comparisons.
+  for (index, number) in numbers.enumerated() where numbers[..<index].contains(number) { return false }
+  return true
 }
 
 /// What all objects of a shape have in common.

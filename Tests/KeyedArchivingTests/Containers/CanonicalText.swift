@@ -25,7 +25,9 @@ func canonicalText(_ value: PropertyListValue) -> String {
   }
 }
 
-/// A Python program that prints a line for each property list it is given: its value, or `refused`.
+/// A Python program that prints a line for each property list it is given after a folder: its value, or `refused`.
+///
+/// It also writes each one that XML can express into the folder, as XML under the number of its line.
 let canonicalScript = """
   import datetime, plistlib, struct, sys
   sys.setrecursionlimit(5000)
@@ -44,9 +46,17 @@ let canonicalScript = """
     if isinstance(v, str): return "s" + ".".join("%x" % b for b in v.encode("utf-8"))
     if isinstance(v, list): return "[" + " ".join(text(e) for e in v) + "]"
     return "{" + " ".join(sorted(text(k) + "=" + text(e) for k, e in v.items())) + "}"
-  for path in sys.argv[1:]:
+  for number, path in enumerate(sys.argv[2:]):
     left = 1000000
     try:
-      with open(path, "rb") as file: print(text(plistlib.load(file)))
-    except Exception: print("refused")
+      with open(path, "rb") as file: value = plistlib.load(file)
+      print(text(value))
+    except Exception:
+      print("refused")
+      continue
+    try: xml = plistlib.dumps(value, sort_keys=False)
+    except Exception: continue
+    # It writes UIDs as dictionaries, and dates without their fractions.
+    if b"CF$UID" not in xml and b"<date>" not in xml:
+      with open("%s/%d" % (sys.argv[1], number), "wb") as file: file.write(xml)
   """

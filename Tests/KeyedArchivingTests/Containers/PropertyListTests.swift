@@ -139,6 +139,18 @@ import Testing
     #expect(code(RawPropertyList(objects: objects), limits) == .limitExceeded)
   }
 
+  @Test func aStringMayBeUsedMoreOftenThanItsBytesAre() throws {
+    for length in [15, 16, 400] {
+      let string = [0x5F, 0x11] + bigEndian(length, 2) + [UInt8](repeating: 0x61, count: length)
+      let raw = RawPropertyList(
+        [0xAF, 0x12] + bigEndian(50_000, 4) + [UInt8](repeating: 1, count: 50_000), string)
+      var wide = raw
+      wide.offsetWidth = 4
+      guard case .array(let members) = try value(wide) else { throw Unexpected() }
+      #expect(members == Array(repeating: .string(String(repeating: "a", count: length)), count: 50_000))
+    }
+  }
+
   @Test func stringsThatOverlapAreReadWithinBounds() throws {
     // Each string begins in the one before it and reaches nearly to the end, and looks like a string itself.
     let unit: [UInt8] = [0x5F, 0x11, 0x4E, 0x20]

@@ -87,18 +87,13 @@ private enum Tree {
     case .float(let value): "r" + hex(Double(value).bitPattern, digits: 16)
     case .date(let value): "d\(value)"
     case .data(let value): "D" + value.map { hex(UInt64($0), digits: 2) }.joined()
-    case .string(let value): "s" + value.utf16.map { hex(UInt64($0), digits: 4) }.joined()
+    case .string(let value): pythonText(value)
     case .uid(let value): "u\(value)"
     case .array(let elements): "[" + elements.map(\.text).joined(separator: " ") + "]"
     case .dictionary(let members):
       "{" + members.map { Tree.string($0).text + "=" + $1.text }.sorted().joined(separator: " ") + "}"
     }
   }
-}
-
-private func hex(_ value: UInt64, digits: Int) -> String {
-  let text = String(value, radix: 16)
-  return String(repeating: "0", count: digits - text.count) + text
 }
 
 private func randomString(using generator: inout SeededGenerator) -> String {

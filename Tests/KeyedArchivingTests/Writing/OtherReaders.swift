@@ -66,6 +66,16 @@ func pythonTexts(_ lists: [[UInt8]]) throws -> [String]? {
   }
 }
 
+/// The text that `pythonTexts` makes of a string.
+func pythonText(_ text: String) -> String {
+  "s" + text.utf16.map { hex(UInt64($0), digits: 4) }.joined()
+}
+
+func hex(_ value: UInt64, digits: Int) -> String {
+  let text = String(value, radix: 16)
+  return String(repeating: "0", count: digits - text.count) + text
+}
+
 /// Expects `plutil -lint` to find nothing wrong, where there is a plutil.
 func expectSound(_ list: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
   guard let plutil = OtherReader.plutil else { return }

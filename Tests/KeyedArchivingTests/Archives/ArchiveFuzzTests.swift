@@ -1,0 +1,103 @@
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+/// Damaged archives give errors or other values, and never end the process.
+@Suite(.enabled(if: ArchiveCorpus.isThere, Comment(rawValue: ArchiveCorpus.absence)))
+struct ArchiveFuzzTests {
+  private let archives: [[UInt8]]
+
+  init() throws {
+    archives = try ArchiveCorpus.files().filter { $0.semantics != "-" || $0.name.contains("Dracula") }
+      .map { [UInt8](try Data(contentsOf: $0.url)) }
+      .filter { $0.count < 30_000 }
+  }
+
+  @Test func damagedArchivesAreReadOrRefused() throws {
+    var random = SeededGenerator()
+    let rounds = ProcessInfo.processInfo.environment["JOURNAL_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 200
+    var opened = 0
+    for _ in 0..<rounds {
+      var bytes = archives.randomElement(using: &random)!
+      for _ in 0..<Int.random(in: 1...6, using: &random) { damage(&bytes, &random) }
+      if read(bytes) { opened += 1 }
+    }
+    #expect(opened > rounds / 20, "too much damage to test anything")
+  }
+
+  private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+    let position = Int.random(in: 0..<bytes.count, using: &random)
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    case 1: bytes[position] = UInt8.random(in: 0...255, using: &random)
+    // A reference to another object, most of which are small numbers, or a marker with another count.
+    case 2, 3: bytes[position] = UInt8.random(in: 0..<40, using: &random)
+    case 4: bytes[position] = bytes[position] & 0xF0 | UInt8.random(in: 0..<16, using: &random)
+    case 5: bytes[position] = bytes.randomElement(using: &random)!
+    default:
+      // Other contents of the same length: numbers, names and offsets move, the structure holds.
+      let length = min(Int.random(in: 1...8, using: &random), bytes.count - position)
+      let source = Int.random(in: 0...(bytes.count - length), using: &random)
+      bytes.replaceSubrange(position..<position + length, with: Array(bytes[source..<source + length]))
+    }
+  }
+
+  /// Reads all that can be read, and tells whether the archive could be opened.
+  private func read(_ bytes: [UInt8]) -> Bool {
+    var limits = ArchiveLimits()
+    limits.valueCount = 5000
+    limits.byteCount = 1 << 20
+    guard let list = try? PropertyList(ArchiveBytes(bytes), limits: limits) else { return false }
+    _ = try? list.embeddedArchives().map { ($0.keyPath, try? $0.archive?.inspect()) }
+    guard let archive = try? KeyedArchive(list) else { return false }
+    _ = try? archive.topKeys
+    _ = try? archive.inspect()
+    for uid in 0..<min(archive.objectCount, 2000) {
+      if let value = try? archive.object(uid) { tryAllViews(of: value) }
+    }
+    if let root = try? archive.root {
+      _ = try? KeyedArchiveDecoder().decode(Anything.self, from: root)
+    }
+    return true
+  }
+
+  /// Whatever an archive holds, as a tree.
+  private struct Anything: Decodable {
+    init(from decoder: any Decoder) throws {
+      if let container = try? decoder.container(keyedBy: AnyKey.self) {
+        for key in container.allKeys { _ = try container.decodeIfPresent(Anything.self, forKey: key) }
+      } else if var container = try? decoder.unkeyedContainer() {
+        while !container.isAtEnd {
+          if try !container.decodeNil() { _ = try container.decode(Anything.self) }
+        }
+      }
+    }
+  }
+
+  private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
+  }
+}
+
+/// Uses every view, and goes one step into collections.
+func tryAllViews(of value: ArchivedValue) {
+  _ = (value.isNull, value.kind, value.integer, value.bool)
+  _ = (try? value.string, try? value.double, try? value.decimal, try? value.data, try? value.date)
+  _ = (try? value.uuid, try? value.url, try? value.color, try? value.color?.rgba, try? value.image)
+  _ = (try? value.point, try? value.size, try? value.rect, try? value.insets, try? value.transform)
+  _ = (try? value.range, try? value.indexPath, try? value.indexSet, try? value.cValue)
+  _ = (try? value.attributedString, try? value.location, try? value.region, try? value.placemark)
+  _ = (try? value.timeZone, try? value.locale, try? value.calendar, try? value.dateInterval)
+  _ = (try? value.dateComponents, try? value.error, try? value.notification, try? value.font)
+  _ = (try? value.regularExpression, try? value.measurement, try? value.personName)
+  _ = (try? value.array?.elements(), try? value.set?.elements(), try? value.countedSet)
+  _ = (try? value.dictionary?.pairs(), try? value.hashTable?.elements(), try? value.mapTable?.pairs())
+  if case .object(let object) = value {
+    for key in (try? object.keys) ?? [] { _ = (try? object[key], try? object.reference(forKey: key)) }
+    _ = try? object.unkeyedValues.elements()
+  }
+}

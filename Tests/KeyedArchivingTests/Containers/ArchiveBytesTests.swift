@@ -1,0 +1,167 @@
+import Foundation
+import KeyedArchiving
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct ArchiveBytesTests {
+  /// A file of numbered bytes, opened page by page.
+  private func paged(
+    _ path: String, _ bytes: [UInt8],
+    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool = { _, _ in true }
+  ) throws -> ArchiveBytes {
+    try Data(bytes).write(to: URL(filePath: path))
+    let file = unsafe open(path, O_RDONLY)
+    return try unsafe ArchiveBytes(
+      descriptor: file, byteCount: bytes.count, pageSize: 4096, path: path, check: check)
+  }
+
+  private func numbered(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+  }
+
+  @Test func aFileHasItsBytesAtAnyPlace() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(50_000)
+      let file = try unsafe paged(folder.path("file"), bytes)
+      var random = SeededGenerator()
+      for _ in 0..<2_000 {
+        let start = Int.random(in: 0...bytes.count, using: &random)
+        let end = Int.random(in: start...min(bytes.count, start + 10_000), using: &random)
+        #expect(try file.data(in: start..<end) == Data(bytes[start..<end]))
+      }
+    }
+  }
+
+  @Test func aPageIsCheckedOnceAndBeforeItIsUsed() throws {
+    try withTemporaryFolder { folder in
+      let checks = Checks()
+      let bytes = numbered(20_000)
+      let file = try unsafe paged(folder.path("file"), bytes) { page, content in
+        checks.count(page)
+        return unsafe page != 2 && content.elementsEqual(bytes[page * 4096..<min(20_000, page * 4096 + 4096)])
+      }
+      #expect(checks.pages == [])
+      for _ in 0..<3 { _ = try file.data(in: 4000..<8192) }
+      #expect(checks.pages == [0, 1])
+      for range in [8192..<8193, 8000..<13_000] {
+        do throws(ArchiveError) {
+          _ = try file.data(in: range)
+          Issue.record("a damaged page is read")
+        } catch {
+          #expect(error.code == .damaged)
+          #expect(error.offset == 8192)
+          #expect(error.path == folder.path("file"))
+        }
+      }
+      #expect(try file.data(in: 16_384..<20_000).count == 3616)
+    }
+  }
+
+  private final class Checks: Sendable {
+    private let list = Mutex<[Int]>([])
+    var pages: [Int] { list.withLock { $0 } }
+    func count(_ page: Int) { list.withLock { $0.append(page) } }
+  }
+
+  @Test func aFileThatIsCutWhileOpenGivesAnErrorAndWhatWasReadStays() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(20_000)
+      let path = folder.path("file")
+      let file = try unsafe paged(path, bytes)
+      _ = try file.data(in: 0..<10)
+      let cut = unsafe truncate(path, 100)
+      #expect(cut == 0)
+      #expect(try file.data(in: 0..<4096) == Data(bytes[..<4096]))
+      do throws(ArchiveError) {
+        _ = try file.data(in: 5000..<5001)
+        Issue.record("bytes are read that are not there")
+      } catch {
+        #expect(error.code == .damaged)
+      }
+    }
+  }
+
+  @Test func threadsThatTouchTheSamePagesAtOnceGetTheSameBytes() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(400_000)
+      let file = try unsafe paged(folder.path("file"), bytes)
+      DispatchQueue.concurrentPerform(iterations: 8) { thread in
+        var random = SeededGenerator(seed: UInt64(thread % 2))
+        for _ in 0..<500 {
+          let start = Int.random(in: 0..<bytes.count - 5000, using: &random)
+          let data = try? file.data(in: start..<start + 5000)
+          if data != Data(bytes[start..<start + 5000]) { Issue.record("other bytes at \(start)") }
+        }
+      }
+    }
+  }
+
+  @Test func rangesThatAreNotThereAreRefused() throws {
+    let bytes = ArchiveBytes([1, 2, 3])
+    #expect(try bytes.data(in: 3..<3).isEmpty)
+    for range in [0..<4, 4..<4, -1..<1, 3..<Int.max, Int.min..<0, Int.max..<Int.max, Int.min..<Int.max] {
+      #expect(throws: ArchiveError.self, "\(range)") { try bytes.data(in: range) }
+      #expect(throws: ArchiveError.self, "\(range)") { try DataFormat(of: bytes, in: range) }
+    }
+  }
+
+  @Test func whatIsNoFileIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let pipe = folder.path("pipe")
+      let made = unsafe mkfifo(pipe, 0o600)
+      #expect(made == 0)
+      for path in [folder.path, folder.path("missing"), pipe, "/dev/null"] {
+        do throws(ArchiveError) {
+          _ = try ArchiveBytes(contentsOf: URL(filePath: path))
+          Issue.record("\(path) is opened")
+        } catch {
+          #expect(error.code == .io)
+          #expect(error.path?.isEmpty == false)
+        }
+      }
+      try Data(numbered(100)).write(to: URL(filePath: folder.path("file")))
+      var limits = ArchiveLimits()
+      limits.byteCount = 99
+      #expect(throws: ArchiveError.self) {
+        try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")), limits: limits)
+      }
+      limits.byteCount = 100
+      #expect(try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")), limits: limits).count == 100)
+    }
+  }
+
+  @Test func anEmptyRangeAtTheEndReadsNothing() throws {
+    try withTemporaryFolder { folder in
+      let file = try unsafe paged(folder.path("file"), numbered(8192)) { page, _ in page < 2 }
+      #expect(try file.data(in: 8192..<8192).isEmpty)
+      #expect(try file.data(in: 0..<8192).count == 8192)
+    }
+  }
+
+  @Test func anEmptyFileIsSaidToBeEmpty() throws {
+    try withTemporaryFolder { folder in
+      try Data().write(to: URL(filePath: folder.path("file")))
+      let bytes = try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")))
+      #expect(try DataFormat(of: bytes) == .empty)
+      #expect(throws: ArchiveError.self) { try PropertyList(bytes) }
+    }
+  }
+
+  @Test func openingABinaryListTouchesItsEndsOnly() throws {
+    try withTemporaryFolder { folder in
+      let checks = Checks()
+      let content = [UInt8](repeating: 1, count: 1 << 20)
+      let raw = RawPropertyList([0xA1, 1], [0x4F, 0x12] + bigEndian(content.count, 4) + content)
+      var wide = raw
+      wide.offsetWidth = 4
+      let list = try PropertyList(
+        unsafe paged(folder.path("file"), wide.bytes) { page, _ in
+          checks.count(page)
+          return true
+        })
+      _ = try list.object(1)
+      #expect(Set(checks.pages) == [0, 256])
+    }
+  }
+}

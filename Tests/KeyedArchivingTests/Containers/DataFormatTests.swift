@@ -1,0 +1,65 @@
+import KeyedArchiving
+import Testing
+
+@Suite struct DataFormatTests {
+  @Test(
+    arguments: [
+      ("", .empty), ("bplist00", .binaryPropertyList), ("bplist05", .binaryPropertyList),
+      ("bplist16", .otherBinaryPropertyList), ("bplistX", .otherBinaryPropertyList),
+      ("<?xml version='1.0'?>", .xmlPropertyList), ("\n <dict/>", .xmlPropertyList),
+      ("\u{FEFF}<a", .xmlPropertyList),
+      ("<", .xmlPropertyList), ("<data/>", .xmlPropertyList), ("<dead beef>", .openStepPropertyList),
+      ("{ a = b; }", .openStepPropertyList), ("{ \"a\" = b; }", .openStepPropertyList),
+      ("( a, b )", .openStepPropertyList),
+      ("/* a */ \"b\" = \"c\";", .openStepPropertyList), ("\u{FEFF}\"b\" = \"c\";", .openStepPropertyList),
+      ("{ \"a\\\"\" : 1 }", .json), ("{}", .json), ("[1]", .json), ("{\"", .openStepPropertyList),
+      ("{\"\\", .openStepPropertyList),
+      ("\u{4}\u{B}streamtyped\u{1}", .typedStream), ("NIBArchive", .nibArchive),
+      ("SQLite format 3\0", .sqlite),
+      ("PK\u{3}\u{4}", .zip), ("hello", .unknown), ("42", .unknown), ("book\0\0\0\0mark", .bookmark),
+    ] as [(String, DataFormat)])
+  func formatsAreToldByTheirBeginning(_ text: String, _ expected: DataFormat) throws {
+    #expect(try DataFormat(of: ArchiveBytes(Array(text.utf8))) == expected)
+  }
+
+  @Test func binaryFormatsAreToldToo() throws {
+    #expect(try DataFormat(of: ArchiveBytes([0x1F, 0x8B, 8])) == .gzip)
+    #expect(try DataFormat(of: ArchiveBytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])) == .png)
+    #expect(try DataFormat(of: ArchiveBytes([0xFF, 0xD8, 0xFF, 0xE0])) == .jpeg)
+    #expect(try DataFormat(of: ArchiveBytes([0xFF, 0xFE, 0x7B, 0, 0x61, 0])) == .openStepPropertyList)
+    #expect(try DataFormat(of: ArchiveBytes([0xFE, 0xFF, 0, 0x3C])) == .xmlPropertyList)
+  }
+
+  @Test func aPartIsLookedAtAlone() throws {
+    let bytes = ArchiveBytes(Array("..bplist00<".utf8))
+    #expect(try DataFormat(of: bytes, in: 2..<10) == .binaryPropertyList)
+    #expect(try DataFormat(of: bytes, in: 10..<11) == .xmlPropertyList)
+    #expect(throws: ArchiveError.self) { try DataFormat(of: bytes, in: 10..<12) }
+  }
+
+  @Test func anotherFormatIsRefusedByItsName() throws {
+    for (text, words) in [
+      ("{ a = b; }", "OpenStep"), ("\u{4}\u{B}streamtyped", "typedstream"), ("NIBArchive", "NIBArchive"),
+      ("[]", "JSON"), ("bplist15", "version"), ("SQLite format 3\0", "SQLite"), ("", "no bytes"),
+      ("x", "neither"),
+    ] {
+      do {
+        _ = try PropertyList(ArchiveBytes(Array(text.utf8)))
+        Issue.record("\(text) is read")
+      } catch {
+        #expect(error.code == .unsupportedFormat)
+        #expect(error.message.contains(words), "\(error)")
+      }
+    }
+  }
+
+  @Test func aCorruptBinaryListIsNotTakenForText() throws {
+    do {
+      _ = try PropertyList(ArchiveBytes(Array("bplist00{ a = b; }".utf8)))
+      Issue.record("it is read")
+    } catch {
+      #expect(error.code == .malformed)
+      #expect(error.message.contains("binary"))
+    }
+  }
+}
