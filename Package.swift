@@ -14,6 +14,7 @@ let package = Package(
   ],
   targets: [
     // The floors, lowest first: each knows only those below it.
+    .target(name: "Locks"),
     .target(name: "CLevelDB", linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "LevelDB", dependencies: ["CLevelDB"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
@@ -22,25 +23,30 @@ let package = Package(
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
     .target(name: "KeyedArchiving"),
-    .target(name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR"], path: "Journal"),
+    .target(
+      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving", "Locks"],
+      path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     .target(
       name: "LegacyStores",
-      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Tables"]),
+      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks"]),
     // The models of five small apps: how little code one needs.
-    .target(name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256"]),
+    .target(
+      name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
     .executableTarget(
       name: "journal",
-      dependencies: ["LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON"],
+      dependencies: [
+        "LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Locks",
+      ],
       path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
     .executableTarget(
-      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "CPeers"],
+      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CPeers"],
       path: "Tools/benchmark",
       exclude: ["CPeers"]),
 
@@ -51,24 +57,29 @@ let package = Package(
     .executableTarget(
       name: "CrashChild", dependencies: ["Journaling", "LogbookModel", "TestSupport"],
       path: "Tests/CrashChild"),
-    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "TestSupport"]),
+    .testTarget(name: "LocksTests", dependencies: ["Locks"]),
+    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Locks", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
-    .testTarget(name: "TablesTests", dependencies: ["Tables", "TestSupport"]),
+    .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
     .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "TestSupport"]),
     .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
-      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+      dependencies: [
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "LevelDB", "Locks", "TestSupport",
+      ]),
     .testTarget(
       name: "ExamplesTests",
-      dependencies: ["Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "TestSupport"]),
+      dependencies: [
+        "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
+      ]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["Journaling", "LevelDB", "LogbookModel", "TestSupport", "CrashChild"]),
+      dependencies: ["Journaling", "LevelDB", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
     .testTarget(
       name: "FuzzTests",
       dependencies: ["Journaling", "LevelDB", "CBOR", "JSON", "LogbookModel", "TestSupport"]),

@@ -1,5 +1,5 @@
 public import Foundation
-import Synchronization
+import Locks
 
 /// START HERE. A journal: every change of an app's data, kept in order, durable before anyone sees it.
 ///
@@ -38,9 +38,11 @@ public final class Journal<State: EventSourced>: Sendable {
   let folder: JournalFolder
   let log: any EntryLog
   let published: Published<State>
+  let ladder: SnapshotLadder<State>
   private let committer: Committer<State>?
+  private let keeper: SnapshotKeeper<State>?
   private let lock: FolderLock
-  private let isClosed = Mutex(false)
+  private let isClosed = Lock(false)
 
   private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
   {
@@ -51,18 +53,27 @@ public final class Journal<State: EventSourced>: Sendable {
     lock = opened.lock
     blobs = opened.blobs
     published = Published(opened.version)
+    ladder = opened.ladder
     guard mode == .readWrite else {
       committer = nil
+      keeper = nil
       return
     }
     let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
-    committer = Committer(
+    let keeper = SnapshotKeeper(
+      folder, id: id, log: log, ladder: ladder, policy: options.snapshots, version: opened.version,
+      eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
+    let committer = Committer(
       id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
-      published: published, flushesHead: options.flushesHeadAtEveryCommit)
+      published: published, keeper: keeper, flushesHead: options.flushesHeadAtEveryCommit)
+    self.keeper = keeper
+    self.committer = committer
+    keeper.startIfDue(committer)
   }
 
-  // A journal that is let go is closed: what was acknowledged is durable already.
-  deinit { try? close() }
+  // A journal that is let go is closed: what was acknowledged is durable already. Letting go takes no time, so
+  // there is no snapshot.
+  deinit { try? close(takesSnapshot: false) }
 
   // MARK: Opening and closing
 
@@ -82,7 +93,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Before anything in the folder is changed, the log is read as it is and held against HEAD.
   /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `newerFormat`, or
   ///   `damaged` with the first revision that is missing or altered. The folder is then as it was.
-  /// - Complexity: O(n) in the number of entries.
+  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, O(n).
   public static func open(
     at url: URL, mode: Mode = .readWrite, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
@@ -104,8 +115,12 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Waits for commits in progress and closes the journal. All later calls that need the disk throw; states
   /// that were handed out stay. Closing twice is fine.
+  ///
+  /// It takes a snapshot first when the next opening gains more by it than this takes; see ``SnapshotPolicy``.
   /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same.
-  public func close() throws {
+  public func close() throws { try close(takesSnapshot: true) }
+
+  private func close(takesSnapshot: Bool) throws {
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
       return isClosed
@@ -114,8 +129,10 @@ public final class Journal<State: EventSourced>: Sendable {
     defer { lock.release() }
     defer { published.close() }
     var failure: (any Error)?
+    if let committer { keeper?.close(takesSnapshot: takesSnapshot, committer) }
     do { try committer?.close() } catch { failure = error }
     blobs.close()
+    ladder.use(nil)
     do { try log.close() } catch { failure = failure ?? error }
     if let failure { throw failure }
   }
@@ -187,11 +204,18 @@ public final class Journal<State: EventSourced>: Sendable {
     try writing().submit(request(author, note, metadata, date, expecting), body)
   }
 
-  private func writing() throws(JournalError) -> Committer<State> {
+  func writing() throws(JournalError) -> Committer<State> {
     guard let committer else {
       throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)
     }
     return committer
+  }
+
+  func keeping() throws(JournalError) -> SnapshotKeeper<State> {
+    guard let keeper else {
+      throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)
+    }
+    return keeper
   }
 
   private func request(

@@ -7,12 +7,16 @@ public struct JournalOptions: Sendable {
   /// entries themselves at every commit all the same.
   public var flushesHeadAtEveryCommit: Bool
 
+  /// When snapshots are taken.
+  public var snapshots: SnapshotPolicy
+
   /// Behind a reference, so that types of LevelDB's module are no part of this struct's layout.
   private var storage: StorageOptions?
 
   /// What suits nearly all.
-  public init(flushesHeadAtEveryCommit: Bool = false) {
+  public init(flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
+    self.snapshots = snapshots
     storage = nil
   }
 

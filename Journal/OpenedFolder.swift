@@ -13,6 +13,10 @@ struct OpenedFolder<State: EventSourced> {
   let log: any EntryLog
   let blobs: BlobStore
   let version: Version<State>
+  let ladder: SnapshotLadder<State>
+  /// How many events the entries up to the version have, and how many those up to the snapshot it stands on.
+  let eventCount: Int
+  let eventCountAtSnapshot: Int
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
     folder = JournalFolder(url, hook: options.fileHook)
@@ -24,12 +28,17 @@ struct OpenedFolder<State: EventSourced> {
     let mark = try HeadMarker.read(folder, id: id)
 
     let viewed = try Self.view(folder, id: id, mark: mark, options: options.database)
-    version = viewed.version
+    version = viewed.replayed.version
+    ladder = viewed.replayed.ladder
+    eventCount = viewed.replayed.eventCount
+    eventCountAtSnapshot = viewed.replayed.eventCountAtSnapshot
     blobs = BlobStore(folder, isReadOnly: mode == .readOnly)
     guard mode == .readWrite else {
       log = viewed.log
       return
     }
+    // Whoever needs the log meanwhile, for a snapshot that fails, has a look of his own.
+    ladder.use(nil)
     try viewed.log.close()
     if viewed.hasTornTail { try LevelDBLog.dropTornTail(in: folder, id: id, options: options.database) }
     log = try LevelDBLog.open(in: folder, id: id, .readWrite, options: options.database)
@@ -38,10 +47,14 @@ struct OpenedFolder<State: EventSourced> {
         .damaged, "the log changed while it was being opened; try again", revision: version.revision,
         path: folder.entries)
     }
+    ladder.use(log)
     try blobs.removeUnfinished()
   }
 
-  private typealias View = (log: any EntryLog, version: Version<State>, hasTornTail: Bool)
+  private typealias View = (log: any EntryLog, replayed: Replayed, hasTornTail: Bool)
+  private typealias Replayed = (
+    version: Version<State>, ladder: SnapshotLadder<State>, eventCount: Int, eventCountAtSnapshot: Int
+  )
 
   /// Reads the log as it is on disk.
   private static func view(
@@ -49,23 +62,27 @@ struct OpenedFolder<State: EventSourced> {
   ) throws(JournalError) -> View {
     do throws(JournalError) {
       let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options)
-      return (log, try replay(log, id: id, mark: mark, checksAll: false), false)
+      let ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
+      return (log, try replay(log, ladder, id: id, mark: mark, checksAll: false), false)
     } catch {
       guard error.code == .damaged else { throw error }
       // After a power loss the end of the log can be torn: writes that were never acknowledged. Everything
       // that was must be there all the same, and every digest must fit, as now LevelDB says less.
       let log = try LevelDBLog.open(in: folder, id: id, .readOnlyUpToDamage, options: options)
       do throws(JournalError) {
-        return (log, try replay(log, id: id, mark: mark, checksAll: true), true)
+        let ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
+        return (log, try replay(log, ladder, id: id, mark: mark, checksAll: true), true)
       } catch let second {
         throw second.revision == nil ? error : second
       }
     }
   }
 
+  /// - Parameter checksAll: reads every entry, and no snapshot.
   private static func replay(
-    _ log: any EntryLog, id: JournalID, mark: HeadMarker.Mark, checksAll: Bool
-  ) throws(JournalError) -> Version<State> {
+    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, id: JournalID, mark: HeadMarker.Mark,
+    checksAll: Bool
+  ) throws(JournalError) -> Replayed {
     do throws(JournalError) {
       let newest = try log.newestRevision()
       guard newest >= mark.revision else {
@@ -75,9 +92,10 @@ struct OpenedFolder<State: EventSourced> {
             + "put the journal back from a backup", revision: newest + 1)
       }
       let replay = Replay<State>(log: log, id: id)
-      let version = try replay.version(through: newest)
+      let rung = checksAll ? .start : try ladder.rung(atOrBefore: newest)
+      let (version, eventCount) = try replay.version(through: newest, from: rung)
       try replay.checkDigests(from: checksAll ? 1 : mark.revision, through: newest, mark: mark)
-      return version
+      return (version, ladder, eventCount, rung.eventCount)
     } catch {
       try? log.close()
       throw error

@@ -21,6 +21,8 @@ public struct Verification: Sendable {
   public var eventCount = 0
   /// How many different blobs they name.
   public var blobCount = 0
+  /// How many snapshots were read; with `deep`, each was compared with its replay.
+  public var snapshotCount = 0
   /// The newest entry that was read.
   public var head: Head = .empty
   /// What is wrong; empty when all is well.
@@ -33,21 +35,29 @@ public struct Verification: Sendable {
 extension Journal {
   /// Reads the whole journal and checks that it is what was committed: every checksum, the chain of digests,
   /// that events follow from the states before them, the links of histories, the dates, HEAD, the rules of
-  /// the model, and the bytes of every blob that was ever named.
+  /// the model, the bytes of every blob that was ever named, and the bytes of every snapshot.
   ///
   /// Commits may go on meanwhile; what is verified is the journal at the start.
-  /// - Parameter progress: called now and then with the revision reached and the newest one.
+  /// - Parameters:
+  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make.
+  ///   - progress: called now and then with the revision reached and the newest one.
   /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
-  public func verify(progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }) throws
-    -> Verification
-  {
+  public func verify(
+    deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
+  ) throws -> Verification {
     let expected = version
     var verifier = Verifier<State>(id: id)
+    var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
+    do throws(JournalError) { try snapshots.read(log, through: expected.revision) } catch {
+      if error.code == .closed { throw error }
+      verifier.note(error)
+    }
     do throws(JournalError) {
       if expected.revision > 0 {
         try log.readAll(1...expected.revision) { entry throws(JournalError) in
           try verifier.check(entry)
+          for problem in snapshots.check(verifier.state, verifier.result.head) { verifier.note(problem) }
           if entry.revision % 1000 == 0 { progress(entry.revision, expected.revision) }
         }
       }
@@ -61,6 +71,7 @@ extension Journal {
       if problem.code == .closed { throw problem }
       verifier.note(problem)
     }
+    verifier.result.snapshotCount = snapshots.count
     try checkMarker(expected, &verifier)
     progress(expected.revision, expected.revision)
     return verifier.result
@@ -92,9 +103,9 @@ extension Journal {
 /// Goes through the entries in order and notes what does not fit.
 private struct Verifier<State: EventSourced> {
   let id: JournalID
-  private(set) var result = Verification()
+  var result = Verification()
   private(set) var blobs: Set<Blob> = []
-  private var state = State()
+  private(set) var state = State()
 
   init(id: JournalID) { self.id = id }
 

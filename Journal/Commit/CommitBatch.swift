@@ -1,4 +1,5 @@
 import Dispatch
+import Locks
 import Synchronization
 
 /// The commits that one flush makes durable together.
@@ -13,7 +14,7 @@ final class CommitBatch: Sendable {
   private let turn = DispatchSemaphore(value: 0)
   /// Left when this batch is done. A group, as its wait costs no lock however many wait.
   private let done = DispatchGroup()
-  private let outcome = Mutex<Outcome>(Outcome())
+  private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
 
   private struct Outcome {

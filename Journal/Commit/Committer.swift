@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Locks
 import Synchronization
 
 /// Turns bodies into entries and entries into durable ones.
@@ -27,8 +28,14 @@ final class Committer<State: EventSourced>: Sendable {
     var entries: [SealedEntry] = []
     /// What the newest of them makes.
     var newest: Version<State>?
+    /// How many events they have.
+    var eventCount = 0
+    /// What is to be noted of snapshots.
+    var records: [SnapshotRecord] = []
     /// Why there can be no more commits.
     var refusal: JournalError?
+
+    var isEmpty: Bool { entries.isEmpty && records.isEmpty }
   }
 
   private let id: JournalID
@@ -36,8 +43,10 @@ final class Committer<State: EventSourced>: Sendable {
   private let marker: HeadMarker
   private let blobs: BlobStore
   private let flushesHead: Bool
+  /// Told of each version that is published, in order.
+  private let keeper: SnapshotKeeper<State>
   private let turn: DraftingTurn<Accepted>
-  private let queue: Mutex<Queue>
+  private let queue: Lock<Queue>
   private let published: Published<State>
   /// Leads batches that only tasks wait for, and flushes HEAD.
   private let background = DispatchQueue(label: "journal.commit")
@@ -45,7 +54,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   init(
     id: JournalID, log: any EntryLog, marker: HeadMarker, blobs: BlobStore, published: Published<State>,
-    flushesHead: Bool
+    keeper: SnapshotKeeper<State>, flushesHead: Bool
   ) {
     self.id = id
     self.log = log
@@ -53,10 +62,11 @@ final class Committer<State: EventSourced>: Sendable {
     self.blobs = blobs
     self.published = published
     self.flushesHead = flushesHead
+    self.keeper = keeper
     turn = DraftingTurn(Accepted(version: published.version, batch: nil))
     let batch = CommitBatch()
     batch.giveTurn()
-    queue = Mutex(Queue(batch: batch))
+    queue = Lock(Queue(batch: batch))
   }
 
   /// Runs a body and returns when its entry is durable.
@@ -100,6 +110,19 @@ final class Committer<State: EventSourced>: Sendable {
     try marker.flush()
   }
 
+  /// Notes what is known of snapshots, durably. It goes through the queue as entries do: the log has one
+  /// writer, and after a failed write none.
+  func append(_ records: [SnapshotRecord]) throws(JournalError) {
+    let (batch, leads) = try queue.withLock { queue throws(JournalError) in
+      if let refusal = queue.refusal { throw refusal }
+      let leads = queue.isEmpty
+      queue.records += records
+      return (queue.batch, leads)
+    }
+    if leads { lead(batch) }
+    try batch.wait()
+  }
+
   // MARK: One after the other
 
   private func prepare<Value>(
@@ -133,9 +156,11 @@ final class Committer<State: EventSourced>: Sendable {
       let (batch, leads) = try queue.withLock { queue in
         // A batch may have failed while the body ran; nothing would come of this entry.
         if let refusal = queue.refusal { throw refusal }
+        let leads = queue.isEmpty
         queue.entries.append(entry)
         queue.newest = version
-        return (queue.batch, queue.entries.count == 1)
+        queue.eventCount += events.count
+        return (queue.batch, leads)
       }
       accepted.batch = batch
       return (Commit(value: value, revision: revision, isEmpty: false), batch, leads)
@@ -168,21 +193,26 @@ final class Committer<State: EventSourced>: Sendable {
   private func lead(_ batch: CommitBatch) {
     batch.waitForTurn()
     let next = CommitBatch()
-    let (entries, newest, refusal) = queue.withLock { queue in
-      defer {
-        queue.entries = []
-        queue.batch = next
-      }
-      // A journal that is being closed still writes what it has accepted.
-      return (queue.entries, queue.newest, queue.refusal?.code == .closed ? nil : queue.refusal)
+    let work = queue.withLock { queue in
+      let work = queue
+      queue.entries = []
+      queue.newest = nil
+      queue.eventCount = 0
+      queue.records = []
+      queue.batch = next
+      return work
     }
-    var failure = refusal
-    if failure == nil, let newest {
+    // A journal that is being closed still writes what it has accepted.
+    var failure = work.refusal?.code == .closed ? nil : work.refusal
+    if failure == nil {
       do throws(JournalError) {
         try blobs.flush()
-        try log.append(entries)
-        try markHead(newest.head)
-        published.publish(newest)
+        try log.append(work.entries, work.records)
+        if let newest = work.newest {
+          try markHead(newest.head)
+          published.publish(newest)
+          keeper.note(newest, eventCount: work.eventCount, committer: self)
+        }
       } catch {
         failure = error
         refuseAll(because: error)
@@ -194,7 +224,7 @@ final class Committer<State: EventSourced>: Sendable {
         JournalError(
           .outcomeUnknown,
           "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
-          revision: entries.first?.revision, cause: $0)
+          revision: work.entries.first?.revision, cause: $0)
       })
   }
 

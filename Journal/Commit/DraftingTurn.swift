@@ -1,18 +1,14 @@
 import Foundation
+import Locks
 import Synchronization
 
 /// Lets one commit's body run at a time, and finds out when a body tries to commit itself.
-///
-/// `@unchecked Sendable`: `guarded` is touched only while `lock` is held.
-final class DraftingTurn<Guarded: Sendable>: @unchecked Sendable {
-  /// Not a `Mutex`: that one hands itself over to the thread that waits longest, so when many wake at once
-  /// each body waits until another thread has been woken. This one is taken by whoever runs.
-  private let lock = NSLock()
-  private var guarded: Guarded
+final class DraftingTurn<Guarded: Sendable>: Sendable {
+  private let guarded: Lock<Guarded>
   /// The thread whose body is running, 0 when there is none.
   private let owner = Atomic<UInt>(0)
 
-  init(_ guarded: Guarded) { self.guarded = guarded }
+  init(_ guarded: Guarded) { self.guarded = Lock(guarded) }
 
   /// Waits for the turn and runs `body` alone.
   /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would
@@ -23,13 +19,11 @@ final class DraftingTurn<Guarded: Sendable>: @unchecked Sendable {
       throw JournalError(
         .wrongUse, "a commit's body can't commit to the same journal; use the draft it was given")
     }
-    lock.lock()
-    owner.store(thread, ordering: .relaxed)
-    defer {
-      owner.store(0, ordering: .relaxed)
-      lock.unlock()
+    return try guarded.withLock { guarded in
+      owner.store(thread, ordering: .relaxed)
+      defer { owner.store(0, ordering: .relaxed) }
+      return try body(&guarded)
     }
-    return try body(&guarded)
   }
 
   private func currentThread() -> UInt {

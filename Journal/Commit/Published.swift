@@ -1,11 +1,11 @@
-import Synchronization
+import Locks
 
 /// The newest durable version, and who waits for a newer one.
 ///
 /// Reading takes a lock for the time of copying a few references: it never waits for a commit.
 final class Published<State: EventSourced>: Sendable {
-  private let newest: Mutex<Version<State>>
-  private let waiting = Mutex(Waiting())
+  private let newest: Lock<Version<State>>
+  private let waiting = Lock(Waiting())
 
   private struct Waiting: Sendable {
     var isClosed = false
@@ -13,7 +13,7 @@ final class Published<State: EventSourced>: Sendable {
     var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
   }
 
-  init(_ version: Version<State>) { newest = Mutex(version) }
+  init(_ version: Version<State>) { newest = Lock(version) }
 
   var version: Version<State> { newest.withLock { $0 } }
 

@@ -130,6 +130,13 @@ struct File: ~Copyable {
     guard result == 0 else { throw failure("can't flush the file") }
   }
 
+  /// Another descriptor of the same open file, for who owns one by itself.
+  func duplicateDescriptor() throws(JournalError) -> Int32 {
+    let duplicate = retryingInterrupts { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    guard duplicate >= 0 else { throw failure("can't open the file once more") }
+    return duplicate
+  }
+
   /// Takes the lock of the whole file, false when somebody else has it. It ends with the file.
   func lock(exclusive: Bool) throws(JournalError) -> Bool {
     let result = retryingInterrupts { flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }

@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 
 #if canImport(Glibc)
   import Glibc
@@ -104,7 +104,7 @@ enum Folder {
       for path in paths { try synchronize(path, hook: hook) }
       return
     }
-    let failure = Mutex<JournalError?>(nil)
+    let failure = Lock<JournalError?>(nil)
     let group = DispatchGroup()
     for first in 0..<threadCount {
       group.enter()
@@ -145,6 +145,11 @@ enum Folder {
 
   /// The end of the names of files that are not finished.
   static let temporarySuffix = ".new"
+
+  /// The name that a file gets when it is finished; its own if it is.
+  static func finishedName(_ name: String) -> String {
+    name.hasSuffix(temporarySuffix) ? String(name.dropLast(temporarySuffix.count)) : name
+  }
 }
 
 /// Fills a buffer from the operating system's source of randomness.

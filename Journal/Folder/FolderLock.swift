@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 
 /// Holds a journal for one opener: against other processes by `flock` on LOCK, against this one by a list
 /// of what is open.
@@ -9,9 +9,9 @@ import Synchronization
 /// list goes by device and inode, as one folder can have many names.
 final class FolderLock: Sendable {
   /// Per file, how many read; -1: one writes.
-  private static let open = Mutex<[FileIdentity: Int]>([:])
+  private static let open = Lock<[FileIdentity: Int]>([:])
 
-  private let file: Mutex<File?>
+  private let file: Lock<File?>
   private let identity: FileIdentity
   private let exclusive: Bool
 
@@ -42,7 +42,7 @@ final class FolderLock: Sendable {
       Self.leave(identity)
       throw error
     }
-    self.file = Mutex(consume file)
+    self.file = Lock(consume file)
   }
 
   deinit { release() }

@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 
 /// HEAD: which entry was the newest one acknowledged.
 ///
@@ -32,7 +32,7 @@ final class HeadMarker: Sendable {
   }
 
   private let id: JournalID
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   /// Makes the file of a new journal.
   static func create(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
@@ -54,7 +54,7 @@ final class HeadMarker: Sendable {
     let file = try File(folder.head, .updating, hook: folder.hook)
     let found = try Self.readSlots(file, folder, id: id)
     self.id = id
-    state = Mutex(State(file: file, next: 1 - found.slot, isFlushed: true))
+    state = Lock(State(file: file, next: 1 - found.slot, isFlushed: true))
     if newest.revision > found.mark.revision { try mark(newest) }
   }
 
@@ -88,14 +88,9 @@ final class HeadMarker: Sendable {
     bytes.reserveCapacity(Slot.byteCount)
     bytes += Slot.magic
     bytes += id.bytes
-    for shift in stride(from: 56, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: mark.revision >> shift))
-    }
+    bytes.append(bigEndian: UInt64(mark.revision))
     unsafe mark.digest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-    let checksum = CRC32C.checksum(bytes)
-    for shift in stride(from: 24, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: checksum >> shift))
-    }
+    bytes.append(bigEndian: CRC32C.checksum(bytes))
     return bytes
   }
 

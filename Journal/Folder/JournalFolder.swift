@@ -31,6 +31,19 @@ struct JournalFolder: Sendable {
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
+  /// The file of the snapshot of a revision.
+  func snapshot(_ revision: Revision) -> String {
+    let digits = String(revision)
+    return "\(snapshots)/\(String(repeating: "0", count: max(16 - digits.count, 0)))\(digits).plist"
+  }
+
+  /// The revision that the name of a snapshot's file says, nil for any other name.
+  static func revision(ofSnapshot name: String) -> Revision? {
+    let digits = name.prefix { $0.isASCII && $0.isNumber }
+    guard digits.count >= 16, name.dropFirst(digits.count) == ".plist" else { return nil }
+    return Revision(digits)
+  }
+
   private static let names: Set<String> = ["FORMAT", "LOCK", "HEAD", "entries", "images", "snapshots"]
 
   init(_ url: URL, hook: FileHook?) {
@@ -102,7 +115,13 @@ struct JournalFolder: Sendable {
       return ["entries", "images", "snapshots"].contains(name) ? kind == .folder : kind == .file
     }
     try checkNames(in: entries) { name, kind in kind == .file && LogFiles.isKnown(name) }
-    for name in ["LOCK", "HEAD", "entries", "images", "snapshots"]
+    // A snapshot is never needed, and so is the folder of them; what is in it must be theirs all the same.
+    if try Folder.status(snapshots) != nil {
+      try checkNames(in: snapshots) { name, kind in
+        kind == .file && Self.revision(ofSnapshot: Folder.finishedName(name)) != nil
+      }
+    }
+    for name in ["LOCK", "HEAD", "entries", "images"]
     where try Folder.status("\(path)/\(name)") == nil {
       throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: "\(path)/\(name)")
     }

@@ -1,5 +1,6 @@
 public import Foundation
 import LevelDB
+import Locks
 import Synchronization
 
 /// The bytes of images: files named by their SHA-256, so that equal bytes are stored once.
@@ -19,7 +20,7 @@ public final class BlobStore: Sendable {
   private let folder: String
   private let hook: FileHook?
   private let isReadOnly: Bool
-  private let names = Mutex(Names())
+  private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
   /// Which folders hold names that are durable.
@@ -46,7 +47,7 @@ public final class BlobStore: Sendable {
   /// - Returns: the blobs in the order of the data.
   /// - Throws: ``JournalError`` for the first that can't be stored; others may be.
   public func add(_ many: [Data]) throws -> [Blob] {
-    let results = Mutex([Result<Blob, any Error>?](repeating: nil, count: many.count))
+    let results = Lock([Result<Blob, any Error>?](repeating: nil, count: many.count))
     DispatchQueue.concurrentPerform(iterations: many.count) { index in
       let result = Result { try add(many[index]) }
       results.withLock { $0[index] = result }

@@ -191,7 +191,7 @@ extension CBORReader {
     }
   }
 
-  fileprivate mutating func readDigest() throws(CBORError) -> Digest {
+  mutating func readDigest() throws(CBORError) -> Digest {
     let start = offset
     guard let digest = unsafe Digest(bytes: try readBytes()) else {
       throw CBORError(.unexpectedItem, at: start)

@@ -1,8 +1,8 @@
 /// A state that events make: what a journal is a journal of.
 ///
-/// A model is a value type with structural sharing (a `Table`, say): the journal hands copies out to readers
-/// and goes on changing its own. It writes each entity as a `Record` and needs nothing else to have
-/// history, time travel and proof.
+/// A model is a value type with structural sharing: the journal hands copies out to readers and goes on
+/// changing its own. It writes each entity as a `Record` and needs nothing else to have history, time travel
+/// and proof. One that keeps its entities in ``EntityTable`` and gives its ``parts`` has snapshots too.
 public protocol EventSourced: Sendable {
   /// Names the model and the version of its records, such as `"catalog/1"`.
   static var schema: String { get }
@@ -28,6 +28,14 @@ public protocol EventSourced: Sendable {
   static func blobs(in record: Record, of kind: EntityKind) -> [Blob]
   /// Rules of the model that this state breaks, in words; empty when all is well. Asked by `verify`.
   func problems() -> [String]
+
+  /// What the state is made of, as a snapshot keeps it. With nil the model has no snapshots, and a journal
+  /// always opens by a replay.
+  var parts: StateParts? { get }
+  /// The state that a snapshot has; nil when these are not the parts of one, and then a replay makes it.
+  init?(parts: StateParts)
+  /// The names of the numbered fields 0, 1, … of a kind's records, for a snapshot's own description.
+  static func fieldNames(of kind: EntityKind) -> [String]
 }
 
 extension EventSourced {
@@ -35,6 +43,12 @@ extension EventSourced {
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
   /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
+  /// No snapshots: what a model has that does not say otherwise.
+  public var parts: StateParts? { nil }
+  /// No state: what a model makes of parts that does not say otherwise.
+  public init?(parts: StateParts) { return nil }
+  /// No names: what a model has that does not say otherwise.
+  public static func fieldNames(of kind: EntityKind) -> [String] { [] }
 
   /// The entity's name, such as `item:42`.
   public static func name(of entity: Entity) -> String {

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Reads the events of a range on one thread while another checks and applies them: both take about as long,
 /// and a machine has two cores.
@@ -42,7 +42,7 @@ private final class EventChannel: Sendable {
     var isCancelled = false
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
   private let free = DispatchSemaphore(value: EventChannel.chunksAhead)
   private let filled = DispatchSemaphore(value: 0)
 

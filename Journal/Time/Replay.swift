@@ -5,16 +5,22 @@ struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let id: JournalID
 
-  /// The state that the entries 1…revision make.
+  /// The state that the entries 1…revision make, from a state on that is known: that of a snapshot, or the
+  /// empty one.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
-  /// - Complexity: O(n) in the number of events before it.
-  func version(through revision: Revision) throws(JournalError) -> Version<State> {
-    var state = State()
-    guard revision > 0 else { return Version(head: .empty, state: state) }
-    try EventPipeline.run(log, 1...revision) { event, revision throws(JournalError) in
-      try state.apply(event, at: revision)
+  /// - Complexity: O(n) in the number of events between the two.
+  func version(
+    through revision: Revision, from rung: Rung<State> = .start
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+    var state = rung.state
+    var eventCount = rung.eventCount
+    if revision > rung.revision {
+      try EventPipeline.run(log, rung.revision + 1...revision) { event, revision throws(JournalError) in
+        try state.apply(event, at: revision)
+        eventCount += 1
+      }
     }
-    return Version(head: try head(at: revision), state: state)
+    return (Version(head: try head(at: revision), state: state), eventCount)
   }
 
   /// The number, date and digest of an entry.

@@ -124,7 +124,7 @@ extension Journal {
 
   /// The state at a point in time.
   /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
-  /// - Complexity: O(n) in the number of entries before it.
+  /// - Complexity: O(m) in the number of events between it and the snapshot before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
@@ -132,7 +132,21 @@ extension Journal {
     let revision = try revision(at: selector)
     let newest = version
     if revision == newest.revision { return newest }
-    return try Replay<State>(log: log, id: id).version(through: revision)
+    return try replayed(through: revision).version
+  }
+
+  /// The same from revision 1 on, using no snapshot: the state that the log itself makes.
+  /// - Complexity: O(n) in the number of entries before it.
+  public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
+    try Replay<State>(log: log, id: id).version(through: try revision(at: selector)).version
+  }
+
+  /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
+  /// have.
+  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
+  {
+    try Replay<State>(log: log, id: id).version(
+      through: revision, from: try ladder.rung(atOrBefore: revision))
   }
 }
 

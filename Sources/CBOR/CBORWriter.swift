@@ -58,6 +58,12 @@ package struct CBORWriter: ~Copyable {
     }
   }
 
+  /// A date, in seconds since 2001 began.
+  package mutating func append(foundationDate seconds: Double) {
+    head(.tag, CBORTag.foundationDate)
+    append(double: seconds)
+  }
+
   /// Items that are encoded already.
   package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
   package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
@@ -74,8 +80,7 @@ package struct CBORWriter: ~Copyable {
       head(.bytes, UInt64(data.count))
       bytes.append(contentsOf: data)
     case .date(let date):
-      head(.tag, CBORTag.foundationDate)
-      append(double: date.timeIntervalSinceReferenceDate)
+      append(foundationDate: date.timeIntervalSinceReferenceDate)
     case .array(let elements):
       appendArrayHead(count: elements.count)
       for element in elements { append(element) }

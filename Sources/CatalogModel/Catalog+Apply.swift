@@ -26,12 +26,12 @@ extension Catalog {
     let number = event.entity.number
     switch event.change {
     case .add(let record):
-      try itemTable.checkAdd(event, at: revision)
+      try itemTable.checkAdd(event, at: revision, in: Self.self)
       let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(record) }
       itemTable.add(number, record, at: revision)
       list(number, record, fields)
     case .update(let changes):
-      let row = try itemTable.checkedRow(event, at: revision)
+      let row = try itemTable.checkedRow(event, at: revision, in: Self.self)
       let new = row.applying(changes, at: revision)
       guard changes.changeFields else { return itemTable.update(number, to: new) }
       let (before, after) = try event.check(at: revision) { () throws(CBORError) in
@@ -39,15 +39,15 @@ extension Catalog {
       }
       itemTable.update(number, to: new)
       if row.record.bytes[before.kind] != new.record.bytes[after.kind] {
-        itemsByKind.remove(number, from: kindNumbers.number(ofKindAt: before.kind, in: row.record))
-        itemsByKind.insert(number, in: kindNumbers.number(ofKindAt: after.kind, in: new.record))
+        itemsByKind.remove(number, from: kindNumbers.assign(textAt: before.kind, in: row.record))
+        itemsByKind.insert(number, in: kindNumbers.assign(textAt: after.kind, in: new.record))
       }
       if before.category != after.category {
         if let category = before.category { itemsByCategory.remove(number, from: category) }
         if let category = after.category { itemsByCategory.insert(number, in: category) }
       }
     case .delete:
-      let row = try itemTable.checkedRow(event, at: revision)
+      let row = try itemTable.checkedRow(event, at: revision, in: Self.self)
       let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
       itemTable.delete(number, at: revision)
       unlist(number, row.record, fields)
@@ -55,12 +55,12 @@ extension Catalog {
   }
 
   private mutating func list(_ item: Int, _ record: Record, _ fields: ItemFields) {
-    itemsByKind.insert(item, in: kindNumbers.number(ofKindAt: fields.kind, in: record))
+    itemsByKind.insert(item, in: kindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.insert(item, in: category) }
   }
 
   private mutating func unlist(_ item: Int, _ record: Record, _ fields: ItemFields) {
-    itemsByKind.remove(item, from: kindNumbers.number(ofKindAt: fields.kind, in: record))
+    itemsByKind.remove(item, from: kindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.remove(item, from: category) }
   }
 
@@ -68,12 +68,12 @@ extension Catalog {
     let number = event.entity.number
     switch event.change {
     case .add(let record):
-      try imageTable.checkAdd(event, at: revision)
+      try imageTable.checkAdd(event, at: revision, in: Self.self)
       let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(record) }
       imageTable.add(number, record, at: revision)
       imagesByItem.insert(number, in: fields.item)
     case .update(let changes):
-      let row = try imageTable.checkedRow(event, at: revision)
+      let row = try imageTable.checkedRow(event, at: revision, in: Self.self)
       let new = row.applying(changes, at: revision)
       let (before, after) = try event.check(at: revision) { () throws(CBORError) in
         (try ImageFields(row.record), try ImageFields(new.record))
@@ -84,7 +84,7 @@ extension Catalog {
         imagesByItem.insert(number, in: after.item)
       }
     case .delete:
-      let row = try imageTable.checkedRow(event, at: revision)
+      let row = try imageTable.checkedRow(event, at: revision, in: Self.self)
       let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
       imageTable.delete(number, at: revision)
       imagesByItem.remove(number, from: fields.item)
@@ -95,66 +95,22 @@ extension Catalog {
     let number = event.entity.number
     switch event.change {
     case .add(let record):
-      try categoryTable.checkAdd(event, at: revision)
+      try categoryTable.checkAdd(event, at: revision, in: Self.self)
       _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(record) }
       categoryTable.add(number, record, at: revision)
     case .update(let changes):
-      let new = try categoryTable.checkedRow(event, at: revision).applying(changes, at: revision)
+      let new = try categoryTable.checkedRow(event, at: revision, in: Self.self).applying(
+        changes, at: revision)
       _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(new.record) }
       categoryTable.update(number, to: new)
     case .delete:
-      _ = try categoryTable.checkedRow(event, at: revision)
+      _ = try categoryTable.checkedRow(event, at: revision, in: Self.self)
       categoryTable.delete(number, at: revision)
     }
   }
 }
 
-extension Row {
-  fileprivate func applying(_ changes: RecordChanges, at revision: Revision) -> Row {
-    Row(record: record.applying(changes), created: created, modified: revision)
-  }
-}
-
-extension EntityTable {
-  /// Fails unless an event may add its entity.
-  fileprivate func checkAdd(_ event: Event, at revision: Revision) throws(JournalError) {
-    if canAdd(event.entity.number, previous: event.previous) { return }
-    let number = event.entity.number
-    let name = Catalog.name(of: event.entity)
-    let reason =
-      if number < 1 {
-        "\(name) can't be added: numbers start at 1"
-      } else if self[number] != nil {
-        "\(name) can't be added: it is there"
-      } else if self.revision(of: number) != event.previous {
-        event.link(from: self)
-      } else {
-        "\(name) can't be added: numbers are given in order, and \(highest) was given already"
-      }
-    throw JournalError(.damaged, reason, revision: revision)
-  }
-
-  /// The row that an event updates or deletes, which must be there and as the event knows it.
-  fileprivate func checkedRow(_ event: Event, at revision: Revision) throws(JournalError) -> Row {
-    guard let row = self[event.entity.number] else {
-      throw JournalError(
-        .damaged, "\(Catalog.name(of: event.entity)) can't be changed or deleted: it is not there",
-        revision: revision)
-    }
-    guard row.modified == event.previous else {
-      throw JournalError(.damaged, event.link(from: self), revision: revision)
-    }
-    return row
-  }
-}
-
 extension Event {
-  /// Says that the event follows another event than the newest one of its entity.
-  fileprivate func link(from table: EntityTable) -> String {
-    "an event of \(Catalog.name(of: entity)) follows its revision \(previous), but the newest one is "
-      + "\(table.revision(of: entity.number))"
-  }
-
   /// Calls `body`, which reads the records of this event.
   @inline(__always)
   fileprivate func check<Result>(

@@ -32,7 +32,9 @@ extension Catalog {
   /// The kinds that at least one item has, in the order of their bytes.
   /// - Complexity: grows with the number of kinds that there ever were.
   public var kinds: [String] {
-    let present = kindNumbers.all.filter { itemsByKind.members(of: $0.number).contains { _ in true } }
-    return present.map(\.kind).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let present = kindNumbers.texts.enumerated().filter { number, _ in
+      itemsByKind.members(of: number).contains { _ in true }
+    }
+    return present.map(\.element).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 }

@@ -1,5 +1,4 @@
 import CBOR
-import Tables
 
 extension Catalog {
   /// Rules that this catalog breaks, in words: entities that refer to what is not there, and listings that
@@ -12,7 +11,7 @@ extension Catalog {
     }
     checkItems(&problems)
     checkImages(&problems)
-    for (number, row) in categoryTable.rows where (try? CategoryFields(row.record)) == nil {
+    for (number, row) in categoryTable where (try? CategoryFields(row.record)) == nil {
       problems.append("category:\(number) has a record that is no category's")
     }
     return problems
@@ -20,12 +19,12 @@ extension Catalog {
 
   private func checkItems(_ problems: inout [String]) {
     var categorized = 0
-    for (number, row) in itemTable.rows {
+    for (number, row) in itemTable {
       guard let fields = try? ItemFields(row.record) else {
         problems.append("item:\(number) has a record that is no item's")
         continue
       }
-      let kind = kindNumbers.number(ofKnownKindAt: fields.kind, in: row.record)
+      let kind = kindNumbers.number(ofTextAt: fields.kind, in: row.record)
       if !itemsByKind.contains(number, in: kind ?? -1) {
         problems.append("item:\(number) is not listed under its kind")
       }
@@ -48,7 +47,7 @@ extension Catalog {
   }
 
   private func checkImages(_ problems: inout [String]) {
-    for (number, row) in imageTable.rows {
+    for (number, row) in imageTable {
       guard let fields = try? ImageFields(row.record) else {
         problems.append("image:\(number) has a record that is no image's")
         continue

@@ -1,5 +1,4 @@
 import CBOR
-import Tables
 
 /// Items, categories and images: the state that a ``CatalogJournal`` keeps.
 ///
@@ -22,7 +21,7 @@ public struct Catalog: Sendable {
   var itemTable = EntityTable()
   var imageTable = EntityTable()
 
-  var kindNumbers = KindNumbers()
+  var kindNumbers = TextNumbers()
   var itemsByKind = EntityIndex()
   var itemsByCategory = EntityIndex()
   var imagesByItem = EntityIndex()

@@ -1,5 +1,3 @@
-import Tables
-
 // Plain types and not `some Sequence`: a client's loop over an opaque or generic one looks its types up at
 // run time for each element, which took 390 ns instead of 45.
 extension Catalog {
@@ -56,27 +54,23 @@ enum EntityRows: Sequence, Sendable {
 
   func makeIterator() -> Iterator {
     switch self {
-    case .all(let table): .all(table.rows.makeIterator())
-    case .listed(let members, let table): .listed(members.makeIterator(), in: table)
+    case .all(let table): Iterator(all: table.makeIterator())
+    case .listed(let members, let table): Iterator(members: members.makeIterator(), table: table)
     }
   }
 
-  enum Iterator: IteratorProtocol {
-    case all(Table<Int, Row>.Iterator)
-    case listed(EntityIndex.Members.Iterator, in: EntityTable)
+  // Not an enum: what its cases carry would be moved out and in again for each element.
+  struct Iterator: IteratorProtocol {
+    var all: EntityTable.Iterator?
+    var members: EntityIndex.Members.Iterator?
+    var table: EntityTable?
 
     mutating func next() -> (number: Int, row: Row)? {
-      switch self {
-      case .all(var rows):
-        defer { self = .all(rows) }
-        return rows.next().map { (number: $0.key, row: $0.value) }
-      case .listed(var members, let table):
-        defer { self = .listed(members, in: table) }
-        while let number = members.next() {
-          if let row = table[number] { return (number: number, row: row) }
-        }
-        return nil
+      if all != nil { return all?.next() }
+      while let number = members?.next() {
+        if let row = table?[number] { return (number, row) }
       }
+      return nil
     }
   }
 }

@@ -38,6 +38,12 @@ struct CatalogHistory {
     return state
   }
 
+  /// Makes the newest state one that stands on a base, as a state does that is opened from a snapshot.
+  mutating func standOnBases() throws {
+    let parts = try #require(state.parts).frozen()
+    states[states.count - 1] = try #require(Catalog(parts: parts))
+  }
+
   /// The events of the newest entry, as `log --json` prints them.
   var newestEvents: [String] {
     (entries.last ?? []).map { event in

@@ -223,13 +223,15 @@ import Testing
         images        1
         log           <n> bytes
         blobs         5 bytes in 1 file
+        snapshots     none
         """)
     try expect(
       ["stat", "--json"],
       prints: """
         {"id":"<id>","revision":3,"firstDate":"2026-08-01T10:00:00.000000Z",\
         "date":"2026-08-03T00:00:00.000000Z","digest":"<digest>","items":1,"categories":1,"images":1,\
-        "logByteCount":<n>,"blobCount":1,"blobByteCount":5}
+        "logByteCount":<n>,"blobCount":1,"blobByteCount":5,"snapshotCount":0,"snapshotByteCount":0,\
+        "newestSnapshot":null}
         """)
   }
 
@@ -237,13 +239,13 @@ import Testing
     try expect(
       ["verify"],
       prints: """
-        3 entries, 7 events and 1 blob read: all is well
+        3 entries, 7 events, 1 blob and 0 snapshots read: all is well
         digest <digest>
         """)
     try expect(
       ["verify", "--json"],
       prints: """
-        {"sound":true,"entries":3,"events":7,"blobs":1,"revision":3,"digest":"<digest>","problems":[]}
+        {"sound":true,"entries":3,"events":7,"blobs":1,"snapshots":0,"revision":3,"digest":"<digest>","problems":[]}
         """)
   }
 }

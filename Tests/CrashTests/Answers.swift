@@ -40,7 +40,7 @@ struct Answers: Sendable {
   }
 
   private static func text(of state: Logbook) -> String {
-    state.pages.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
+    state.pages.map { "\($0.number): \($0.row)" }.joined(separator: "\n")
   }
 }
 

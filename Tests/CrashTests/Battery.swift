@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import LogbookModel
-import Synchronization
 import TestSupport
 import Testing
 
@@ -35,7 +35,7 @@ func withFolderInMemory<Result>(_ body: (String) throws -> Result) throws -> Res
 func forEachConcurrently<Case: Sendable>(
   _ cases: [Case], named name: @Sendable @escaping (Case) -> String, _ body: @Sendable (Int, Case) -> Void
 ) {
-  let running = Mutex<[Int: Date]>([:])
+  let running = Lock<[Int: Date]>([:])
   let watch = DispatchSource.makeTimerSource(queue: .global())
   watch.setEventHandler {
     for (index, start) in running.withLock({ $0 }) where start.timeIntervalSinceNow < -300 {
@@ -54,7 +54,7 @@ func forEachConcurrently<Case: Sendable>(
 
 /// The problems that the cases of a test found, a few of which are told in full.
 final class Findings: Sendable {
-  private let problems = Mutex<[String]>([])
+  private let problems = Lock<[String]>([])
 
   var all: [String] { problems.withLock { $0 } }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Journaling
+import Locks
 import LogbookModel
-import Synchronization
 import TestSupport
 import Testing
 
@@ -81,7 +81,7 @@ private final class Writing: Sendable {
 
   private let journal: Journal<Logbook>
   private let firstTurn: Int
-  private let turns = Mutex<[Turn]>([])
+  private let turns = Lock<[Turn]>([])
   private let running = DispatchGroup()
 
   init(_ url: URL, options: JournalOptions, firstTurn: Int) throws {

@@ -1,6 +1,6 @@
 import Journaling
 import LevelDB
-import Synchronization
+import Locks
 
 /// Everything that changed the disk, in its order, and when which commit was acknowledged.
 struct Trace: Sendable {
@@ -23,7 +23,7 @@ struct Trace: Sendable {
 
 /// Records a trace through the hook of a journal.
 final class Recorder: Sendable {
-  private let state = Mutex(Trace())
+  private let state = Lock(Trace())
 
   var trace: Trace { state.withLock { $0 } }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Journaling
 import LevelDB
+import Locks
 import LogbookModel
-import Synchronization
 import TestSupport
 
 /// The life of a small journal in which everything happens that changes the disk: it is made, committed to by
@@ -20,7 +20,7 @@ final class Scenario: Sendable {
   let url: URL
   private let options: JournalOptions
   private let recorder: Recorder?
-  private let progress = Mutex(Progress())
+  private let progress = Lock(Progress())
 
   init(_ url: URL, hook: FileHook?, recorder: Recorder? = nil) {
     self.url = url

@@ -2,43 +2,33 @@ import Journaling
 
 /// A domain of one's own: accounts with an owner and a balance. This page is all it takes.
 struct Ledger: EventSourced {
-  struct Account {
-    var record: Record
-    var modified: Revision
-
-    var owner: String { if case .string(let owner)? = record["owner"] { owner } else { "" } }
-    var balance: Int64 { if case .integer(let balance)? = record["balance"] { balance } else { 0 } }
-  }
-
   static let schema = "ledger/1"
   static let kindNames = ["account"]
 
-  private(set) var accounts: [Int: Account] = [:]
-  private(set) var closed: [Int: Revision] = [:]
-  private(set) var newestNumber = 0
+  private(set) var accounts = EntityTable()
 
   func record(of entity: Entity) -> Record? { accounts[entity.number]?.record }
 
-  func revision(of entity: Entity) -> Revision {
-    accounts[entity.number]?.modified ?? closed[entity.number] ?? 0
-  }
+  func revision(of entity: Entity) -> Revision { accounts.revision(of: entity.number) }
 
   mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
-    let number = event.entity.number
-    switch (event.change, accounts[number]) {
-    case (.add(let record), nil):
-      accounts[number] = Account(record: record, modified: revision)
-      closed[number] = nil
-      newestNumber = max(newestNumber, number)
-    case (.update(let changes), let account?):
-      accounts[number] = Account(record: account.record.applying(changes), modified: revision)
-    case (.delete, _?):
-      accounts[number] = nil
-      closed[number] = revision
-    default:
-      throw JournalError(.damaged, "\(Self.name(of: event.entity)) can't be changed so", revision: revision)
-    }
+    try accounts.apply(event, at: revision, in: Self.self)
   }
+}
+
+extension Ledger {
+  var parts: StateParts? { StateParts(tables: [accounts]) }
+
+  init?(parts: StateParts) {
+    guard let accounts = parts.tables.first else { return nil }
+    self.init()
+    self.accounts = accounts
+  }
+}
+
+extension Row {
+  var owner: String { if case .string(let owner)? = record["owner"] { owner } else { "" } }
+  var balance: Int64 { if case .integer(let balance)? = record["balance"] { balance } else { 0 } }
 }
 
 extension Entity {
@@ -47,7 +37,7 @@ extension Entity {
 
 extension Draft where State == Ledger {
   mutating func open(owner: String, balance: Int64 = 0) throws -> Int {
-    let number = state.newestNumber + 1
+    let number = state.accounts.highest + 1
     try add(.account(number), Record(["owner": .string(owner), "balance": .integer(balance)]))
     return number
   }

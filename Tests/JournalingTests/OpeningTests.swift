@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["HEAD", "LOCK", "FORMAT", "entries/CURRENT", "entries", "images", "snapshots"])
+  @Test(arguments: ["HEAD", "LOCK", "FORMAT", "entries/CURRENT", "entries", "images"])
   func aMissingPartIsFoundOut(_ name: String) throws {
     try withFilledLedger { url in
       try FileManager.default.removeItem(at: url.appendingPathComponent(name))

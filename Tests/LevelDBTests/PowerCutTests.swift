@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 import TestSupport
 import Testing
 
@@ -10,7 +10,7 @@ import Testing
   @Test func afterAPowerCutAtAnyPointAllAcknowledgedEntriesAreThere() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      let events = Mutex<[Event]>([])
+      let events = Lock<[Event]>([])
       record(path, count: 24) { event in events.withLock { $0.append(event) } }
       let history = events.withLock { $0 }
       #expect(history.count > 100)

@@ -1,6 +1,6 @@
 import Foundation
 import LevelDB
-import Synchronization
+import Locks
 import TestSupport
 
 /// The key of entry `number`: a tag and a big-endian number, as the journal's keys are.
@@ -140,10 +140,10 @@ final class Recorder: Sendable {
     var operations: [FileOperation] = []
     var verdict: @Sendable (_ operation: FileOperation, _ index: Int) -> FileVerdict
   }
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   init(_ verdict: @escaping @Sendable (FileOperation, Int) -> FileVerdict = { _, _ in .proceed }) {
-    state = Mutex(State(verdict: verdict))
+    state = Lock(State(verdict: verdict))
   }
 
   var hook: FileHook {
@@ -170,9 +170,9 @@ extension FileOperation {
 
 /// A number that several threads count up.
 final class Counter: Sendable {
-  private let number: Mutex<Int>
+  private let number: Lock<Int>
 
-  init(_ number: Int = 0) { self.number = Mutex(number) }
+  init(_ number: Int = 0) { self.number = Lock(number) }
 
   var value: Int { number.withLock { $0 } }
 

@@ -6,39 +6,34 @@ package import Journaling
 /// It is as small as a state can be and still have all that a crash could break: adds, updates, deletes, and
 /// entities that name blobs.
 package struct Logbook: EventSourced {
-  package struct Page: Hashable, Sendable {
-    package var record: Record
-    package var modified: Revision
-  }
-
   package static let schema = "logbook/1"
   package static let kindNames = ["page"]
 
-  package private(set) var pages: [Int: Page] = [:]
-  private var removed: [Int: Revision] = [:]
+  package private(set) var pages = EntityTable()
 
   package init() {}
 
   package func record(of entity: Entity) -> Record? { pages[entity.number]?.record }
 
-  package func revision(of entity: Entity) -> Revision {
-    pages[entity.number]?.modified ?? removed[entity.number] ?? 0
-  }
+  package func revision(of entity: Entity) -> Revision { pages.revision(of: entity.number) }
 
+  // Not the table's own `apply`: pages may be written in any order of their numbers.
   package mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
     switch (event.change, pages[number]) {
-    case (.add(let record), nil):
-      pages[number] = Page(record: record, modified: revision)
-      removed[number] = nil
-    case (.update(let changes), let page?):
-      pages[number] = Page(record: page.record.applying(changes), modified: revision)
-    case (.delete, _?):
-      pages[number] = nil
-      removed[number] = revision
+    case (.add(let record), nil): pages.add(number, record, at: revision)
+    case (.update(let changes), let page?): pages.update(number, to: page.applying(changes, at: revision))
+    case (.delete, _?): pages.delete(number, at: revision)
     default:
       throw JournalError(.damaged, "\(Self.name(of: event.entity)) can't be changed so", revision: revision)
     }
+  }
+
+  package var parts: StateParts? { StateParts(tables: [pages]) }
+
+  package init?(parts: StateParts) {
+    guard let pages = parts.tables.first else { return nil }
+    self.pages = pages
   }
 
   package static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {

@@ -1,10 +1,10 @@
-import Synchronization
+import Locks
 import Tables
 import Testing
 
 /// A key that counts how often keys are compared.
 private struct CountingKey: Comparable, Sendable {
-  static let comparisons = Mutex(0)
+  static let comparisons = Lock(0)
   let number: Int
 
   static func < (left: CountingKey, right: CountingKey) -> Bool {

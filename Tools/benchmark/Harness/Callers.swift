@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import Locks
 
 /// The seconds that a piece of work takes.
 func timed(_ work: () throws -> Void) rethrows -> Double {
@@ -52,7 +52,7 @@ func timedTasks(
 
 /// Keeps the first of the errors that several threads meet.
 private final class FirstFailure: Sendable {
-  private let error = Mutex<(any Error)?>(nil)
+  private let error = Lock<(any Error)?>(nil)
 
   func catching(_ body: () throws -> Void) {
     do {

@@ -2,9 +2,18 @@ import CatalogModel
 import Foundation
 
 extension Arguments {
-  /// Opens the journal that is named on the command line for reading: nothing on disk is changed.
-  func openJournal() throws -> CatalogJournal {
-    try CatalogJournal.open(at: URL(fileURLWithPath: operand("JOURNAL")), mode: .readOnly)
+  /// Opens the journal that is named on the command line; for reading if not told otherwise, which changes
+  /// nothing on disk.
+  ///
+  /// What is found wrong with snapshots until the program ends is said on standard error: it cost time only.
+  func openJournal(
+    _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly
+  ) throws -> CatalogJournal {
+    // A verb does what it says and nothing beside it: it takes no snapshots of its own accord.
+    let journal = try CatalogJournal.open(
+      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: JournalOptions(snapshots: .manual))
+    terminal.sayAtEnd { journal.snapshotProblems.map { "\($0); the answer does not depend on it" } }
+    return journal
   }
 }
 

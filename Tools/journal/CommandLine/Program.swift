@@ -14,6 +14,7 @@ enum Program {
     do {
       let code = try dispatch(words, terminal)
       try terminal.output.flush()
+      terminal.sayRemarks()
       return code
     } catch is OutputClosed {
       return .done
@@ -21,6 +22,7 @@ enum Program {
       terminal.progress.clear()
       // What was found before the failure is printed before it.
       try? terminal.output.flush()
+      terminal.sayRemarks()
       let failure = Failure(describing: error)
       terminal.warn("journal: \(failure.description.printable)")
       return failure.code
@@ -56,7 +58,8 @@ extension Failure {
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure
-    case let error as JournalError where error.code == .invalidSelector: self.init(.wrongUse, "\(error)")
+    case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
+      self.init(.wrongUse, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
     default: self.init(.unreadable, "\(error)")
     }

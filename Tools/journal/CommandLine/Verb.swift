@@ -16,7 +16,8 @@ protocol Verb: Sendable {
 /// All verbs, in the order in which help lists them.
 enum Verbs {
   static let all: [any Verb.Type] = [
-    Init.self, Import.self, Log.self, Show.self, History.self, Replay.self, Stat.self, Verify.self, Help.self,
+    Init.self, Import.self, Log.self, Show.self, History.self, Replay.self, SnapshotVerb.self, Stat.self,
+    Verify.self, Help.self,
   ]
 
   /// - Throws: ``Failure`` with a suggestion when there is none of that name.

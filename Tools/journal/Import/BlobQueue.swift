@@ -1,7 +1,7 @@
 import CatalogModel
 import Dispatch
 import Foundation
-import Synchronization
+import Locks
 
 /// Stores blobs beside the import: several flushes at a time take hardly longer than one.
 ///
@@ -56,7 +56,7 @@ final class BlobQueue {
 
 /// A blob that is being stored.
 final class PendingBlob: Sendable {
-  private let result = Mutex<Result<Blob, any Error>?>(nil)
+  private let result = Lock<Result<Blob, any Error>?>(nil)
   private let done = DispatchGroup()
 
   fileprivate init() { done.enter() }

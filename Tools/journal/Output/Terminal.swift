@@ -6,6 +6,8 @@ final class Terminal {
   let progress: Progress
   /// Whether results may be coloured: on a terminal, unless `NO_COLOR` is set.
   let usesColor: Bool
+  /// What is asked for remarks when all is done.
+  private var sources: [() -> [String]] = []
 
   init() {
     let environment = ProcessInfo.processInfo.environment
@@ -19,6 +21,14 @@ final class Terminal {
   func warn(_ line: String) {
     progress.clear()
     StandardError.write(line + "\n")
+  }
+
+  /// Asks for remarks when all results are out, and prints them as ``warn(_:)`` does.
+  func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
+
+  /// Prints the remarks that ``sayAtEnd(_:)`` was promised.
+  func sayRemarks() {
+    for source in sources { for remark in source() { warn("journal: \(remark.printable)") } }
   }
 
   /// The text in a colour or weight, where that is wanted.

@@ -20,7 +20,7 @@ enum History: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let entity = try Catalog.entity(arguments.operand("ENTITY"))
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let changes = try journal.history(of: entity)
     guard !changes.isEmpty else {
       throw Failure(.no, "there never was \(Catalog.name(of: entity)) in this journal")

@@ -28,7 +28,7 @@ enum Log: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let limit = try arguments.count("-n") ?? Int.max
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let since = try arguments.value("--since").map { try journal.revision(named: $0) } ?? 0
     let until =
       try arguments.value("--until").map { try journal.revision(named: $0) } ?? journal.head.revision

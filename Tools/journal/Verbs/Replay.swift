@@ -7,13 +7,14 @@ enum Replay: Verb {
   static let summary = "rebuilds the state at a point in time and prints it"
   static let explanation = """
     Rebuilds the state that the entries up to a point make, and prints it: for people how much there is of what,
-    and the first items; with --json everything, as one object.
+    and the first items; with --json everything, as one object. It starts at the nearest snapshot before that
+    point; --from-start uses none.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
       Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given"),
-      Syntax.Option(name: "--from-start", help: "replay every entry from revision 1"),
+      Syntax.Option(name: "--from-start", help: "replay every entry from revision 1, using no snapshot"),
       Syntax.json,
     ])
   static let examples = [
@@ -24,9 +25,12 @@ enum Replay: Verb {
   private static let shownItems = 10
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
-    let version = try journal.version(asOf: .revision(revision))
+    let version =
+      arguments.has("--from-start")
+      ? try journal.version(replayedTo: .revision(revision))
+      : try journal.version(asOf: .revision(revision))
     if arguments.has("--json") {
       try printJSON(version, terminal)
     } else {

@@ -30,7 +30,7 @@ enum Show: Verb {
       let selector = parts.count == 2 ? parts[1] : "HEAD"
       return try show(entity, asOf: selector, arguments, terminal)
     }
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(named: what)
     guard revision > 0 else {
       throw Failure(.no, "revision 0 is the empty journal; there is no entry to show")
@@ -53,7 +53,7 @@ enum Show: Verb {
   private static func show(
     _ entity: Entity, asOf selector: String, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let version = try journal.version(asOf: .revision(journal.revision(named: selector)))
     let state = version.state
     guard let record = state.record(of: entity) else {

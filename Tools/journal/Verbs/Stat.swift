@@ -10,11 +10,13 @@ enum Stat: Verb {
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let journal = try arguments.openJournal()
+    let journal = try arguments.openJournal(terminal)
     let statistics = try journal.statistics()
     let version = journal.version
     let first = version.revision > 0 ? try journal.entry(at: 1).date : nil
     let catalog = version.state
+    let snapshots = try journal.snapshots()
+    let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
     if arguments.has("--json") {
       var writer = JSONWriter()
       writer.beginObject()
@@ -29,6 +31,10 @@ enum Stat: Verb {
       writer.member("logByteCount", statistics.logByteCount)
       writer.member("blobCount", statistics.blobCount)
       writer.member("blobByteCount", statistics.blobByteCount)
+      writer.member("snapshotCount", snapshots.count)
+      writer.member("snapshotByteCount", snapshotByteCount)
+      writer.key("newestSnapshot")
+      if let newest = snapshots.last { writer.integer(newest.revision) } else { writer.null() }
       writer.endObject()
       writer.newline()
       try terminal.output.write(writer.bytes)
@@ -45,6 +51,13 @@ enum Stat: Verb {
       ("images", catalog.imageCount.grouped),
       ("log", statistics.logByteCount.counted("byte")),
       ("blobs", "\(statistics.blobByteCount.counted("byte")) in \(statistics.blobCount.counted("file"))"),
+      (
+        "snapshots",
+        snapshots.last.map { newest in
+          "\(snapshotByteCount.counted("byte")) in \(snapshots.count.counted("file")), the newest of revision "
+            + newest.revision.grouped
+        } ?? "none"
+      ),
     ]
     for (name, text) in lines {
       let gap = String(repeating: " ", count: 12 - name.count)

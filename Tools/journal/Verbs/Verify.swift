@@ -7,14 +7,23 @@ enum Verify: Verb {
   static let summary = "checks that nothing is missing or altered"
   static let explanation = """
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the
-    rules of the catalog and the bytes of every image. Exits with 1 when something is wrong.
+    rules of the catalog, the bytes of every image and the bytes of every snapshot. With --deep it also proves
+    that each snapshot is the state that the entries before it make. Exits with 1 when something is wrong.
     """
-  static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
-  static let examples = [(command: "journal verify Books.journal", does: "checks everything")]
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [
+      Syntax.Option(name: "--deep", help: "decode every snapshot and compare it with its replay"),
+      Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal verify Books.journal", does: "checks that nothing is missing or altered"),
+    (command: "journal verify Books.journal --deep", does: "proves every snapshot, too"),
+  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let journal = try arguments.openJournal()
-    let result = try journal.verify { done, all in
+    let journal = try arguments.openJournal(terminal)
+    let result = try journal.verify(deep: arguments.has("--deep")) { done, all in
       terminal.progress.show { "verifying: \(done.grouped) of \(all.grouped) entries" }
     }
     terminal.progress.clear()
@@ -23,8 +32,8 @@ enum Verify: Verb {
     } else {
       for problem in result.problems { try terminal.output.line("\(problem)".printable) }
       try terminal.output.line(
-        "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")) and "
-          + "\(result.blobCount.counted("blob")) read: "
+        "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
+          + "\(result.blobCount.counted("blob")) and \(result.snapshotCount.counted("snapshot")) read: "
           + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
       if result.entryCount > 0 { try terminal.output.line("digest \(result.head.digest.hex)") }
     }
@@ -40,6 +49,7 @@ enum Verify: Verb {
     writer.member("entries", result.entryCount)
     writer.member("events", result.eventCount)
     writer.member("blobs", result.blobCount)
+    writer.member("snapshots", result.snapshotCount)
     writer.member("revision", result.head.revision)
     writer.member("digest", result.head.digest.hex)
     writer.key("problems")

@@ -1,0 +1,8 @@
+extension [UInt8] {
+  /// Appends a number of a fixed width, the most significant byte first, as all numbers of a fixed width on disk.
+  mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+    for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) {
+      append(UInt8(truncatingIfNeeded: number >> shift))
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import KeyedArchiving
+
+/// What is in the archive of a snapshot, found but not read.
+struct SnapshotContents: Sendable {
+  let tables: [SnapshotEntities]
+  let indexes: [(name: String, pairs: SnapshotPairs)]
+  let lists: [(name: String, texts: [String])]
+
+  /// - Parameters:
+  ///   - kinds: the names of the kinds that the model has.
+  ///   - fieldNames: the names of their numbered fields.
+  init(_ list: PropertyList, kinds: [String], fieldNames: [[String]]) throws(ArchiveError) {
+    typealias Root = SnapshotLayout.Root
+    let reader = try SnapshotReader(list)
+    guard try reader.count(reader.root(Root.format)) == SnapshotLayout.version,
+      try reader.texts(reader.root(Root.kinds)).elementsEqual(kinds)
+    else { throw SnapshotReader.foreign(at: 0) }
+
+    let fields = fieldNames.map(SnapshotLayout.fields)
+    let keys = try reader.fieldKeys(fields)
+    let entities = try reader.members(ofDictionary: reader.root(Root.entities))
+    let deleted = try reader.members(ofDictionary: reader.root(Root.deleted))
+    let highest = try reader.members(ofDictionary: reader.root(Root.highest))
+    var tables: [SnapshotEntities] = []
+    for (index, kind) in kinds.enumerated() {
+      guard let entities = entities[kind], let deleted = deleted[kind], let highest = highest[kind] else {
+        throw SnapshotReader.foreign(at: 0)
+      }
+      tables.append(
+        try SnapshotEntities(
+          reader, try reader.resolve(entities),
+          deletions: SnapshotPairs(reader, try reader.resolve(deleted)),
+          highest: try reader.count(try reader.resolve(highest)), fieldKeys: keys[index]))
+    }
+    self.tables = tables
+    var indexes: [(name: String, pairs: SnapshotPairs)] = []
+    for (name, number) in try reader.members(ofDictionary: reader.root(Root.indexes)) {
+      indexes.append((name, try SnapshotPairs(reader, try reader.resolve(number))))
+    }
+    self.indexes = indexes
+    var lists: [(name: String, texts: [String])] = []
+    for (name, number) in try reader.members(ofDictionary: reader.root(Root.lists)) {
+      lists.append((name, try reader.texts(try reader.resolve(number))))
+    }
+    self.lists = lists
+  }
+}
+
+extension SnapshotReader {
+  /// The object numbers of the names of fields: they are among the first objects of the archive.
+  func fieldKeys(_ fields: [[String]]) throws(ArchiveError) -> [[Int]] {
+    var numbers: [[UInt8]: Int] = [:]
+    let bound = min(list.objectCount, 64 + fields.reduce(0) { $0 + $1.count + 8 })
+    for number in 0..<bound {
+      let header = try list.header(number)
+      guard header.kind.isString else { continue }
+      let text = Array(try list.string(header).utf8)
+      if numbers[text] == nil { numbers[text] = number }
+    }
+    var keys: [[Int]] = []
+    for names in fields {
+      var found: [Int] = []
+      for name in names {
+        guard let number = numbers[Array(name.utf8)] else { throw Self.foreign(at: 0) }
+        found.append(number)
+      }
+      keys.append(found)
+    }
+    return keys
+  }
+}

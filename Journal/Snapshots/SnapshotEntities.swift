@@ -1,0 +1,195 @@
+import CBOR
+import KeyedArchiving
+
+/// The entities of one kind in a snapshot. Each is decoded when it is asked for.
+///
+/// They stand in the order of their numbers. A number is no lower than the count of those before it, so with
+/// nothing deleted the place of an entity is known at once; else a bisection finds it.
+struct SnapshotEntities: Sendable {
+  private let reader: SnapshotReader
+  private let elements: ObjectHeader
+  private let deletions: SnapshotPairs
+  /// The object numbers of the names of all fields, in the order in which entities have them.
+  private let fieldKeys: [Int]
+  let highest: Int
+
+  init(
+    _ reader: SnapshotReader, _ header: ObjectHeader, deletions: SnapshotPairs, highest: Int,
+    fieldKeys: [Int]
+  ) throws(ArchiveError) {
+    self.reader = reader
+    elements = try reader.elements(of: header)
+    self.deletions = deletions
+    self.highest = highest
+    self.fieldKeys = fieldKeys
+    // What bisections rely on; that the numbers rise is part of what the checksums guard.
+    guard highest >= elements.count, deletions.count <= highest else {
+      throw SnapshotReader.foreign(at: header.offset)
+    }
+  }
+
+  var count: Int { elements.count }
+  var deletionCount: Int { deletions.count }
+
+  func deletion(at position: Int) throws(ArchiveError) -> (number: Int, revision: Revision) {
+    try deletions.pair(at: position)
+  }
+
+  func row(_ number: Int) throws(ArchiveError) -> Row? {
+    let position = try position(of: number)
+    guard position < count else { return nil }
+    let fields = try fields(at: position)
+    return try self.number(fields, .number) == number ? try row(fields) : nil
+  }
+
+  func row(at position: Int) throws(ArchiveError) -> (number: Int, row: Row) {
+    let fields = try fields(at: position)
+    return (try number(fields, .number), try row(fields))
+  }
+
+  func revision(of number: Int) throws(ArchiveError) -> Revision {
+    let position = try position(of: number)
+    if position < count {
+      let fields = try fields(at: position)
+      if try self.number(fields, .number) == number { return try self.number(fields, .modified) }
+    }
+    let deletion = try deletions.position(of: (number, 0))
+    guard deletion < deletions.count else { return 0 }
+    let (found, revision) = try deletions.pair(at: deletion)
+    return found == number ? revision : 0
+  }
+
+  /// How many entities have a lower number.
+  func position(of number: Int) throws(ArchiveError) -> Int {
+    // The numbers that are missing up to `highest` bound how far an entity can be from its place.
+    var low = min(max(number - 1 - (highest - count), 0), count)
+    var high = min(max(number - 1, 0), count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try self.number(try fields(at: middle), .number) < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  // MARK: Fields
+
+  /// Those that stand first in each entity, behind its class.
+  private enum LeadingField: Int {
+    case number = 1
+    case created
+    case modified
+  }
+
+  private func fields(at position: Int) throws(ArchiveError) -> ObjectHeader {
+    let header = try reader.resolve(try reader.list.reference(elements, position))
+    guard header.kind == .dictionary, header.count > SnapshotLayout.leadingFields.count else {
+      throw SnapshotReader.foreign(at: header.offset)
+    }
+    return header
+  }
+
+  @inline(__always)
+  private func number(_ fields: ObjectHeader, _ field: LeadingField) throws(ArchiveError) -> Int {
+    let list = reader.list
+    guard try list.reference(fields, field.rawValue) == fieldKeys[field.rawValue - 1],
+      let number = try list.int64(
+        try list.header(try list.reference(fields, fields.count + field.rawValue)))
+    else { throw SnapshotReader.foreign(at: fields.offset) }
+    return Int(number)
+  }
+
+  private func row(_ fields: ObjectHeader) throws(ArchiveError) -> Row {
+    Row(
+      record: try record(fields), created: try number(fields, .created),
+      modified: try number(fields, .modified))
+  }
+
+  /// The record of an entity: the fields of the model, then the attributes, as the log encodes them.
+  private func record(_ fields: ObjectHeader) throws(ArchiveError) -> Record {
+    let list = reader.list
+    var values: [(field: UInt8, number: Int)] = []
+    var attributes: (keys: ObjectHeader, values: ObjectHeader)?
+    // The class stands first. What is not there is left out, and the rest is in order.
+    let leadingCount = SnapshotLayout.leadingFields.count
+    var index = leadingCount
+    for position in leadingCount + 1..<max(fields.count, leadingCount + 1) {
+      let key = try list.reference(fields, position)
+      while index < fieldKeys.count, fieldKeys[index] != key { index += 1 }
+      guard index < fieldKeys.count else { throw SnapshotReader.foreign(at: fields.offset) }
+      let number = try list.reference(fields, fields.count + position)
+      if index == fieldKeys.count - 1 {
+        attributes = try reader.pairs(of: try reader.resolve(number))
+      } else {
+        values.append((UInt8(index - leadingCount), number))
+      }
+      index += 1
+    }
+
+    var writer = CBORWriter(reserving: 96)
+    writer.appendMapHead(count: values.count + (attributes?.keys.count ?? 0))
+    for (field, number) in values {
+      writer.append(unsigned: UInt64(field))
+      try reader.append(number, to: &writer, depth: 1)
+    }
+    if let attributes { try reader.appendPairs(attributes.keys, attributes.values, to: &writer, depth: 0) }
+    do throws(CBORError) {
+      return try Record(checking: writer.finish())
+    } catch {
+      throw SnapshotReader.foreign(at: fields.offset)
+    }
+  }
+}
+
+/// Pairs of numbers in rising order, in data of a snapshot: a byte that says how many bytes a number has, and
+/// the numbers, the most significant byte first.
+struct SnapshotPairs: Sendable {
+  private let list: PropertyList
+  private let start: Int
+  private let width: Int
+  let count: Int
+
+  init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
+    list = reader.list
+    guard header.kind == .data, header.count > 0 else { throw SnapshotReader.foreign(at: header.offset) }
+    let width = try unsafe list.bytes.withBytes(in: header.start..<header.start + 1) {
+      (bytes) throws(ArchiveError) in unsafe Int(bytes[0])
+    }
+    guard width == 4 || width == 8, (header.count - 1) % (2 * width) == 0 else {
+      throw SnapshotReader.foreign(at: header.offset)
+    }
+    self.width = width
+    start = header.start + 1
+    count = (header.count - 1) / (2 * width)
+  }
+
+  func pair(at position: Int) throws(ArchiveError) -> (Int, Int) {
+    guard position >= 0, position < count else { throw SnapshotReader.foreign(at: start) }
+    let offset = start + position * 2 * width
+    let pair = try unsafe list.bytes.withBytes(in: offset..<offset + 2 * width) {
+      (bytes) throws(ArchiveError) -> (UInt64, UInt64) in
+      width == 4
+        ? unsafe (
+          UInt64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))),
+          UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+        )
+        : unsafe (
+          UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+          UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        )
+    }
+    guard let first = Int(exactly: pair.0), let second = Int(exactly: pair.1) else {
+      throw SnapshotReader.foreign(at: offset)
+    }
+    return (first, second)
+  }
+
+  /// How many pairs come before that one, which need not be there.
+  func position(of pair: (Int, Int)) throws(ArchiveError) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try self.pair(at: middle) < pair { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,126 @@
+import CBOR
+import Foundation
+import KeyedArchiving
+
+/// The shapes of the entities of one kind: a class with those of its fields that an entity has.
+struct EntityShapes {
+  private let archivedClass: ArchivedClass
+  private let fields: [String]
+  /// By which fields are there: bit *n* for the field of number *n*, the next bit for attributes.
+  private var shapes: [UInt32: KeyedArchiveWriter.Shape] = [:]
+
+  init(
+    _ archivedClass: ArchivedClass, _ fields: [String], _ archive: inout KeyedArchiveWriter
+  ) throws(ArchiveError) {
+    self.archivedClass = archivedClass
+    self.fields = fields
+    // Writes all names, though no entity may have all fields.
+    _ = try archive.shape(archivedClass, keys: fields)
+  }
+
+  static let attributesBit: UInt32 = 1 << 24
+
+  mutating func shape(
+    _ mask: UInt32, _ archive: inout KeyedArchiveWriter
+  ) throws(ArchiveError) -> KeyedArchiveWriter.Shape {
+    if let shape = shapes[mask] { return shape }
+    let leadingCount = SnapshotLayout.leadingFields.count
+    let keys = fields.enumerated().filter { index, _ in
+      index < leadingCount || mask >> UInt32(index - leadingCount) & 1 == 1
+    }
+    let shape = try archive.shape(archivedClass, keys: keys.map(\.element))
+    shapes[mask] = shape
+    return shape
+  }
+}
+
+// From the encoded record straight into the archive: a value that were decoded on the way would be made for
+// nothing, and a dictionary of Swift's takes names for equal that differ in their bytes.
+extension SnapshotWriter {
+  mutating func append(_ number: Int, _ row: Row, _ shapes: inout EntityShapes) throws {
+    try unsafe row.record.bytes.withUnsafeBytes { bytes in
+      var reader = unsafe CBORReader(bytes)
+      let count = try reader.readMapHead()
+      let (mask, fieldCount) = try Self.outline(reader, count)
+      archive.beginObject(try shapes.shape(mask, &archive))
+      try archive.append(integer: Int64(number))
+      try archive.append(integer: Int64(row.created))
+      try archive.append(integer: Int64(row.modified))
+      for _ in 0..<fieldCount {
+        _ = try reader.readUnsigned()
+        try append(&reader)
+      }
+      if count > fieldCount { try appendMap(&reader, count: count - fieldCount) }
+      try archive.append(try archive.end())
+    }
+  }
+
+  /// Which fields a record has, and how many of them are numbered.
+  private static func outline(
+    _ reader: CBORReader, _ count: Int
+  ) throws(CBORError) -> (mask: UInt32, fieldCount: Int) {
+    var reader = reader
+    var mask: UInt32 = 0
+    for index in 0..<count {
+      guard try reader.kind() == .unsigned else { return (mask | EntityShapes.attributesBit, index) }
+      let number = try reader.readUnsigned()
+      guard number < 24 else { throw CBORError(.unexpectedItem, at: reader.offset) }
+      mask |= 1 << UInt32(number)
+      try reader.skip()
+    }
+    return (mask, count)
+  }
+
+  /// Appends the next item: numbers and truth values stand in the field itself, all else is an object.
+  private mutating func append(_ reader: inout CBORReader) throws {
+    switch try reader.kind() {
+    case .unsigned: try archive.append(unsigned: try reader.readUnsigned())
+    case .negative: try archive.append(integer: try reader.readInteger())
+    case .double: try archive.append(real: try reader.readDouble())
+    case .bool: try archive.append(bool: try reader.readBool())
+    case .text: try archive.append(string: try reader.readText())
+    case .bytes: try archive.append(try archive.data(unsafe Array(try reader.readBytes())))
+    case .date:
+      try archive.append(date: Date(timeIntervalSinceReferenceDate: try reader.readDate()))
+    case .null:
+      try reader.readNull()
+      try archive.append(try nullObject())
+    case .array:
+      let count = try reader.readArrayHead()
+      try archive.beginArray()
+      for _ in 0..<count { try append(&reader) }
+      try archive.append(try archive.end())
+    case .map: try appendMap(&reader, count: try reader.readMapHead())
+    }
+  }
+
+  /// Appends an `NSDictionary` of the next members.
+  private mutating func appendMap(_ reader: inout CBORReader, count: Int) throws {
+    try archive.beginDictionary()
+    for _ in 0..<count {
+      try archive.append(try name(&reader))
+      try append(&reader)
+    }
+    try archive.append(try archive.end())
+  }
+
+  /// The text that is a key, which nearly always was one before.
+  private mutating func name(_ reader: inout CBORReader) throws -> KeyedArchiveWriter.Reference {
+    let start = reader.offset
+    try reader.skipText()
+    let bytes = unsafe Array(reader.passed(start..<reader.offset))
+    if let known = names[bytes] { return known }
+    var text = unsafe CBORReader(reader.passed(start..<reader.offset))
+    let reference = try archive.string(try text.readText())
+    if names.count < Self.nameLimit { names[bytes] = reference }
+    return reference
+  }
+
+  private mutating func nullObject() throws -> KeyedArchiveWriter.Reference {
+    if let null { return null }
+    archive.beginObject(try archive.shape(.null, keys: []))
+    let reference = try archive.end()
+    null = reference
+    return reference
+  }
+}

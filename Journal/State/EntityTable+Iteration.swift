@@ -1,0 +1,96 @@
+import Tables
+
+extension EntityTable: Sequence {
+  /// Goes through the entities that are there in the order of their numbers, each found as it is asked for.
+  /// It keeps the table as it was. O(log n) to begin, O(1) an entity.
+  public func makeIterator() -> Iterator {
+    Iterator(
+      LayeredIterator(
+        base.map { BaseRows(base: $0, position: 0) }, above: rows.makeIterator(),
+        hidden: deletions.makeIterator()))
+  }
+
+  /// How many entities are there. O(1).
+  public var underestimatedCount: Int { count }
+
+  /// Gives entities one after the other.
+  public struct Iterator: IteratorProtocol {
+    private var entities: LayeredIterator<BaseRows, Int, Row, Revision>
+
+    fileprivate init(_ entities: LayeredIterator<BaseRows, Int, Row, Revision>) { self.entities = entities }
+
+    /// The next entity, nil behind the last.
+    public mutating func next() -> (number: Int, row: Row)? {
+      guard let (number, row) = entities.next() else { return nil }
+      return (number, row)
+    }
+  }
+
+  /// The entities that are there, from a number on.
+  package func entities(from number: Int) -> Entities { Entities(table: self, start: number) }
+
+  /// A part of a table, in the order of numbers. It keeps the table as it was.
+  package struct Entities: Sequence, Sendable {
+    fileprivate let table: EntityTable
+    fileprivate let start: Int
+
+    package func makeIterator() -> Iterator {
+      Iterator(
+        LayeredIterator(
+          table.base.map { BaseRows(base: $0, position: $0.position(of: start)) },
+          above: table.rows.elements(from: start).makeIterator(),
+          hidden: table.deletions.elements(from: start).makeIterator()))
+    }
+  }
+
+  /// The entities that are gone, and the revision of the newest deletion of each.
+  package var goneEntities: GoneEntities { GoneEntities(table: self) }
+
+  /// What is gone from a table, in the order of numbers. It keeps the table as it was.
+  package struct GoneEntities: Sequence, Sendable {
+    fileprivate let table: EntityTable
+
+    package func makeIterator() -> Iterator {
+      Iterator(
+        deletions: LayeredIterator(
+          table.base.map { BaseDeletions(base: $0) }, above: table.deletions.makeIterator(),
+          hidden: table.rows.makeIterator()))
+    }
+
+    /// Gives what is gone one after the other.
+    package struct Iterator: IteratorProtocol {
+      fileprivate var deletions: LayeredIterator<BaseDeletions, Int, Revision, Row>
+
+      package mutating func next() -> (number: Int, revision: Revision)? {
+        guard let (number, revision) = deletions.next() else { return nil }
+        return (number, revision)
+      }
+    }
+  }
+}
+
+/// The rows of a base, from a position on.
+struct BaseRows: IteratorProtocol {
+  let base: any EntityBase
+  var position: Int
+
+  mutating func next() -> (key: Int, value: Row)? {
+    guard position < base.count else { return nil }
+    defer { position += 1 }
+    let (number, row) = base.row(at: position)
+    return (number, row)
+  }
+}
+
+/// The deletions of a base.
+private struct BaseDeletions: IteratorProtocol {
+  let base: any EntityBase
+  var position = 0
+
+  mutating func next() -> (key: Int, value: Revision)? {
+    guard position < base.deletionCount else { return nil }
+    defer { position += 1 }
+    let (number, revision) = base.deletion(at: position)
+    return (number, revision)
+  }
+}

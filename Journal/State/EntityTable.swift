@@ -1,0 +1,124 @@
+import Tables
+
+/// An entity that is there: its record, still encoded, and when it came and changed.
+public struct Row: Hashable, Sendable {
+  /// All that is known of the entity.
+  public let record: Record
+  /// The revision that added it; for one that was deleted and brought back, the revision that did that.
+  public let created: Revision
+  /// The revision that changed it last.
+  public let modified: Revision
+
+  /// A row of these parts.
+  public init(record: Record, created: Revision, modified: Revision) {
+    self.record = record
+    self.created = created
+    self.modified = modified
+  }
+}
+
+/// All entities of one kind, those that are gone included: what a state is made of.
+///
+/// ```swift
+/// var accounts = EntityTable()
+/// try accounts.apply(event, at: revision, in: Ledger.self)
+/// accounts[42]?.record["owner"]
+/// ```
+///
+/// A table is a value. Copying it takes no time, and no later change reaches a copy. It may stand on the
+/// entities of a snapshot, which it then reads only when they are asked for; it looks the same either way.
+///
+/// 1. What is in `rows` is there. What is in `deletions` is gone. Of any other number the base decides, and
+///    without a base it is not there.
+/// 2. A number is in `rows` or in `deletions` or in neither, never in both.
+/// 3. No number, of the base neither, is above `highest`. A number up to `highest` that is neither there nor
+///    gone was given in an entry that deleted the entity again, or never reached the log.
+/// 4. `count` and `deletionCount` count what is there and what is gone, with the base.
+///
+/// *n* is the number of entities below.
+public struct EntityTable: Sendable {
+  /// The entities of a snapshot, nil for a table that was replayed from revision 0.
+  let base: (any EntityBase)?
+  /// What was added or changed since.
+  private(set) var rows = Table<Int, Row>()
+  /// The revision of the newest deletion of each entity that went since.
+  private(set) var deletions = Table<Int, Revision>()
+
+  /// The highest number that was ever given, 0 when none was. The next entity gets the one above.
+  public private(set) var highest: Int
+  /// How many entities are there.
+  public private(set) var count: Int
+  /// How many entities are gone.
+  package private(set) var deletionCount: Int
+
+  /// An empty table.
+  public init() {
+    base = nil
+    highest = 0
+    count = 0
+    deletionCount = 0
+  }
+
+  /// The table that a snapshot has.
+  /// - Parameter highest: the highest number that was ever given; none of the base is above it.
+  package init(base: any EntityBase, highest: Int) {
+    self.base = base
+    self.highest = highest
+    count = base.count
+    deletionCount = base.deletionCount
+  }
+
+  /// Whether no entity is there. O(1).
+  public var isEmpty: Bool { count == 0 }
+
+  /// The entity of that number, nil when it is not there. O(log n).
+  public subscript(number: Int) -> Row? {
+    if let row = rows[number] { return row }
+    return base == nil ? nil : rowOfBase(number)
+  }
+
+  @inline(never)
+  private func rowOfBase(_ number: Int) -> Row? {
+    deletions.contains(number) ? nil : base?.row(number)
+  }
+
+  /// The revision of an entity's newest event, its deletion included; 0: it never was. O(log n).
+  public func revision(of number: Int) -> Revision {
+    rows[number]?.modified ?? deletions[number] ?? base?.revision(of: number) ?? 0
+  }
+
+  /// Whether an event that follows `previous` may add that number: it is new, or that of an entity that is gone.
+  func canAdd(_ number: Int, previous: Revision) -> Bool {
+    // Nearly always a number is the next one, and then no table need be searched.
+    if number > highest { return number > 0 && previous == 0 }
+    return previous != 0 && self[number] == nil && revision(of: number) == previous
+  }
+}
+
+// The steps of an event. Whether it follows is checked before: `EntityTable+Apply.swift`.
+extension EntityTable {
+  /// Adds an entity that is not there.
+  package mutating func add(_ number: Int, _ record: Record, at revision: Revision) {
+    if number > highest { highest = number } else { revive(number) }
+    rows.updateValue(Row(record: record, created: revision, modified: revision), forKey: number)
+    count &+= 1
+  }
+
+  /// Takes an entity that may be gone off the count of those.
+  private mutating func revive(_ number: Int) {
+    if deletions.removeValue(forKey: number) != nil || base.map({ $0.revision(of: number) > 0 }) == true {
+      deletionCount -= 1
+    }
+  }
+
+  /// Gives an entity that is there another row.
+  package mutating func update(_ number: Int, to row: Row) { rows.updateValue(row, forKey: number) }
+
+  /// Deletes an entity that is there.
+  package mutating func delete(_ number: Int, at revision: Revision) {
+    rows.removeValue(forKey: number)
+    deletions.updateValue(revision, forKey: number)
+    count &-= 1
+    deletionCount &+= 1
+  }
+}

@@ -1,0 +1,67 @@
+import Tables
+
+/// Goes through what a base has and what was put above it, in the order of their keys.
+///
+/// 1. Of a key that both have, the one above counts.
+/// 2. A key that is hidden is not given from below. None is both hidden and above.
+/// 3. Without a base nothing is looked at in advance: it is as fast as the table above.
+struct LayeredIterator<Below: IteratorProtocol, Key: Comparable & Sendable, Value: Sendable, Hidden: Sendable>
+where Below.Element == (key: Key, value: Value) {
+  private var below: Below?
+  private var above: Table<Key, Value>.Iterator
+  /// Not needed, and so not kept, without a base.
+  private var hidden: Table<Key, Hidden>.Iterator?
+
+  // The next of each, only with a base.
+  private var nextBelow: (key: Key, value: Value)?
+  private var nextAbove: (key: Key, value: Value)?
+  private var nextHidden: Key?
+
+  /// - Parameters:
+  ///   - below: what the base has; nil without one.
+  ///   - above: begins at the same key.
+  ///   - hidden: begins at the same key.
+  init(
+    _ below: Below?, above: Table<Key, Value>.Iterator, hidden: @autoclosure () -> Table<Key, Hidden>.Iterator
+  ) {
+    self.above = above
+    guard below != nil else { return }
+    self.below = below
+    self.hidden = hidden()
+    nextAbove = self.above.next()
+    nextHidden = self.hidden?.next()?.key
+    stepBelow()
+  }
+
+  @inline(__always)
+  mutating func next() -> (key: Key, value: Value)? {
+    below == nil ? above.next() : nextOfBoth()
+  }
+
+  private mutating func nextOfBoth() -> (key: Key, value: Value)? {
+    guard let upper = nextAbove else {
+      defer { stepBelow() }
+      return nextBelow
+    }
+    if let lower = nextBelow {
+      if lower.key < upper.key {
+        stepBelow()
+        return lower
+      }
+      if lower.key == upper.key { stepBelow() }
+    }
+    nextAbove = above.next()
+    return upper
+  }
+
+  /// Takes the next of the base that is not hidden.
+  private mutating func stepBelow() {
+    nextBelow = below?.next()
+    while let key = nextBelow?.key, isHidden(key) { nextBelow = below?.next() }
+  }
+
+  private mutating func isHidden(_ key: Key) -> Bool {
+    while let next = nextHidden, next < key { nextHidden = hidden?.next()?.key }
+    return nextHidden == key
+  }
+}

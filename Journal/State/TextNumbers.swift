@@ -1,0 +1,107 @@
+import Tables
+
+/// Gives each text a number, from 0, in the order in which they are first met: what an ``EntityIndex`` that
+/// groups by texts needs.
+///
+/// ```swift
+/// let number = kinds.assign("book")          // when an event names a kind
+/// itemsByKind.insert(item, in: number)
+/// kinds.number(of: "book").map { itemsByKind.members(of: $0) }
+/// ```
+///
+/// Texts are told apart by their bytes, and not, as Swift does with strings, by what Unicode deems equal: an
+/// index may not depend on a version of Unicode. It is a value that is copied in no time, for up to thousands
+/// of texts: a snapshot keeps them as a list and reads all of it.
+///
+/// 1. The numbers are those below ``count``, each given once.
+/// 2. A text keeps its number for good, also when nothing has it any more.
+public struct TextNumbers: Sendable {
+  /// A text as CBOR, head and content.
+  private struct Key: Comparable, Sendable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    init(_ text: String) {
+      var writer = CBORWriter()
+      writer.append(text: text)
+      bytes = writer.finish()
+    }
+
+    static func < (left: Key, right: Key) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+  }
+
+  private var numbers = Table<Key, Int>()
+  /// The text that was asked for last, which is nearly always the one that is asked for next.
+  private var newest: (bytes: [UInt8], number: Int) = ([], 0)
+
+  /// No texts.
+  public init() {}
+
+  /// The texts whose numbers are their positions; nil when one of them stands there twice.
+  /// - Complexity: O(n log n)
+  public init?(_ texts: [String]) {
+    for (number, text) in texts.enumerated() {
+      guard numbers.updateValue(number, forKey: Key(text)) == nil else { return nil }
+    }
+  }
+
+  /// How many texts were met. O(1).
+  public var count: Int { numbers.count }
+
+  /// All texts, each at the position that is its number. O(n).
+  public var texts: [String] {
+    var texts = Array(repeating: "", count: count)
+    for (key, number) in numbers { texts[number] = Self.text(key.bytes) }
+    return texts
+  }
+
+  /// The number of a text, nil when it was never met. O(log n).
+  public func number(of text: String) -> Int? { numbers[Key(text)] }
+
+  /// The number of a text; a new one gets the next number. O(log n).
+  @discardableResult
+  public mutating func assign(_ text: String) -> Int { assign(Key(text)) }
+
+  private mutating func assign(_ key: Key) -> Int {
+    if let number = numbers[key] { return number }
+    let number = count
+    numbers.updateValue(number, forKey: key)
+    return number
+  }
+
+  private static func text(_ encoded: [UInt8]) -> String {
+    unsafe encoded.withUnsafeBytes { buffer in
+      var reader = unsafe CBORReader(buffer)
+      return (try? reader.readText()) ?? ""
+    }
+  }
+}
+
+// The same for a text that stands in a record, without making a string of it.
+extension TextNumbers {
+  /// The number of the encoded text at a place in a record; a new one gets the next number.
+  package mutating func assign(textAt range: Range<Int>, in record: Record) -> Int {
+    if newest.bytes.count == range.count, record.bytes.hasBytes(newest.bytes, at: range.lowerBound) {
+      return newest.number
+    }
+    let bytes = Array(record.bytes[range])
+    let number = assign(Key(bytes))
+    newest = (bytes, number)
+    return number
+  }
+
+  /// The number of the encoded text at a place in a record, nil when it was never met.
+  package func number(ofTextAt range: Range<Int>, in record: Record) -> Int? {
+    numbers[Key(Array(record.bytes[range]))]
+  }
+}
+
+extension [UInt8] {
+  /// Whether these bytes hold the others from `start` on; there must be that many.
+  @inline(__always)
+  fileprivate func hasBytes(_ others: [UInt8], at start: Int) -> Bool {
+    for index in others.indices where self[start + index] != others[index] { return false }
+    return true
+  }
+}

@@ -1,0 +1,47 @@
+// What a snapshot of a catalog holds. The names are in its file: another one is another schema.
+extension Catalog {
+  private enum PartName {
+    static let itemsByKind = "itemsByKind"
+    static let itemsByCategory = "itemsByCategory"
+    static let imagesByItem = "imagesByItem"
+    /// The kinds of items, in the order of their numbers in the index by kind.
+    static let kinds = "kinds"
+  }
+
+  /// The tables, indexes and kinds that this catalog is made of.
+  public var parts: StateParts? {
+    StateParts(
+      tables: [categoryTable, itemTable, imageTable],
+      indexes: [
+        (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
+        (PartName.imagesByItem, imagesByItem),
+      ],
+      lists: [(PartName.kinds, kindNumbers.texts)])
+  }
+
+  /// The catalog that is made of these parts, nil when they are not those of a catalog.
+  /// - Complexity: O(1), but for the kinds.
+  public init?(parts: StateParts) {
+    guard parts.tables.count == Self.kindNames.count,
+      let itemsByKind = parts.index(PartName.itemsByKind),
+      let itemsByCategory = parts.index(PartName.itemsByCategory),
+      let imagesByItem = parts.index(PartName.imagesByItem),
+      let kinds = parts.list(PartName.kinds), let kindNumbers = TextNumbers(kinds)
+    else { return nil }
+    (categoryTable, itemTable, imageTable) = (parts.tables[0], parts.tables[1], parts.tables[2])
+    self.itemsByKind = itemsByKind
+    self.itemsByCategory = itemsByCategory
+    self.imagesByItem = imagesByItem
+    self.kindNumbers = kindNumbers
+  }
+
+  /// The names of the fields that the schema defines, as they are written in JSON.
+  public static func fieldNames(of kind: EntityKind) -> [String] {
+    switch kind {
+    case .category: ["name", "color"]
+    case .item: ["kind", "category"]
+    case .image: ["item", "name", "mediaType", "sha256", "byteCount"]
+    default: []
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import CBOR
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// A journal on a disk with a random history, and what its states were.
+final class Garden {
+  let url: URL
+  private(set) var journal: CatalogJournal
+  /// The state at each revision, as text.
+  private(set) var states: [String]
+  private var generator = SeededGenerator()
+
+  fileprivate init(_ folder: TemporaryFolder) throws {
+    url = folder.url.appending(path: "Garden.journal")
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    states = [journal.state.json]
+    try grow(60)
+  }
+
+  /// Makes so many random commits.
+  func grow(_ count: Int) throws {
+    for _ in 0..<count {
+      let commit = try journal.commit(by: "gardener") { draft in
+        for _ in 0..<Int.random(in: 1...4, using: &generator) { try change(&draft) }
+      }
+      if !commit.isEmpty { states.append(journal.state.json) }
+    }
+  }
+
+  private func change(_ draft: inout Draft<Catalog>) throws {
+    let item = draft.state.items.map(\.id).randomElement(using: &generator)
+    let category = draft.state.categories.map(\.id).randomElement(using: &generator)
+    switch (Int.random(in: 0..<12, using: &generator), item, category) {
+    case (0, _, _): _ = try draft.addCategory(name: "bed \(draft.revision)", color: Color(hex: "#10203040"))
+    case (1, _, let category?): try draft.deleteCategory(category)
+    case (2, let item?, _): try draft.deleteItem(item)
+    case (3, let item?, _): try draft.setCategory(ofItem: item, to: category)
+    case (4...7, let item?, _):
+      try draft.updateItem(item, set: ["growth \(item % 5)": .random(using: &generator)])
+    default:
+      _ = try draft.addItem(
+        kind: ["tree", "herb", "Gemüse"].randomElement(using: &generator)!, category: category,
+        attributes: ["name": .string("plant \(draft.revision)"), "any": .random(using: &generator)])
+    }
+  }
+
+  func open(mode: CatalogJournal.Mode = .readWrite, options: JournalOptions = JournalOptions()) throws {
+    journal = try CatalogJournal.open(at: url, mode: mode, options: options)
+  }
+
+  func reopen(options: JournalOptions = JournalOptions(snapshots: .manual)) throws {
+    try journal.close()
+    try open(options: options)
+  }
+
+  /// Opens the journal, which is closed, as it is, looks at everything, and closes it.
+  func expectEveryStateIsRight(
+    findsProblem: Bool, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    try open(mode: .readOnly)
+    let state = journal.state
+    #expect(state.json == states.last, sourceLocation: sourceLocation)
+    #expect(state.problems() == [], sourceLocation: sourceLocation)
+    let middle = states.count / 2
+    let past = try journal.state(asOf: .revision(middle)).json
+    #expect(past == states[middle], sourceLocation: sourceLocation)
+    if findsProblem {
+      // A part that nothing reads, such as a text for people, is found by who reads it all.
+      let verification = try journal.verify()
+      #expect(!journal.snapshotProblems.isEmpty || !verification.isSound, sourceLocation: sourceLocation)
+    } else {
+      #expect(journal.snapshotProblems.isEmpty, sourceLocation: sourceLocation)
+    }
+    try journal.close()
+  }
+}
+
+/// Calls `body` with a journal that has a history.
+func withGarden<Result>(_ body: (Garden) throws -> Result) throws -> Result {
+  try withTemporaryFolder { folder in
+    let garden = try Garden(folder)
+    defer { try? garden.journal.close() }
+    return try body(garden)
+  }
+}

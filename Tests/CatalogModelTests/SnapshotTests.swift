@@ -1,0 +1,302 @@
+import CBOR
+import CatalogModel
+import Foundation
+import LevelDB
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Snapshots save time and can cost nothing else: whatever happens to them, the states are right.
+struct SnapshotTests {
+  @Test func aStateThatStandsOnASnapshotIsTheStateThatWasCommitted() throws {
+    try withGarden { garden in
+      try garden.journal.takeSnapshot()
+      let expected = garden.journal.state.json
+      try garden.reopen()
+      #expect(garden.journal.state.json == expected)
+      #expect(garden.journal.state.problems() == [])
+      #expect(garden.journal.snapshotProblems.isEmpty)
+      let standsOnSnapshot = garden.journal.state.parts?.tables.allSatisfy { $0.base != nil }
+      #expect(standsOnSnapshot == true)
+      for (revision, json) in garden.states.enumerated() {
+        #expect(try garden.journal.state(asOf: .revision(revision)).json == json)
+      }
+      let verification = try garden.journal.verify(deep: true)
+      #expect(verification.problems.map(\.description) == [])
+      #expect(verification.snapshotCount == 1)
+    }
+  }
+
+  @Test func commitsGoOnAboveASnapshotAsTheyWouldWithoutOne() throws {
+    try withGarden { garden in
+      try garden.journal.takeSnapshot()
+      try garden.reopen()
+      try garden.grow(40)
+      let states = garden.states
+      let last = garden.journal.state.json
+      try garden.reopen(options: JournalOptions(snapshots: .manual))
+      #expect(garden.journal.state.json == last)
+      #expect(try garden.journal.version(replayedTo: .head()).state.json == last)
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      for revision in stride(from: 0, to: states.count, by: 7) {
+        #expect(try garden.journal.state(asOf: .revision(revision)).json == states[revision])
+      }
+    }
+  }
+
+  @Test func everyValueComesBackFromASnapshotByteForByte() throws {
+    var generator = SeededGenerator()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Values.journal")
+      let journal = try CatalogJournal.create(at: url)
+      var values: [Value] = [
+        .null, .bool(true), .bool(false), .integer(0), .integer(1), .double(1), .double(-0.0), .double(.nan),
+        .double(.infinity), .integer(.min), .integer(.max), .unsigned(.max), .string("$null"), .string(""),
+        .string("e\u{301} é"), .string("😀 \u{0} Ω"), .data(Data()), .data(Data([0, 255])), .array([]),
+        .dictionary([:]), .date(Date(timeIntervalSinceReferenceDate: .nan)),
+        .date(Date(timeIntervalSinceReferenceDate: 1e300)), .array([.bool(true), .integer(1), .double(1)]),
+        .dictionary(["$null": .null, "$class": .string("$null"), "NS.keys": .array([.null])]),
+      ]
+      for _ in 0..<200 { values.append(.random(using: &generator)) }
+      let records = try journal.commit { draft in
+        try values.map { value in
+          let item = try draft.addItem(kind: "$null", attributes: ["value": value, "": .null, "$x": .null])
+          return draft.state.item(item)!.record
+        }
+      }.value
+      try journal.takeSnapshot()
+      try journal.close()
+      let again = try CatalogJournal.open(at: url)
+      for (index, record) in records.enumerated() {
+        #expect(again.state.item(index + 1)?.record == record, "\(values[index])")
+      }
+      #expect(again.snapshotProblems.isEmpty)
+    }
+  }
+
+  @Test func theSameStateMakesTheSameBytes() throws {
+    try withGarden { garden in
+      let first = try garden.journal.takeSnapshot()
+      let bytes = try Data(contentsOf: first.url)
+      try garden.journal.dropSnapshot(at: first.revision)
+      #expect(!FileManager.default.fileExists(atPath: first.url.path))
+      try garden.reopen()
+      let second = try garden.journal.takeSnapshot()
+      #expect(try Data(contentsOf: second.url) == bytes)
+      #expect(second.stateDigest == first.stateDigest)
+    }
+  }
+
+  // MARK: Damage
+
+  @Test func aFlippedBitInAnyPartOfASnapshotCostsNothingButTime() throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      let whole = try Data(contentsOf: snapshot.url)
+      for offset in stride(from: 0, to: whole.count, by: max(whole.count / 97, 1)) {
+        var damaged = whole
+        damaged[offset] ^= 1 << UInt8(offset % 8)
+        try damaged.write(to: snapshot.url)
+        try garden.expectEveryStateIsRight(findsProblem: true)
+      }
+    }
+  }
+
+  @Test func aSnapshotThatIsCutOrEmptiedOrGoneCostsNothingButTime() throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      let whole = try Data(contentsOf: snapshot.url)
+      for count in [0, 1, 8, whole.count / 2, whole.count - 1] {
+        try whole.prefix(count).write(to: snapshot.url)
+        try garden.expectEveryStateIsRight(findsProblem: true)
+      }
+      try (whole + Data([0])).write(to: snapshot.url)
+      try garden.expectEveryStateIsRight(findsProblem: true)
+      try FileManager.default.removeItem(at: snapshot.url)
+      try garden.expectEveryStateIsRight(findsProblem: true)
+      try FileManager.default.removeItem(at: snapshot.url.deletingLastPathComponent())
+      try garden.expectEveryStateIsRight(findsProblem: true)
+    }
+  }
+
+  @Test func theNextOlderSnapshotTakesThePlaceOfOneThatFails() throws {
+    try withGarden { garden in
+      try garden.journal.takeSnapshot(asOf: .revision(20))
+      let newest = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      try Data("bplist00".utf8).write(to: newest.url)
+      try garden.open(mode: .readOnly)
+      #expect(garden.journal.snapshotProblems.map(\.revision) == [newest.revision])
+      let base = try garden.journal.ladder.rung(atOrBefore: newest.revision)
+      #expect(base.revision == 20)
+      #expect(garden.journal.state.json == garden.states.last)
+    }
+  }
+
+  @Test func aStateThatStandsOnAFileThatIsDamagedLaterStaysRight() throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      let expected = try #require(garden.states.last)
+      // Opening reads the ends of the file and some entities; the middle is read when it is asked for.
+      for isClosed in [false, true] {
+        try garden.open()
+        let state = garden.journal.state
+        let copy = state
+        let whole = try Data(contentsOf: snapshot.url)
+        let handle = try FileHandle(forUpdating: snapshot.url)
+        try handle.write(contentsOf: Data(count: whole.count))
+        try handle.close()
+        if isClosed { try garden.journal.close() }
+        #expect(state.json == expected)
+        #expect(copy.json == expected)
+        #expect(state.problems() == [])
+        if !isClosed { try garden.journal.close() }
+        try whole.write(to: snapshot.url)
+      }
+    }
+  }
+
+  @Test func aBadSnapshotIsReplacedByTheNextOne() throws {
+    try withGarden { garden in
+      let bad = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      try Data().write(to: bad.url)
+      try garden.open()
+      #expect(garden.journal.snapshotProblems.count == 1)
+      try garden.grow(1)
+      let good = try garden.journal.takeSnapshot()
+      #expect(try garden.journal.snapshots().map(\.revision) == [good.revision])
+      #expect(!FileManager.default.fileExists(atPath: bad.url.path))
+      try garden.reopen()
+      #expect(garden.journal.snapshotProblems.isEmpty)
+    }
+  }
+
+  @Test func whatACrashLeavesOfASnapshotIsRemovedAndNeverUsed() throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      let folder = snapshot.url.deletingLastPathComponent()
+      let strays = ["0000000000000003.plist", "0000000000000004.plist.new"].map { folder.appending(path: $0) }
+      for stray in strays { try FileManager.default.copyItem(at: snapshot.url, to: stray) }
+      try garden.expectEveryStateIsRight(findsProblem: false)
+      try garden.open()
+      try garden.journal.takeSnapshot(asOf: .revision(2))
+      for stray in strays { #expect(!FileManager.default.fileExists(atPath: stray.path)) }
+      #expect(FileManager.default.fileExists(atPath: snapshot.url.path))
+    }
+  }
+
+  @Test func aSnapshotOfAnotherHistoryIsNotUsed() throws {
+    try withGarden { garden in
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      try withGarden { other in
+        let foreign = try other.journal.takeSnapshot()
+        try FileManager.default.removeItem(at: snapshot.url)
+        try FileManager.default.copyItem(at: foreign.url, to: snapshot.url)
+      }
+      try garden.expectEveryStateIsRight(findsProblem: true)
+    }
+  }
+
+  // MARK: Of its own accord
+
+  @Test func aJournalWithoutSnapshotsSoonHasOne() throws {
+    try withGarden { garden in
+      try garden.journal.close()
+      var options = JournalOptions()
+      options.snapshots = SnapshotPolicy(
+        isAutomatic: true, minimumEventCount: 10, minimumEventCountAtClosing: 5)
+      try garden.open(options: options)
+      let isThere = try eventually { try !garden.journal.snapshots().isEmpty }
+      #expect(isThere)
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func snapshotsAreTakenWhileCommitsGoOnAndAreThinned() throws {
+    try withGarden { garden in
+      var options = JournalOptions()
+      options.snapshots = SnapshotPolicy(
+        isAutomatic: true, minimumEventCount: 20, minimumEventCountAtClosing: 5)
+      try garden.reopen(options: options)
+      try garden.grow(400)
+      try garden.reopen(options: options)
+      let snapshots = try garden.journal.snapshots()
+      #expect(snapshots.count > 2)
+      let areAutomatic = snapshots.allSatisfy(\.isAutomatic)
+      #expect(areAutomatic)
+      // None that is left has neighbours closer than what makes it superfluous.
+      let records = try records(of: garden.journal)
+      #expect(options.snapshots.superfluous(records) == [])
+      #expect(snapshots.last?.revision == garden.journal.head.revision)
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      let files = try FileManager.default.contentsOfDirectory(
+        atPath: garden.url.appending(path: "snapshots").path)
+      #expect(files.count == snapshots.count)
+    }
+  }
+
+  @Test func oneThatWasAskedForIsNotThinned() throws {
+    let kept = SnapshotFacts.example(events: 10, isAutomatic: false)
+    let thinned = SnapshotFacts.example(events: 20, isAutomatic: true)
+    let newest = [30, 40].map { SnapshotFacts.example(events: $0, isAutomatic: true) }
+    let all = ([kept, thinned] + newest).enumerated().map { (revision: $0.offset + 1, facts: $0.element) }
+    #expect(SnapshotPolicy.automatic.superfluous(all) == [2])
+    #expect(SnapshotPolicy.manual.superfluous(all) == [])
+  }
+
+  @Test func aJournalThatIsReadOnlyTakesNone() throws {
+    try withGarden { garden in
+      try garden.journal.close()
+      try garden.open(mode: .readOnly)
+      let error = #expect(throws: JournalError.self) { try garden.journal.takeSnapshot() }
+      #expect(error?.code == .readOnly)
+    }
+  }
+
+  @Test func aSnapshotThatTheDiskDoesNotTakeIsAnErrorAndTheJournalGoesOn() throws {
+    try withGarden { garden in
+      var options = JournalOptions()
+      options.fileHook = { $0.path.contains("/snapshots/") ? .fail(28) : .proceed }
+      try garden.reopen(options: options)
+      #expect(throws: JournalError.self) { try garden.journal.takeSnapshot() }
+      try garden.grow(3)
+      try garden.journal.close()
+      try garden.expectEveryStateIsRight(findsProblem: false)
+      let left = try FileManager.default.contentsOfDirectory(
+        atPath: garden.url.appending(path: "snapshots").path)
+      #expect(left == [])
+    }
+  }
+
+  private func records(of journal: CatalogJournal) throws -> [(revision: Revision, facts: SnapshotFacts)] {
+    var records: [(revision: Revision, facts: SnapshotFacts)] = []
+    try journal.log.readSnapshotRecords(0...Revision.max) { record throws(JournalError) in
+      if let facts = record.facts { records.append((record.revision, facts)) }
+      return true
+    }
+    return records.reversed()
+  }
+
+  private func eventually(_ condition: () throws -> Bool) throws -> Bool {
+    for _ in 0..<1000 {
+      if try condition() { return true }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    return false
+  }
+}
+
+extension SnapshotFacts {
+  fileprivate static func example(events: Int, isAutomatic: Bool) -> SnapshotFacts {
+    SnapshotFacts(
+      byteCount: 0, pageChecksums: [], stateDigest: .zero, entryDigest: .zero, schema: "", entityCount: 1,
+      eventCount: events, isAutomatic: isAutomatic)
+  }
+}

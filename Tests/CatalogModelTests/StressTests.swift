@@ -1,0 +1,88 @@
+import CatalogModel
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// Many threads and tasks at once on one journal. What they tell each other is the least; under the thread
+/// sanitizer these find what is touched by two at a time.
+@Suite struct StressTests {
+  @Test(.timeLimit(.minutes(10)))
+  func heldStatesStayWhatTheyWereWhileManyThreadsAndTasksCommit() async throws {
+    let seed = SeededGenerator().seed
+    try await withTemporaryFolder { folder in
+      let url = URL(filePath: folder.path("Crowd.journal"))
+      let crowd = try Crowd(CatalogJournal.create(at: url), seed: seed)
+      let follower = Task { try await crowd.follow() }
+      await withTaskGroup(of: Void.self) { group in
+        for writer in 0..<Crowd.taskCount { group.addTask { await crowd.writeAsTask(writer) } }
+        group.addTask {
+          await onThreads(Crowd.writerCount - Crowd.taskCount) { crowd.write(Crowd.taskCount + $0) }
+        }
+        group.addTask { await onThreads(Crowd.readerCount) { crowd.read($0) } }
+      }
+      // After a fault the entries that it waits for never come.
+      if !crowd.isComplete { follower.cancel() }
+      try await follower.value
+
+      #expect(crowd.problems == [])
+      #expect(crowd.journal.head.revision == Crowd.commitCount)
+      #expect(try crowd.journal.verify().isSound)
+      let (head, text) = (crowd.journal.head, crowd.journal.state.json)
+      try crowd.journal.close()
+      let opened = try CatalogJournal.open(at: url)
+      #expect(opened.head == head)
+      #expect(opened.state.json == text)
+      try opened.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func aJournalIsClosedWhileOthersReadAndCommit() async throws {
+    for _ in 0..<8 {
+      try await withTemporaryFolder { folder in
+        let url = URL(filePath: folder.path("Crowd.journal"))
+        let journal = try CatalogJournal.create(at: url)
+        let committed = await onThreads(8) { thread in
+          var newest = 0
+          do {
+            while true {
+              if thread == 0, newest >= 20 { try journal.close() }
+              newest = try journal.commit { try $0.addItem(kind: "book") }.revision
+              _ = try journal.state(asOf: .revision(newest))
+            }
+          } catch let error as JournalError where error.code == .closed {
+            return newest
+          } catch {
+            return -1
+          }
+        }
+        #expect(!committed.contains(-1))
+        let opened = try CatalogJournal.open(at: url)
+        // Each commit that was acknowledged, and no other, is there again.
+        #expect(opened.head.revision == committed.max())
+        #expect(opened.state.itemCount == opened.head.revision)
+        try opened.close()
+      }
+    }
+  }
+}
+
+/// Runs `body` on as many threads of their own: a pool has no more than there are cores.
+/// - Returns: what each returned.
+@discardableResult
+private func onThreads<Result: Sendable>(
+  _ count: Int, _ body: @escaping @Sendable (Int) -> Result
+) async -> [Result] {
+  await withTaskGroup(of: (Int, Result).self) { group in
+    for index in 0..<count {
+      group.addTask {
+        await withCheckedContinuation { continuation in
+          Thread.detachNewThread { continuation.resume(returning: (index, body(index))) }
+        }
+      }
+    }
+    return await group.reduce(into: [Int: Result]()) { $0[$1.0] = $1.1 }.sorted { $0.key < $1.key }.map(
+      \.value)
+  }
+}

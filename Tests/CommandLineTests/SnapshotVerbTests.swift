@@ -1,0 +1,111 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// `journal snapshot`, and what the other verbs make of snapshots.
+@Suite struct SnapshotVerbTests {
+  private func journal(_ words: String...) throws -> (output: String, error: String, code: Int32) {
+    let result = try run(journalPath, words)
+    return (
+      String(decoding: result.output, as: UTF8.self).withoutChance,
+      String(decoding: result.error, as: UTF8.self), result.code
+    )
+  }
+
+  @Test func aSnapshotIsTakenListedUsedAndDropped() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let none = try journal("snapshot", path)
+      #expect(none.output == "there are no snapshots\n")
+      #expect(none.code == 0)
+
+      let taken = try journal("snapshot", path, "take", "--at", "2")
+      #expect(taken.output.hasPrefix("took the snapshot of revision 2: 4 entities, "))
+      #expect(taken.output.hasSuffix("/snapshots/0000000000000002.plist\n"))
+      #expect(taken.error.isEmpty)
+
+      let listed = try journal("snapshot", path, "list").output.split(separator: "\n")
+      #expect(listed.count == 2)
+      #expect(listed[0] == "REVISION  DATE (UTC)           ENTITIES  BYTES  TAKEN BY   STATE")
+      #expect(listed[1].contains(/^ +2  2026-08-02 11:30:00 +4  [0-9,]+  asked for  whole$/))
+
+      let stat = try journal("stat", path).output
+      #expect(stat.contains(/snapshots     [0-9,]+ bytes in 1 file, the newest of revision 2\n/))
+      let verified = try journal("verify", path, "--deep")
+      #expect(verified.output.hasPrefix("3 entries, 7 events, 1 blob and 1 snapshot read: all is well"))
+
+      let dropped = try journal("snapshot", path, "drop", "2")
+      #expect(dropped.output == "dropped the snapshot of revision 2\n")
+      let again = try journal("snapshot", path, "drop", "2")
+      #expect(again.code == 1)
+      #expect(again.error.contains("there is no snapshot of that revision"))
+    }
+  }
+
+  @Test func aSnapshotAsJSONSaysWhereItIs() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let taken = try run(journalPath, ["snapshot", path, "take", "--json"])
+      let listed = try run(journalPath, ["snapshot", path, "list", "--json"])
+      #expect(taken.output == listed.output)
+      let object = try #require(
+        try JSONSerialization.jsonObject(with: Data(listed.output)) as? [String: Any])
+      #expect(object["revision"] as? Int == 3)
+      #expect(object["automatic"] as? Bool == false)
+      #expect(object["problem"] is NSNull)
+      let file = try #require(object["path"] as? String)
+      #expect(try Data(contentsOf: URL(filePath: file)).count == object["byteCount"] as? Int)
+    }
+  }
+
+  @Test func aReplayIsTheSameFromASnapshotAndFromTheStart() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let before = try journal("replay", path, "--json")
+      _ = try journal("snapshot", path, "take", "--at", "2")
+      _ = try journal("snapshot", path, "take")
+      #expect(try journal("replay", path, "--json").output == before.output)
+      #expect(try journal("replay", path, "--json", "--from-start").output == before.output)
+    }
+  }
+
+  @Test func aDamagedSnapshotIsSaidAndTheAnswerIsRight() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let before = try journal("replay", path, "--json")
+      _ = try journal("snapshot", path, "take")
+      let file = "\(path)/snapshots/0000000000000003.plist"
+      var bytes = try Data(contentsOf: URL(filePath: file))
+      bytes[bytes.count - 5] ^= 1
+      try bytes.write(to: URL(filePath: file))
+
+      let after = try journal("replay", path, "--json")
+      #expect(after.output == before.output)
+      #expect(after.code == 0)
+      #expect(after.error.contains("the snapshot is damaged"))
+      #expect(after.error.contains("the answer does not depend on it"))
+      let listed = try journal("snapshot", path, "list")
+      #expect(listed.code == 1)
+      let verified = try journal("verify", path)
+      #expect(verified.code == 1)
+      #expect(verified.output.contains("0000000000000003.plist"))
+      #expect(try journal("snapshot", path, "drop", "3").code == 0)
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func whatSnapshotDoesNotKnowIsWrongUse() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      for words in [
+        ["make"], ["drop"], ["drop", "soon"], ["list", "3"], ["list", "--at", "1"], ["take", "--at", "soon"],
+      ] {
+        let result = try run(journalPath, ["snapshot", path] + words)
+        #expect(result.code == 2, "\(words)")
+        #expect(result.output.isEmpty, "\(words)")
+      }
+      #expect(try run(journalPath, ["snapshot", path, "take", "--at", "0"]).code == 2)
+    }
+  }
+}

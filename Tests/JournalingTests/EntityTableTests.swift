@@ -1,0 +1,133 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Tables on a base, against dictionaries.
+struct EntityTableTests {
+  @Test func aTableOnAnyBaseIsWhatTheModelSays() throws {
+    var random = SeededGenerator()
+    for _ in 0..<3 {
+      var table = EntityTable()
+      var model = NaiveTable()
+      var kept: [(EntityTable, NaiveTable)] = []
+      for revision in 1...200 {
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          let event = model.randomEvent(using: &random)
+          #expect(table.accepts(event, at: revision) == model.apply(event, at: revision))
+        }
+        if random.chance(1, in: 25) {
+          table = EntityTable(base: FrozenEntities(table), highest: table.highest)
+          model.check(table)
+        }
+        if random.chance(1, in: 40) {
+          model.check(table)
+          kept.append((table, model))
+        }
+      }
+      model.check(table)
+      // What was kept is as it was, whatever became of the table that it was a copy of.
+      for (table, model) in kept { model.check(table) }
+    }
+  }
+
+  @Test func aRefusedEventChangesNothing() throws {
+    var table = EntityTable()
+    for number in [1, 2, 4] { table.add(number, Record(), at: number) }
+    table.delete(2, at: 5)
+    for table in [table, EntityTable(base: FrozenEntities(table), highest: 4)] {
+      for (event, words) in [
+        (Event(entity: .account(1), previous: 1, change: .add(Record())), "it is there"),
+        (Event(entity: .account(0), previous: 0, change: .add(Record())), "numbers start at 1"),
+        (Event(entity: .account(3), previous: 0, change: .add(Record())), "and 4 was given already"),
+        (Event(entity: .account(2), previous: 2, change: .add(Record())), "the newest one is 5"),
+        (Event(entity: .account(9), previous: 1, change: .add(Record())), "the newest one is 0"),
+        (Event(entity: .account(2), previous: 5, change: .delete), "it is not there"),
+        (Event(entity: .account(4), previous: 1, change: .delete), "the newest one is 4"),
+      ] {
+        var changed = table
+        let error = #expect(throws: JournalError.self) {
+          try changed.apply(event, at: 6, in: Ledger.self)
+        }
+        #expect(error?.code == .damaged && error?.revision == 6)
+        #expect(error?.message.contains(words) == true, "\(words)")
+        #expect(Array(changed.goneEntities).map(\.number) == [2])
+        #expect(changed.map { $0.number } == [1, 4] && changed.highest == 4)
+      }
+    }
+  }
+
+  @Test func anEventTellsTheRowsBeforeAndAfter() throws {
+    var plain = EntityTable()
+    plain.add(1, Record(["a": .integer(1)]), at: 1)
+    for var table in [plain, EntityTable(base: FrozenEntities(plain), highest: 1)] {
+      let changes = RecordChanges(set: ["b": .integer(2)])
+      let update = try table.apply(
+        Event(entity: .account(1), previous: 1, change: .update(changes)), at: 2, in: Ledger.self)
+      #expect(update.before == Row(record: Record(["a": .integer(1)]), created: 1, modified: 1))
+      let both = Record(["a": .integer(1), "b": .integer(2)])
+      #expect(update.after == Row(record: both, created: 1, modified: 2))
+      let delete = try table.apply(
+        Event(entity: .account(1), previous: 2, change: .delete), at: 3, in: Ledger.self)
+      #expect(delete.before == update.after && delete.after == nil)
+      let add = try table.apply(
+        Event(entity: .account(1), previous: 3, change: .add(Record())), at: 4, in: Ledger.self)
+      #expect(add.before == nil && add.after == Row(record: Record(), created: 4, modified: 4))
+      #expect(table[1] == add.after)
+      #expect(table.deletionCount == 0)
+    }
+  }
+
+  @Test func ofABaseOnlyTheEntityThatIsAskedForIsRead() throws {
+    var table = EntityTable()
+    for number in 1...1_000 { table.add(number, Record(), at: number) }
+    let base = CountingBase(FrozenEntities(table))
+    table = EntityTable(base: base, highest: 1_000)
+    table.add(1_001, Record(), at: 1_001)
+    table.update(1_001, to: Row(record: Record(), created: 1_001, modified: 1_002))
+    #expect(table.count == 1_001 && table[1_001] != nil && table.revision(of: 1_001) == 1_002)
+    #expect(base.decoded == 0)
+    #expect(table[500]?.modified == 500)
+    #expect(base.decoded == 1)
+    table.delete(500, at: 1_003)
+    #expect(table[500] == nil && table.revision(of: 500) == 1_003)
+    #expect(base.decoded == 1)
+  }
+
+  @Test func problemsNameACountThatIsWrong() {
+    var table = EntityTable()
+    table.add(1, Record(), at: 1)
+    #expect(table.problems(kind: "account") == [])
+    table.add(1, Record(), at: 2)
+    #expect(
+      table.problems(kind: "account") == ["1 entities of the kind account are there, but 2 are counted"])
+    let short = EntityTable(base: FrozenEntities(table), highest: 0)
+    #expect(
+      short.problems(kind: "account") == ["account:1 is there, but no number above 0 was given"])
+  }
+}
+
+/// A base that counts the rows it hands out.
+private final class CountingBase: EntityBase {
+  private let base: FrozenEntities
+  private let rows = Atomic(0)
+
+  init(_ base: FrozenEntities) { self.base = base }
+
+  var decoded: Int { rows.load(ordering: .relaxed) }
+
+  var count: Int { base.count }
+  func row(_ number: Int) -> Row? {
+    rows.wrappingAdd(1, ordering: .relaxed)
+    return base.row(number)
+  }
+  func revision(of number: Int) -> Revision { base.revision(of: number) }
+  func position(of number: Int) -> Int { base.position(of: number) }
+  func row(at position: Int) -> (number: Int, row: Row) {
+    rows.wrappingAdd(1, ordering: .relaxed)
+    return base.row(at: position)
+  }
+  var deletionCount: Int { base.deletionCount }
+  func deletion(at position: Int) -> (number: Int, revision: Revision) { base.deletion(at: position) }
+}

@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// A table of plain dictionaries.
+struct NaiveTable {
+  private var rows: [Int: Row] = [:]
+  private var deletions: [Int: Revision] = [:]
+  private var highest = 0
+
+  private func revision(of number: Int) -> Revision { rows[number]?.modified ?? deletions[number] ?? 0 }
+
+  /// An event of any kind on any number, in most cases one that follows.
+  func randomEvent(using random: inout SeededGenerator) -> Event {
+    let next = highest + (random.chance(1, in: 8) ? 3 : 1)
+    let number = random.chance(1, in: 3) ? next : Int.random(in: -1...highest + 2, using: &random)
+    let change: Event.Change =
+      switch Int.random(in: 0..<(rows[number] == nil ? 2 : 6), using: &random) {
+      case 0...1: .add(Record(["n": .integer(.random(in: 0..<9, using: &random))]))
+      case 2...4: .update(RecordChanges(set: ["n": .integer(.random(in: 0..<9, using: &random))]))
+      default: .delete
+      }
+    let previous = random.chance(1, in: 20) ? Int.random(in: 0...9, using: &random) : revision(of: number)
+    return Event(entity: .account(number), previous: previous, change: change)
+  }
+
+  /// - Returns: whether the event follows.
+  mutating func apply(_ event: Event, at revision: Revision) -> Bool {
+    let number = event.entity.number
+    guard event.previous == self.revision(of: number) else { return false }
+    switch (event.change, rows[number]) {
+    case (.add(let record), nil):
+      guard number > highest && number > 0 || deletions[number] != nil else { return false }
+      deletions[number] = nil
+      rows[number] = Row(record: record, created: revision, modified: revision)
+      highest = max(highest, number)
+    case (.update(let changes), let row?):
+      rows[number] = Row(record: row.record.applying(changes), created: row.created, modified: revision)
+    case (.delete, _?):
+      rows[number] = nil
+      deletions[number] = revision
+    default: return false
+    }
+    return true
+  }
+
+  /// Compares all that a table tells with this model, and each part of it.
+  func check(_ table: EntityTable, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(table.highest == highest, sourceLocation: sourceLocation)
+    #expect(table.count == rows.count, sourceLocation: sourceLocation)
+    #expect(table.deletionCount == deletions.count, sourceLocation: sourceLocation)
+    #expect(table.problems(kind: "account") == [], sourceLocation: sourceLocation)
+    let numbers = rows.keys.sorted()
+    #expect(table.map { $0.number } == numbers, sourceLocation: sourceLocation)
+    #expect(table.map { $0.row } == numbers.map { rows[$0] }, sourceLocation: sourceLocation)
+    let gone = deletions.keys.sorted()
+    #expect(table.goneEntities.map { $0.number } == gone, sourceLocation: sourceLocation)
+    #expect(
+      table.goneEntities.map { $0.revision } == gone.map { deletions[$0] }, sourceLocation: sourceLocation)
+    let all = Array(-1...highest + 3)
+    #expect(all.map { table[$0] } == all.map { rows[$0] }, sourceLocation: sourceLocation)
+    #expect(
+      all.map { table.revision(of: $0) } == all.map { revision(of: $0) }, sourceLocation: sourceLocation)
+    for number in all {
+      let rest = table.entities(from: number)
+      #expect(rest.map { $0.number } == numbers.filter { $0 >= number }, sourceLocation: sourceLocation)
+    }
+  }
+}
+
+extension EntityTable {
+  /// Whether an event follows, and then it was run.
+  mutating func accepts(_ event: Event, at revision: Revision) -> Bool {
+    (try? apply(event, at: revision, in: Ledger.self)) != nil
+  }
+}
