@@ -75,6 +75,12 @@ let package = Package(
         "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
       ]),
     .testTarget(
+      name: "LegacyStoresTests",
+      dependencies: [
+        "LegacyStores", "Examples", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256",
+        "TestSupport",
+      ]),
+    .testTarget(
       name: "CommandLineTests",
       dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
     .testTarget(

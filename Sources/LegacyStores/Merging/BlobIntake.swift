@@ -1,8 +1,8 @@
 import CatalogModel
 import Dispatch
 import Foundation
+import Locks
 import SHA256
-import Synchronization
 
 /// Brings the images of a store into a journal's blob store, each read once and in pieces.
 ///
@@ -23,7 +23,7 @@ struct BlobIntake {
   /// The blobs of all images, in their order; a failure for what can't be read any more.
   /// - Throws: ``JournalError`` when the journal does not take them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob, LegacyError>?] {
-    let results = Mutex([Result<Blob, any Error>?](repeating: nil, count: images.count))
+    let results = Lock([Result<Blob, any Error>?](repeating: nil, count: images.count))
     for start in stride(from: 0, to: images.count, by: Self.chunkSize) {
       let chunk = start..<min(start + Self.chunkSize, images.count)
       DispatchQueue.concurrentPerform(iterations: chunk.count) { index in

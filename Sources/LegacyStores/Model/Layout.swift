@@ -5,7 +5,7 @@ import CatalogModel
 ///
 /// Gaps and containers are dictionaries with these keys; all other values stand for themselves.
 enum Layout {
-  /// How the file is encoded: ``binary`` or ``xml``.
+  /// How a property list is encoded: ``binary`` or ``xml``. Archives are always binary: every decoder takes both.
   static let format = "format"
   static let binary = "binary"
   static let xml = "xml"
@@ -23,8 +23,12 @@ enum Layout {
   /// An object that holds lists: its fields.
   static let object = "$object"
 
-  static func list(_ name: String, className: String?) -> Value {
+  /// Elements of a list that are no items; they come after the others.
+  static let passedOver = "$passedOver"
+
+  static func list(_ name: String, className: String?, passedOver elements: [Value] = []) -> Value {
     var members: [String: Value] = [list: .string(name)]
+    if !elements.isEmpty { members[passedOver] = .array(elements) }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
   }

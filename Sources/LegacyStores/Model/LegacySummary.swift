@@ -43,10 +43,11 @@ extension LegacyStore {
     for item in items { kinds[item.kind, default: 0] += 1 }
     let classes = classes.map { name, found in
       let isItem = !found.kind.isEmpty
+      func isTakenApart(_ key: String) -> Bool { found.mapping.keys.contains { $0.hasPrefix(key + ".") } }
       var fields = found.order.sorted().map { key in
         LegacySummary.Field(
           key: key, count: found.counts[key], holds: found.fields[key] ?? LegacyClass.Form.null,
-          attribute: isItem ? (found.mapping[key] ?? key).plainAttribute : nil)
+          attribute: isItem && !isTakenApart(key) ? (found.mapping[key] ?? key).plainAttribute : nil)
       }
       for (path, attribute) in found.mapping.sorted(by: { $0.key < $1.key }) where found.fields[path] == nil {
         fields.append(

@@ -23,7 +23,8 @@ final class ArchiveReader {
   private var itemClasses: Set<String> = []
   private var plans: [String: ItemPlan] = [:]
   private var namedCategories: [String: Int] = [:]
-  private var objects = ObjectReader()
+  private let archive: KeyedArchive
+  private var objects: ObjectReader
 
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
@@ -35,7 +36,9 @@ final class ArchiveReader {
   private var dictionaries: [String: LegacyClass] = [:]
   private var mappings: [String: (kind: String, mapping: [String: String])] = [:]
 
-  init(_ survey: ClassSurvey, _ mapping: FieldMapping, plainKind: String) {
+  init(_ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, plainKind: String) {
+    self.archive = archive
+    objects = ObjectReader(entryCount: archive.objectCount)
     self.survey = survey
     self.mapping = mapping
     self.plainKind = plainKind
@@ -54,8 +57,9 @@ final class ArchiveReader {
   /// Finds what is in the archive; called once.
   /// - Parameter name: what its lists are called: that of the file, or the way to the data.
   /// - Returns: the layout of the archive.
-  func find(in archive: KeyedArchive, name: String) throws -> Value {
-    let keys = try archive.topKeys
+  func find(name: String) throws -> Value {
+    // In an order that does not depend on the writer.
+    let keys = try archive.topKeys.sorted()
     var top: [String: Value] = [:]
     let before = pendingItems.count + pendingCategories.count
     for key in keys {
@@ -85,16 +89,22 @@ final class ArchiveReader {
       return Layout.element(list)
     }
     let className: String? = if case .object(let object) = value { object.className } else { nil }
-    if className == nil || ClassSurvey.isSystem(className ?? "") {
+    // How often a member is in a counted set is a part of it that no list can say.
+    if className == nil || ClassSurvey.isSystem(className ?? "") && className != "NSCountedSet" {
       if let members = try value.array ?? value.set {
         return try layout(ofMembers: members, value, className, list, isTop)
       }
       if let dictionary = try value.dictionary {
-        var members: [String: Value] = [:]
+        let whole = value
+        var found: [String: ArchivedValue] = [:]
         for (key, value) in try dictionary.pairs() {
-          guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), members[key] == nil else {
-            return try literal(.dictionary(dictionary), list)
+          guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), found[key] == nil else {
+            return try literal(whole, list)
           }
+          found[key] = value
+        }
+        var members: [String: Value] = [:]
+        for (key, value) in found.sorted(by: { $0.key < $1.key }) {
           members[key] = try layout(of: value, list: "\(list):\(key)", isTop: false, depth: depth + 1)
         }
         return .dictionary(members)
@@ -140,7 +150,7 @@ final class ArchiveReader {
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> Value {
     try objects.note(object)
     var fields: [String: Value] = [:]
-    for key in try object.keys {
+    for key in try object.keys.sorted() {
       guard let value = try object[key], case let isNull = value.isNull, !isNull else { continue }
       fields[key] = try layout(of: value, list: "\(list):\(key)", isTop: false, depth: depth + 1)
     }
@@ -347,14 +357,19 @@ final class ArchiveReader {
     }
   }
 
+  /// A thing that is no object: a dictionary, a text, a number.
   private func plainItem(_ pending: Pending) throws -> LegacyItem {
     objects.begin()
     let value = try objects.attribute("value", pending.value) { try self.role(of: $0) }
-    var item = PlainItems.item(value, list: pending.list, kind: plainKind, mapping: mapping)
+    let items = PlainItems([value], list: pending.list, kind: plainKind, mapping: mapping)
+    guard let (made, found) = items.item(value) else {
+      throw LegacyError(.unreadable, "it has no title, so it is no item")
+    }
+    var item = made
     item.images = objects.images
     if !item.className.isEmpty {
       var known = mappings[item.className] ?? (item.kind, [:])
-      known.mapping.merge(PlainItems.mapping(of: value, kind: plainKind, mapping)) { first, _ in first }
+      known.mapping.merge(found) { first, _ in first }
       mappings[item.className] = known
       if case .dictionary(let fields) = value {
         dictionaries[item.className, default: LegacyClass()].note(fields)

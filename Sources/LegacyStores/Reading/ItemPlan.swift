@@ -88,6 +88,9 @@ struct ItemPlan {
       mapping: mapping, find: find)
   }
 
+  /// Whether the items are to-dos.
+  var isToDo: Bool { thing?.name == KindOfThing.toDo.name }
+
   /// The fields of an object as attributes of an item.
   /// - Parameter className: goes before a field whose name an attribute of another meaning has.
   /// - Returns: the attributes, and which field became which, as far as they are not called the same.

@@ -33,11 +33,11 @@ extension LegacyStore {
     var merge = ArchiveMerge(store)
     for (name, archive) in opened {
       do {
-        let reader = ArchiveReader(survey, mapping, plainKind: name.stem)
-        let layout = try reader.find(in: archive, name: name)
+        let reader = ArchiveReader(archive, survey, mapping, plainKind: name.stem)
+        let layout = try reader.find(name: name)
         try reader.convert()
         merge.add(reader, isOneOfSeveral: opened.count > 1)
-        merge.store.files[name] = Layout.file(layout, isXML: archive.propertyList.format == .xml)
+        merge.store.files[name] = Layout.file(layout, isXML: false)
       } catch {
         if opened.count == 1 {
           throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)

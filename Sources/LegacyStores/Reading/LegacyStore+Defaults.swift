@@ -20,6 +20,10 @@ extension LegacyStore {
     let content: Value
     do {
       list = try PropertyList(ArchiveBytes(contentsOf: file))
+      if try KeyedArchive.isKeyedArchive(list) {
+        throw LegacyError(
+          .wrongUse, "it is a keyed archive and holds no preferences; import it as an archive")
+      }
       content = try Value(list.value())
     } catch {
       throw LegacyError(
@@ -36,15 +40,9 @@ extension LegacyStore {
           + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
     }
     var reader = DefaultsReader(mapping)
-    let layout: [String: Value]
-    do {
-      layout = try preferences.reduce(into: [String: Value]()) { result, member in
-        let isWanted = key == nil || member.key == key
-        result[member.key] = isWanted ? try reader.layout(of: member.value, path: member.key) : member.value
-      }
-    } catch {
-      throw LegacyError(
-        .unreadable, "the preferences can't be read", path: file.lastPathComponent, cause: error)
+    var layout: [String: Value] = [:]
+    for (name, value) in preferences.sorted(by: { $0.key < $1.key }) {
+      layout[name] = key == nil || name == key ? reader.layout(of: value, path: name) : value
     }
     var store = reader.finish()
     if let key, store.lists.isEmpty {
@@ -66,19 +64,20 @@ struct DefaultsReader {
 
   consuming func finish() -> LegacyStore { merge.finish() }
 
-  mutating func layout(of value: Value, path: String, depth: Int = 0) throws -> Value {
+  mutating func layout(of value: Value, path: String, depth: Int = 0) -> Value {
     guard depth < Self.depthLimit else { return value }
     switch value {
-    case .data(let data): return archive(data, path, isRoot: depth == 0) ?? value
+    case .data(let data): return archive(data, path) ?? value
     case .array(let elements):
       if let each = archives(elements, path) { return each }
       return .array(
-        try elements.enumerated().map { try layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
+        elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
     case .dictionary(let members) where members[Reference.objectClass] == nil:
-      return .dictionary(
-        try members.reduce(into: [:]) { result, member in
-          result[member.key] = try layout(of: member.value, path: "\(path).\(member.key)", depth: depth + 1)
-        })
+      var content: [String: Value] = [:]
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+        content[key] = layout(of: member, path: "\(path).\(key)", depth: depth + 1)
+      }
+      return .dictionary(content)
     default: return value
     }
   }
@@ -101,7 +100,7 @@ struct DefaultsReader {
   }
 
   /// The layout of data that are an archive with things of the app; nil for other data, which stay as they are.
-  private mutating func archive(_ data: Data, _ path: String, isRoot: Bool) -> Value? {
+  private mutating func archive(_ data: Data, _ path: String) -> Value? {
     switch opened(data, path) {
     case nil: return nil
     case .failure(let error):
@@ -112,8 +111,8 @@ struct DefaultsReader {
         let survey = ClassSurvey([try archive.inspect()], categoryKey: mapping.wish("category"))
         let isEmptyList = try archive.root?.array?.isEmpty ?? false
         guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
-        let reader = ArchiveReader(survey, mapping, plainKind: path)
-        let layout = try reader.find(in: archive, name: path)
+        let reader = ArchiveReader(archive, survey, mapping, plainKind: path)
+        let layout = try reader.find(name: path)
         try reader.convert()
         merge.add(reader, isOneOfSeveral: false)
         return layout
@@ -135,8 +134,8 @@ struct DefaultsReader {
       else { return nil }
       let survey = ClassSurvey([inspection], categoryKey: mapping.wish("category"))
       guard survey.isCustom(object.className),
-        case let reader = ArchiveReader(survey, mapping, plainKind: path),
-        let layout = try? reader.find(in: archive, name: path), (try? reader.convert()) != nil
+        case let reader = ArchiveReader(archive, survey, mapping, plainKind: path),
+        let layout = try? reader.find(name: path), (try? reader.convert()) != nil
       else { return nil }
       guard layout == Layout.archive(["root": Layout.element(path)]) || index == 0 else { return nil }
       found.append((reader, layout))

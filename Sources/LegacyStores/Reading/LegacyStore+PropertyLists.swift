@@ -103,46 +103,50 @@ struct PropertyListReader {
         !elements.isEmpty && elements.contains { if case .dictionary = $0 { true } else { false } }
       guard hasThings || isTop else { return value }
       store.lists.insert(list)
-      for (index, element) in elements.enumerated() { add(element, list, index) }
-      return Layout.list(list, className: nil)
+      return add(elements, list)
     case .dictionary(let members) where members[Reference.objectClass] == nil:
       let before = store.items.count
-      let content = try members.mapValues { $0 }.reduce(into: [String: Value]()) { result, member in
-        result[member.key] = try layout(of: member.value, list: "\(list):\(member.key)", isTop: false)
+      var content: [String: Value] = [:]
+      // In an order that does not change from run to run.
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+        content[key] = try layout(of: member, list: "\(list):\(key)", isTop: false)
       }
       guard isTop, store.items.count == before else { return .dictionary(content) }
       // A dictionary without lists is one thing.
       store.lists.insert(list)
-      add(value, list, 0)
+      _ = add([value], list)
       return Layout.element(list)
     default:
       guard isTop else { return value }
       store.lists.insert(list)
-      add(value, list, 0)
+      _ = add([value], list)
       return Layout.element(list)
     }
   }
 
-  private mutating func add(_ element: Value, _ list: String, _ index: Int) {
+  /// - Returns: the layout of the list.
+  private mutating func add(_ elements: [Value], _ list: String) -> Value {
     let kind = list.stem.split(separator: ":").last.map(String.init) ?? list
-    var item = PlainItems.item(element, list: list, kind: kind, mapping: mapping)
-    if item.kind == KindOfThing.toDo.name {
-      guard case .string? = item.attributes["title"] else {
+    let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
+    var passedOver: [Value] = []
+    for (index, element) in elements.enumerated() {
+      guard let (item, mapping) = items.item(element) else {
+        passedOver.append(element)
         store.problems.append(
           LegacyProblem(
-            "\(list)[\(index)]", "it has no title, so it is passed over, as the app did", isLoss: false))
-        return
+            "\(list)[\(index)]", "it has no title, so it is no item, as in the app", isLoss: false))
+        continue
       }
-      item.isDone = list.lowercased().hasPrefix("done")
-    }
-    if !item.className.isEmpty {
-      store.classes[item.className, default: LegacyClass()].kind = item.kind
-      store.classes[item.className]?.mapping.merge(PlainItems.mapping(of: element, kind: kind, mapping)) {
-        first, _ in first
+      if case .dictionary(let fields) = element, !item.className.isEmpty {
+        var known = store.classes[item.className] ?? LegacyClass()
+        known.kind = item.kind
+        known.mapping.merge(mapping) { first, _ in first }
+        known.note(fields)
+        store.classes[item.className] = known
       }
+      store.items.append(item)
     }
-    if case .dictionary(let fields) = element { store.classes[item.className]?.note(fields) }
-    store.items.append(item)
+    return Layout.list(list, className: nil, passedOver: passedOver)
   }
 }
 

@@ -115,7 +115,7 @@ struct ScaryBugReader {
     let plan = ItemPlan(
       thing: .bug, name: KindOfThing.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
-    var objects = ObjectReader()
+    var objects = ObjectReader(entryCount: archive.objectCount)
     let fields = try objects.attributes(of: object) { _ in nil }
     let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(object.className))
     var item = LegacyItem(

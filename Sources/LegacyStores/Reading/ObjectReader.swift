@@ -19,7 +19,9 @@ struct ObjectReader {
   /// Attributes are nested at most this deep; the catalog's own limit is a little more.
   private static let depthLimit = 100
   /// How many values one item may have. A small file can share a part so often that it would make billions.
-  private static let valueLimit = 500_000
+  private static let valueLimit = 200_000
+  /// How many values all items of an archive may have, for each entry of its object table and beyond those.
+  private static let totalLimit = (perEntry: 16, beyond: 1_000_000)
   /// Bytes beyond this are an image of the item and not an attribute, which should be small.
   private static let inlineByteLimit = 64 << 10
 
@@ -29,11 +31,17 @@ struct ObjectReader {
   private(set) var images: [LegacyImage] = []
 
   private var valueCount = 0
+  private var valuesLeft: Int
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
   /// The collections from the item to the place of the walk.
   private var openCollections: Set<Int> = []
+
+  /// - Parameter entryCount: of the archive's object table.
+  init(entryCount: Int) {
+    valuesLeft = Self.totalLimit.perEntry * entryCount + Self.totalLimit.beyond
+  }
 
   /// Begins another item.
   mutating func begin() {
@@ -63,7 +71,8 @@ struct ObjectReader {
   mutating func attribute(
     _ name: String, _ value: ArchivedValue, role: (ArchivedObject) throws -> ObjectRole?
   ) throws -> Value {
-    tidied(try convert(value, path: name, depth: 0, isField: false, role: role))
+    let converted = try convert(value, path: name, depth: 0, isField: false, role: role)
+    return tidied(converted)
   }
 
   private mutating func number(of uid: Int) -> Int {
@@ -141,8 +150,10 @@ struct ObjectReader {
     role: (ArchivedObject) throws -> ObjectRole?
   ) throws -> Value {
     valueCount += 1
-    guard valueCount <= Self.valueLimit else {
-      throw LegacyError(.unreadable, "it would become more than \(Self.valueLimit) values")
+    valuesLeft -= 1
+    guard valueCount <= Self.valueLimit, valuesLeft >= 0 else {
+      throw LegacyError(
+        .unreadable, "its parts are shared so often that it would become more than \(Self.valueLimit) values")
     }
     guard depth <= Self.depthLimit else {
       throw LegacyError(.unreadable, "its objects are nested more than \(Self.depthLimit) deep")
@@ -180,7 +191,7 @@ struct ObjectReader {
       if let data = try value.data { return keep(data, path: path) }
     case "NSDate":
       if let seconds = try value.secondsSince2001 { return Value(secondsSince2001: seconds) }
-    case "NSNull":
+    case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
       // A plain address; what stands elsewhere than in a field would come back as a text.

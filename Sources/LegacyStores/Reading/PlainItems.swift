@@ -1,13 +1,26 @@
 import CatalogModel
 
-/// Things that are no objects: dictionaries, texts, numbers.
-enum PlainItems {
-  /// The thing that a dictionary is, told by its keys.
-  private static func plan(_ fields: [String: Value], kind: String, _ mapping: FieldMapping) -> ItemPlan {
-    func find(_ keys: [String]) -> String? { keys.first { fields.value(at: $0) != nil } }
-    let hasTitle = find(["titleKey"]) != nil
+/// Things that are no objects: the dictionaries, texts and numbers of one list.
+struct PlainItems {
+  /// How the dictionaries of the list become items; nil when there are none.
+  private let plan: ItemPlan?
+  private let list: String
+  private let kind: String
+
+  /// - Parameters:
+  ///   - values: all elements of the list, which tell together what they are.
+  ///   - kind: what they are called if they are nothing that is known.
+  init(_ values: [Value], list: String, kind: String, mapping: FieldMapping) {
+    let dictionaries = values.compactMap { value -> [String: Value]? in
+      guard case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else { return nil }
+      return fields
+    }
+    func find(_ keys: [String]) -> String? {
+      keys.first { key in dictionaries.contains { $0.value(at: key) != nil } }
+    }
+    let isToDo = ["toDoItems", "doneItems"].contains(kind)
     let thing: KindOfThing? =
-      if hasTitle || isToDo(kind) {
+      if find(["titleKey"]) != nil || isToDo && find(["title"]) != nil {
         .toDo
       } else if find(["Title", "title"]) != nil, find(["Rating", "rating"]) != nil {
         .bug
@@ -18,28 +31,25 @@ enum PlainItems {
       } else {
         nil
       }
-    return ItemPlan(thing: thing, name: kind, categoryKey: nil, mapping: mapping, find: find)
+    plan =
+      dictionaries.isEmpty
+      ? nil : ItemPlan(thing: thing, name: kind, categoryKey: nil, mapping: mapping, find: find)
+    self.list = list
+    self.kind = mapping.kind ?? (thing == nil ? kind : "\(kind)Value")
   }
 
-  private static func isToDo(_ kind: String) -> Bool { ["toDoItems", "doneItems", "toDo"].contains(kind) }
-
-  /// - Parameter kind: what it is called if it is nothing that is known.
-  static func item(_ value: Value, list: String, kind: String, mapping: FieldMapping) -> LegacyItem {
-    guard case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
-      return LegacyItem(
-        list: list, kind: mapping.kind ?? (isToDo(kind) ? "\(kind)Value" : kind), attributes: ["value": value]
-      )
+  /// The item that an element is, and which path of its keys is which attribute; nil when the app would pass it
+  /// over, as a to-do without a title.
+  func item(_ value: Value) -> (item: LegacyItem, mapping: [String: String])? {
+    guard let plan, case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
+      return (LegacyItem(list: list, kind: kind, attributes: ["value": value]), [:])
     }
-    let plan = plan(fields, kind: kind, mapping)
-    return LegacyItem(
-      list: list, kind: plan.kind, className: className(plan.kind),
-      attributes: plan.attributes(fields, className: "").attributes)
-  }
-
-  /// Which path of keys is which attribute in a dictionary.
-  static func mapping(of value: Value, kind: String, _ mapping: FieldMapping) -> [String: String] {
-    guard case .dictionary(let fields) = value else { return [:] }
-    return plan(fields, kind: kind, mapping).attributes(fields, className: "").mapping
+    let (attributes, mapping) = plan.attributes(fields, className: "")
+    if plan.isToDo, attributes["title"] == nil { return nil }
+    var item = LegacyItem(
+      list: list, kind: plan.kind, className: Self.className(plan.kind), attributes: attributes)
+    if plan.isToDo { item.isDone = list.lowercased().hasPrefix("done") }
+    return (item, mapping)
   }
 
   /// What stands in for the class of dictionaries, under which their keys are remembered.

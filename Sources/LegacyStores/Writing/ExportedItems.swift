@@ -128,8 +128,18 @@ struct ExportedItems {
       rest["done"] = nil
       rest["order"] = nil
     }
+    let className = className(of: item)
+    let mapping = mapping(className, kind: item.kind)
+    // What the file did not say, and the app's models have to have, is not put into the app's mouth.
+    let mapped = Set(mapping.map(\.attribute))
+    for property in KindOfThing.all.first(where: { $0.name == item.kind })?.properties ?? [] {
+      guard let standard = property.standard, rest[property.attribute] == standard,
+        !mapped.contains(property.attribute), classes[className]?.fields[property.attribute] == nil
+      else { continue }
+      rest[property.attribute] = nil
+    }
     var moved: [(path: String, value: Value)] = []
-    for (path, attribute) in mapping(className(of: item), kind: item.kind) {
+    for (path, attribute) in mapping {
       guard let value = rest.value(at: attribute) else { continue }
       rest.remove(at: attribute)
       moved.append((path, value))

@@ -37,10 +37,11 @@ extension Journal where State == Catalog {
   ///   ``JournalError`` when the journal can't be read.
   @discardableResult
   public func exportStore(
-    _ source: LegacyStore.Source, name: String? = nil, as of: RevisionSelector = .head(), to folder: URL,
+    _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),
+    to folder: URL,
     replacing: Bool = false
   ) throws -> LegacyExportReport {
-    let version = try version(asOf: of)
+    let version = try version(asOf: selector)
     let names = Ledger.names(version.state, source)
     if let name, !names.contains(name) {
       throw LegacyError(

@@ -65,7 +65,9 @@ struct LegacyExport {
         return .data(Data(try writer().archive(top)))
       }
       if case .string(let list)? = members[Layout.list] {
-        return .array((store.lists[list] ?? []).map(plain))
+        var rest: [Value] = []
+        if case .array(let elements)? = members[Layout.passedOver] { rest = elements }
+        return .array((store.lists[list] ?? []).map(plain) + rest)
       }
       if case .string(let list)? = members[Layout.element] {
         return store.lists[list]?.first.map(plain) ?? .dictionary([:])

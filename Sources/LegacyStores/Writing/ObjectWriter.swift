@@ -21,6 +21,13 @@ final class ObjectWriter {
     var item: Int?
     /// The objects that were met in it, by their numbers.
     var objects: [Int: ArchiveNode] = [:]
+    /// The objects with a number, since one may be referred to before its turn.
+    var definitions: [Int: [String: Value]] = [:]
+
+    init(item: Int?, of values: some Sequence<Value> = []) {
+      self.item = item
+      for value in values { value.collectObjects(&definitions) }
+    }
   }
 
   init(_ store: ExportedItems, bytes: @escaping (Blob) -> Data?) {
@@ -32,7 +39,7 @@ final class ObjectWriter {
   /// - Parameter only: the item that stands for an element, where each has an archive of its own.
   func archive(_ top: [String: Value], only: Int? = nil) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
-    var context = Context(item: store.ledger.firstPart)
+    var context = Context(item: store.ledger.firstPart, of: top.values)
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
       members.append((key, content(value, &context, only: only)))
     }
@@ -88,7 +95,7 @@ final class ObjectWriter {
     guard let item = store.catalog.item(id) else { return .null }
     let className = store.className(of: item)
     if className.isEmpty, let plain = item["value"] {
-      var context = Context(item: id)
+      var context = Context(item: id, of: [plain])
       return value(plain, nil, &context)
     }
     return .node(node(ofItem: id))
@@ -100,7 +107,7 @@ final class ObjectWriter {
     if let node = itemNodes[id] { return node }
     guard let item = store.catalog.item(id) else { return .null() }
     let className = store.className(of: item)
-    var context = Context(item: id)
+    var context = Context(item: id, of: item.attributes.values)
     if className.isEmpty || className.hasPrefix("{") {
       let node = dictionary(store.fields(of: item), &context, ArchivedClass.mutableDictionary)
       itemNodes[id] = node
@@ -142,7 +149,7 @@ final class ObjectWriter {
       var keys: [String: String] = [:]
       for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
       let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
-      var context = Context(item: store.ledger.firstPart)
+      var context = Context(item: store.ledger.firstPart, of: (group?.fields ?? [:]).values)
       fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key in
         if key == nameKey { return .string(category.name) }
         if key == keys["$items"] {
@@ -180,7 +187,9 @@ final class ObjectWriter {
       if let value = special(key) {
         node.set(key, value)
       } else if let field = fields[key] {
-        node.set(Self.name(key), value(field, form, &context))
+        // What was nil in every file is no text now, but what the models have in its place.
+        let isStandIn = form == LegacyClass.Form.null && field == .string("")
+        node.set(Self.name(key), isStandIn ? .null : value(field, form, &context))
       } else if let form, !isInline(form) {
         node.set(Self.name(key), .null)
       } else {
@@ -284,7 +293,11 @@ final class ObjectWriter {
     if let target = Reference.target(Reference.item, of: whole) { return element(target) }
     if let target = Reference.target(Reference.category, of: whole) { return .node(node(ofCategory: target)) }
     if let target = Reference.target(Reference.ref, of: whole) {
-      return context.objects[target].map { .node($0) } ?? .null
+      if let node = context.objects[target] { return .node(node) }
+      return context.definitions[target].map { object($0, form, &context) } ?? .null
+    }
+    if case .integer(let number)? = members[Reference.id], let node = context.objects[Int(number)] {
+      return .node(node)
     }
     if members.count == 1, case .string(let name)? = members[Reference.image] {
       let image = context.item.flatMap { store.catalog.images(of: $0).first { $0.name == name } }
@@ -345,5 +358,18 @@ final class ObjectWriter {
       pairs.append((.string(key), value(member, nil, &context)))
     }
     return .dictionary(pairs, as: archivedClass)
+  }
+}
+
+extension Value {
+  /// The objects with a number below this value.
+  fileprivate func collectObjects(_ objects: inout [Int: [String: Value]]) {
+    switch self {
+    case .array(let elements): for element in elements { element.collectObjects(&objects) }
+    case .dictionary(let members):
+      if case .integer(let number)? = members[Reference.id] { objects[Int(number)] = members }
+      for member in members.values { member.collectObjects(&objects) }
+    default: break
+    }
   }
 }

@@ -47,7 +47,10 @@ struct PropertyListText {
       for element in elements { try write(element, indent: indent + "\t") }
       text += "\(indent)</array>\n"
     case .dictionary(let members):
-      guard members[Reference.objectClass] == nil else { throw Unwritable() }
+      if members[Reference.objectClass] != nil {
+        try writeExplicit(members, indent: indent)
+        return
+      }
       if members.isEmpty {
         text += "\(indent)<dict/>\n"
         return
@@ -59,6 +62,20 @@ struct PropertyListText {
       }
       text += "\(indent)</dict>\n"
     }
+  }
+
+  /// Writes a dictionary whose keys look like our own words, or are no texts.
+  private mutating func writeExplicit(_ members: [String: Value], indent: String) throws {
+    guard case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"],
+      keys.count == values.count
+    else { throw Unwritable() }
+    text += "\(indent)<dict>\n"
+    for (key, value) in zip(keys, values) {
+      guard case .string(let key) = key else { throw Unwritable() }
+      text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
+      try write(value, indent: indent + "\t")
+    }
+    text += "\(indent)</dict>\n"
   }
 
   private static func text(of real: Double) -> String {
@@ -112,6 +129,9 @@ extension BinaryPropertyListWriter {
       if members[Reference.objectClass] == .string("NSDate"), case .double(let seconds)? = members["NS.time"]
       {
         return try date(seconds)
+      }
+      if members[Reference.objectClass] == .string("UID"), case .integer(let number)? = members["value"] {
+        return try uid(UInt32(truncatingIfNeeded: number))
       }
       if case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"] {
         return try dictionary(keys: write(keys), values: write(values))
