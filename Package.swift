@@ -8,6 +8,7 @@ let package = Package(
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
     .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
+    .library(name: "LegacyStores", targets: ["LegacyStores"]),
     .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
@@ -26,6 +27,9 @@ let package = Package(
       name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
+    .target(
+      name: "LegacyStores",
+      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks"]),
     // The models of five small apps: how little code one needs.
     .target(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
@@ -33,7 +37,10 @@ let package = Package(
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
     // because the package manager builds again only what depends by name on what has changed.
     .executableTarget(
-      name: "journal", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Locks"],
+      name: "journal",
+      dependencies: [
+        "LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Locks",
+      ],
       path: "Tools/journal"),
     .target(
       name: "CPeers", path: "Tools/benchmark/CPeers",
@@ -66,6 +73,12 @@ let package = Package(
       name: "ExamplesTests",
       dependencies: [
         "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
+      ]),
+    .testTarget(
+      name: "LegacyStoresTests",
+      dependencies: [
+        "LegacyStores", "Examples", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256",
+        "TestSupport",
       ]),
     .testTarget(
       name: "CommandLineTests",

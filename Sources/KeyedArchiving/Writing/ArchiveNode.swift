@@ -79,6 +79,11 @@ public final class ArchiveNode {
   ///
   /// - Throws: as ``archived()`` does.
   public static func archive(_ top: KeyValuePairs<String, Value>) throws(ArchiveError) -> [UInt8] {
+    try archive(Array(top))
+  }
+
+  /// The same for names that are known only when the program runs.
+  package static func archive(_ top: [(key: String, value: Value)]) throws(ArchiveError) -> [UInt8] {
     // The fewer objects, the fewer bytes a reference takes; how many there are is known only at the end.
     for limit in [0xFF, 0xFFFF] {
       do {
@@ -91,7 +96,7 @@ public final class ArchiveNode {
   }
 
   private static func archive(
-    _ top: KeyValuePairs<String, Value>, maximumObjectCount: Int
+    _ top: [(key: String, value: Value)], maximumObjectCount: Int
   ) throws(ArchiveError) -> [UInt8] {
     try KeyedArchiveWriter.bytes(maximumObjectCount: maximumObjectCount) { (writer) throws(ArchiveError) in
       var graph = GraphWriter()

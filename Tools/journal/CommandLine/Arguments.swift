@@ -1,7 +1,7 @@
 /// A verb's arguments, sorted by what its syntax calls them.
 struct Arguments {
-  private var operands: [String: String] = [:]
-  private var options: [String: String] = [:]
+  private var operands: [String: [String]] = [:]
+  private var options: [String: [String]] = [:]
 
   /// Sorts what stands on the command line after the verb.
   ///
@@ -25,15 +25,17 @@ struct Arguments {
         let known = syntax.allOptions.map(\.name)
         throw Self.failure(verb, "unknown option \(name)\(Suggestion.text(for: name, among: known))")
       }
-      guard options[name] == nil else { throw Self.failure(verb, "\(name) is given twice") }
+      guard options[name] == nil || option.isRepeated else {
+        throw Self.failure(verb, "\(name) is given twice")
+      }
       if let placeholder = option.value {
         guard let value = attached ?? rest.popFirst() else {
           throw Self.failure(verb, "\(name) needs a value: \(name) \(placeholder)")
         }
-        options[name] = value
+        options[name, default: []].append(value)
       } else {
         guard attached == nil else { throw Self.failure(verb, "\(name) takes no value") }
-        options[name] = ""
+        options[name] = [""]
       }
     }
     if options["--help"] == nil { try assign(values, of: verb, syntax: syntax) }
@@ -42,12 +44,12 @@ struct Arguments {
   private mutating func assign(_ values: [String], of verb: String, syntax: Syntax) throws(Failure) {
     for (index, operand) in syntax.operands.enumerated() {
       if index < values.count {
-        operands[operand.name] = values[index]
+        operands[operand.name] = operand.isRepeated ? Array(values[index...]) : [values[index]]
       } else if !operand.isOptional {
         throw Self.failure(verb, "\(operand.name) is missing (\(operand.help))")
       }
     }
-    if values.count > syntax.operands.count {
+    if values.count > syntax.operands.count, syntax.operands.last?.isRepeated != true {
       throw Self.failure(verb, "there is one argument too many: \(values[syntax.operands.count].printable)")
     }
   }
@@ -68,20 +70,26 @@ struct Arguments {
   }
 
   /// An operand's value; for operands that the syntax does not let be left out.
-  func operand(_ name: String) -> String { operands[name] ?? "" }
+  func operand(_ name: String) -> String { operands[name]?.first ?? "" }
 
   /// An operand that may be left out.
-  func optionalOperand(_ name: String) -> String? { operands[name] }
+  func optionalOperand(_ name: String) -> String? { operands[name]?.first }
+
+  /// All values of an operand that may be repeated.
+  func operandValues(_ name: String) -> [String] { operands[name] ?? [] }
 
   /// An option's value, nil when it was not given.
-  func value(_ name: String) -> String? { options[name] }
+  func value(_ name: String) -> String? { options[name]?.first }
+
+  /// All values of an option that may be given several times.
+  func values(_ name: String) -> [String] { options[name] ?? [] }
 
   /// Whether an option was given.
   func has(_ name: String) -> Bool { options[name] != nil }
 
   /// An option's value as a whole number that is not negative.
   func count(_ name: String) throws(Failure) -> Int? {
-    guard let text = options[name] else { return nil }
+    guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {
       throw Failure(.wrongUse, "\(name) needs a whole number, not \"\(text.printable)\"")
     }

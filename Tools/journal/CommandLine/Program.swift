@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import LegacyStores
 
 /// The whole program but for its exit.
 enum Program {
@@ -61,7 +62,19 @@ extension Failure {
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
+    case let error as LegacyError: self.init(error)
     default: self.init(.unreadable, "\(error)")
+    }
+  }
+}
+
+extension Failure {
+  /// What is wrong with files of another app.
+  private init(_ error: LegacyError) {
+    switch error.code {
+    case .unreadable: self.init(.no, "\(error)")
+    case .io: self.init(.unreadable, "\(error)")
+    default: self.init(.wrongUse, "\(error)")
     }
   }
 }

@@ -5,6 +5,8 @@ struct Syntax {
     let name: String
     let help: String
     var isOptional = false
+    /// Whether all further arguments belong to it; for the last operand only.
+    var isRepeated = false
   }
 
   /// An argument that is recognised by its name.
@@ -14,6 +16,8 @@ struct Syntax {
     /// What its value is called; nil for a switch.
     var value: String?
     let help: String
+    /// Whether it may be given several times.
+    var isRepeated = false
   }
 
   var operands: [Operand] = []
@@ -30,7 +34,7 @@ struct Syntax {
 
   /// The line after `usage: journal VERB`.
   var summary: String {
-    let operands = operands.map { $0.isOptional ? "[\($0.name)]" : $0.name }
+    let operands = operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeated ? "…" : "") }
     let options = options.map { "[\($0.name)\($0.value.map { " \($0)" } ?? "")]" }
     return (operands + options).joined(separator: " ")
   }

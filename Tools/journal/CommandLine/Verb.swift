@@ -16,7 +16,8 @@ protocol Verb: Sendable {
 /// All verbs, in the order in which help lists them.
 enum Verbs {
   static let all: [any Verb.Type] = [
-    Init.self, Import.self, Log.self, Show.self, History.self, Replay.self, SnapshotVerb.self, Stat.self,
+    Init.self, Import.self, Export.self, Log.self, Show.self, History.self, Replay.self, SnapshotVerb.self,
+    Stat.self,
     Verify.self, Help.self,
   ]
 

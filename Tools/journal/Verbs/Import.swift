@@ -1,37 +1,57 @@
 import CatalogModel
-import Foundation
-import JSON
 
-/// `journal import JOURNAL git REPO`
+/// `journal import JOURNAL SOURCE PATH…`
 enum Import: Verb {
   static let name = "import"
-  static let summary = "brings a git repository's history into a journal"
+  static let summary = "brings a git repository, or what an older app left on disk, into a journal"
   static let explanation = """
-    Makes an entry of every commit on a branch's first-parent line: author, date, message, and the commit's
-    hash as git.commit in its metadata. Commits that change nothing make no entry. A second run goes on after
-    the last imported commit. The journal is made if it is not there.
+    Brings things from elsewhere into a journal, which is made if it is not there. A second run goes on from the
+    first: what has not changed makes no entry.
 
-    Without --records, each file is an item of kind "file" with the attributes path, mode and blob, and text
-    if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is its category.
+    git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and
+    the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
+    mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
+    its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
+    item's attributes; what has no key, or that of an earlier object, is skipped and reported.
 
-    With --records, each object of the JSON array in FILE is an item instead, and its fields are the item's
-    attributes. Objects without the key, or with that of an earlier one, are skipped and reported, as is a
-    version of FILE that is no JSON array.
+    archive FILE…: what a keyed archiver (NSKeyedArchiver) wrote: objects of the app's own classes become items,
+    what they hold as their category becomes their category. Files that belong together are named together.
+    defaults FILE: a preferences property list with archives as data under its keys.
+    plist FILE… or FOLDER: property lists of dictionaries, such as toDoItems.plist and doneItems.plist.
+    scarybugs FOLDER: documents <n>.scarybug with data.plist, thumbImage.jpg and fullImage.jpg.
+
+    These four make one entry, or one for each 10,000 items. Fields that mean nothing to the program become
+    attributes of their own names. What was changed in the files since the last import is changed in the journal, and
+    what is gone from them is deleted; what was changed in the journal stays unless the file changes the same. What
+    can't be read is reported, the rest comes in, and the exit code is 1. --inspect shows what would become what.
     """
   static let syntax = Syntax(
     operands: [
       Syntax.journal,
-      Syntax.Operand(name: "SOURCE", help: "what to import from: git"),
-      Syntax.Operand(name: "REPO", help: "the repository's folder"),
+      Syntax.Operand(name: "SOURCE", help: "what to import from: git, archive, defaults, plist or scarybugs"),
+      Syntax.Operand(name: "PATH", help: "the repository, file, files or folder", isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "--branch", value: "B", help: "the branch to follow; HEAD if not given"),
-      Syntax.Option(name: "--records", value: "FILE", help: "import the objects of this JSON file"),
-      Syntax.Option(name: "--key", value: "FIELD", help: "the field that tells an object from all others"),
-      Syntax.Option(name: "--category", value: "FIELD", help: "the field whose text is the item's category"),
+      Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; HEAD if not given"),
+      Syntax.Option(name: "--records", value: "FILE", help: "git: import the objects of this JSON file"),
+      Syntax.Option(
+        name: "--key", value: "KEY",
+        help: "git: the field that tells an object from all others; defaults: the one key to look under"),
+      Syntax.Option(
+        name: "--category", value: "FIELD", help: "git: the field whose text is the item's category"),
       Syntax.Option(
         name: "--images", value: "TEMPLATE",
-        help: "the file that is an object's image, with {key} or {FIELD}, .lowercased or .uppercased"),
+        help: "git: the file that is an object's image, with {key} or {FIELD}, .lowercased or .uppercased"),
+      Syntax.Option(
+        name: "--map", value: "FIELD=KEY",
+        help: "the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be repeated",
+        isRepeated: true),
+      Syntax.Option(name: "--kind", value: "KIND", help: "what the items are called, instead of a guess"),
+      Syntax.Option(
+        name: "--store", value: "NAME", help: "keeps this apart from another store of the same source"),
+      Syntax.Option(name: "--by", value: "AUTHOR", help: "the entries' author"),
+      Syntax.Option(
+        name: "--inspect", help: "show what is in the files and what it would become; write nothing"),
       Syntax.json,
     ])
   static let examples = [
@@ -41,80 +61,60 @@ enum Import: Verb {
         + "--category region --images 'data/{key.lowercased}.svg'",
       does: "every country as an item, with its outline as an image"
     ),
+    (
+      command: "journal import Places.journal archive annotations categories --inspect",
+      does: "which classes and keys the two files have, and what would become of them"
+    ),
+    (
+      command: "journal import Places.journal archive annotations categories --map note=comment",
+      does: "places and their categories; the note is what the app kept as comment"
+    ),
+    (
+      command: "journal import People.journal defaults com.example.people.plist --key personsArray",
+      does: "the persons archived under that key"
+    ),
+    (command: "journal import ToDo.journal plist Documents", does: "both lists of the to-do app"),
+    (
+      command: "journal import Bugs.journal scarybugs 'Library/Private Documents'",
+      does: "every bug, with its pictures"
+    ),
   ]
 
+  /// All that can be imported from.
+  static let sources: [any ImportSource.Type] = [
+    GitSource.self, ArchiveSource.self, DefaultsSource.self, PlistSource.self, ScaryBugsSource.self,
+  ]
+  /// Options that are for one source or some.
+  private static let sourceOptions = Set(sources.flatMap { $0.options })
+
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let source = arguments.operand("SOURCE")
-    guard source == "git" else {
+    let name = arguments.operand("SOURCE")
+    guard let source = sources.first(where: { $0.name == name }) else {
+      let known = sources.map { $0.name }
       throw Failure(
-        .wrongUse, "there is no import from \"\(source)\", only from git; see journal help import")
+        .wrongUse,
+        "there is no import from \"\(name.printable)\"\(Suggestion.text(for: name, among: known)), only from "
+          + known.dropLast().joined(separator: ", ") + " and \(known.last ?? ""); see journal help import")
     }
-    let form = try recordsForm(arguments)
-    let path = arguments.operand("REPO")
-    let repository = try GitRepository(path)
-    let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
-    let clock = ContinuousClock()
-    let start = clock.now
-    let journal = try CatalogJournal.openOrCreate(at: URL(fileURLWithPath: arguments.operand("JOURNAL")))
-    let git = GitImport(
-      repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
-      terminal: terminal)
-    let checkpoint = try git.checkpoint()
-    let total = try git.total(after: checkpoint)
-    let report =
-      if let form {
-        try git.run(
-          after: checkpoint, total: total,
-          RecordsImporter(form, repository, journal, after: checkpoint?.commit))
-      } else {
-        try git.run(after: checkpoint, total: total, FilesImporter(repository, journal))
-      }
-    try journal.close()
-    try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
-    return .done
+    for option in sourceOptions.sorted() where arguments.has(option) && !source.options.contains(option) {
+      throw Failure(.wrongUse, "\(option) is not for \(name); see journal help import")
+    }
+    let paths = arguments.operandValues("PATH")
+    guard paths.count == 1 || source.takesSeveral else {
+      throw Failure(
+        .wrongUse, "there is one argument too many: \(paths[1].printable); see journal help import")
+    }
+    return try source.run(arguments, terminal)
   }
+}
 
-  private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {
-    guard var file = arguments.value("--records") else {
-      for option in ["--key", "--category", "--images"] where arguments.has(option) {
-        throw Failure(.wrongUse, "\(option) needs --records FILE; see journal help import")
-      }
-      return nil
-    }
-    while file.hasPrefix("./") { file.removeFirst(2) }
-    guard !file.isEmpty else {
-      throw Failure(.wrongUse, "--records needs the path of a file in the repository")
-    }
-    guard let key = arguments.value("--key") else {
-      throw Failure(.wrongUse, "--records needs --key FIELD, to tell one object from another")
-    }
-    var template: ImageTemplate?
-    if let source = arguments.value("--images") { template = try ImageTemplate(source) }
-    return RecordsImporter.Form(
-      file: file, key: key, category: arguments.value("--category"), images: template)
-  }
+/// One thing that can be imported from: `journal import JOURNAL NAME …`.
+protocol ImportSource: Sendable {
+  static var name: String { get }
+  /// The options that make sense for it, besides those that do for all.
+  static var options: [String] { get }
+  /// Whether it takes more than one path.
+  static var takesSeveral: Bool { get }
 
-  private static func printSummary(
-    _ report: ImportReport, _ seconds: Double, _ path: String, _ asJSON: Bool, _ terminal: Terminal
-  ) throws {
-    if asJSON {
-      var writer = JSONWriter()
-      writer.beginObject()
-      writer.member("commits", report.commits)
-      writer.member("entries", report.entries)
-      writer.member("events", report.events)
-      writer.member("images", report.images)
-      writer.member("reported", report.notes)
-      writer.member("seconds", .double((seconds * 1000).rounded() / 1000))
-      writer.endObject()
-      writer.newline()
-      try terminal.output.write(writer.bytes)
-      return
-    }
-    let time = String(format: "%.2f", seconds)
-    try terminal.output.line(
-      "imported \(report.commits.counted("commit")) of \(path.printable): "
-        + "\(report.entries.counted("entry", "entries")), \(report.events.counted("event")), "
-        + "\(report.images.counted("image change")), \(report.notes.grouped) reported, \(time) s")
-  }
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode
 }

@@ -1,0 +1,131 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A folder that is written to, and out of which nothing leads. What is written has its name only when it is whole.
+final class TargetFolder {
+  /// How names of what is not finished end.
+  static let temporarySuffix = ".new"
+
+  let path: String
+  private let descriptor: Int32
+
+  /// Opens the folder that a user named, making it if nothing has the name; its parent must be there.
+  init(making url: URL) throws(LegacyError) {
+    path = url.standardizedFileURL.path(percentEncoded: false)
+    if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
+      throw LegacyError(systemError: errno, "the folder can't be made", path)
+    }
+    descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw LegacyError(systemError: errno, "the folder can't be opened", path) }
+  }
+
+  private init(path: String, descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { _ = close(descriptor) }
+
+  /// The same folder, to look at what is there.
+  func source() throws(LegacyError) -> SourceFolder { try SourceFolder(URL(fileURLWithPath: path)) }
+
+  /// A folder in this one; made if nothing has the name.
+  func folder(_ name: String, isNew: Bool) throws(LegacyError) -> TargetFolder {
+    let path = "\(self.path)/\(name)"
+    guard name.isSingleName else {
+      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a folder", path: self.path)
+    }
+    if isNew, unsafe mkdirat(descriptor, name, 0o755) != 0 {
+      throw LegacyError(systemError: errno, "the folder can't be made", path)
+    }
+    let opened = unsafe openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard opened >= 0 else { throw LegacyError(systemError: errno, "the folder can't be opened", path) }
+    return TargetFolder(path: path, descriptor: opened)
+  }
+
+  /// Writes a file whole and flushes it, and then gives it its name, in place of what has had it.
+  /// - Parameter write: is called with what appends bytes.
+  func write(_ name: String, _ write: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
+    guard name.isSingleName else {
+      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a file", path: path)
+    }
+    let temporary = Self.temporaryName()
+    let file = unsafe openat(
+      descriptor, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+    guard file >= 0 else {
+      throw LegacyError(systemError: errno, "the file can't be made", "\(path)/\(name)")
+    }
+    var isNamed = false
+    defer {
+      _ = close(file)
+      if !isNamed { _ = unsafe unlinkat(descriptor, temporary, 0) }
+    }
+    try unsafe write { bytes in try unsafe Self.append(bytes, to: file, "\(path)/\(name)") }
+    guard fsync(file) == 0, unsafe renameat(descriptor, temporary, descriptor, name) == 0 else {
+      throw LegacyError(systemError: errno, "the file can't be written", "\(path)/\(name)")
+    }
+    isNamed = true
+  }
+
+  private static func append(
+    _ bytes: UnsafeRawBufferPointer, to file: Int32, _ path: String
+  ) throws(LegacyError) {
+    var rest = unsafe bytes
+    while unsafe !rest.isEmpty {
+      let count = unsafe systemWrite(file, rest.baseAddress, rest.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw LegacyError(systemError: errno, "the file can't be written", path) }
+      unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+  }
+
+  /// Makes a folder under another name, and gives it its own when it is whole.
+  func writeFolder(_ name: String, _ fill: (TargetFolder) throws -> Void) throws {
+    guard name.isSingleName else {
+      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a folder", path: path)
+    }
+    let temporary = Self.temporaryName()
+    let folder = try folder(temporary, isNew: true)
+    do {
+      try fill(folder)
+      try folder.flush()
+      guard unsafe renameat(descriptor, temporary, descriptor, name) == 0 else {
+        throw LegacyError(systemError: errno, "the folder can't be given its name", "\(path)/\(name)")
+      }
+    } catch {
+      for name in (try? folder.source().names()) ?? [] { try? folder.remove(name) }
+      _ = unsafe unlinkat(descriptor, temporary, AT_REMOVEDIR)
+      throw error
+    }
+  }
+
+  /// Removes a file.
+  func remove(_ name: String) throws(LegacyError) {
+    guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+      throw LegacyError(systemError: errno, "the file can't be removed", "\(path)/\(name)")
+    }
+  }
+
+  /// Returns when the drive has the names in the folder.
+  func flush() throws(LegacyError) {
+    guard fsync(descriptor) == 0 else {
+      throw LegacyError(systemError: errno, "the folder can't be flushed", path)
+    }
+  }
+
+  private static func temporaryName() -> String {
+    ".\(String(UInt64.random(in: .min ... .max), radix: 36))\(temporarySuffix)"
+  }
+}
+
+/// The system's function: inside of the type its name is taken.
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  unsafe write(file, bytes, count)
+}

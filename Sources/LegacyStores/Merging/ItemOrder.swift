@@ -1,0 +1,91 @@
+/// Gives the items of a list numbers that rise as the list does, and changes as few as it can.
+enum ItemOrder {
+  /// New items stand this far apart, so that there is room between them for later ones.
+  static let step: Int64 = 1_000
+
+  struct Element {
+    let item: Int
+    /// Where it stood in the list before; nil for what is new in it.
+    let place: Int?
+    /// Its number now.
+    let order: Int64?
+  }
+
+  /// The items that get another number: those that are new in the list or stand elsewhere in it, and where there is
+  /// no room between two numbers, some behind them.
+  static func changes(_ elements: [Element]) -> [(item: Int, order: Int64)] {
+    let fixed = risingPlaces(elements)
+    var changes: [(Int, Int64)] = []
+    var last: Int64?
+    var isCrowded = false
+    var index = 0
+    while index < elements.count {
+      if fixed.contains(index), let order = elements[index].order {
+        // A person may have put the items into another order; that stays. Only our own numbers make way.
+        if isCrowded, let floor = last, order <= floor {
+          last = floor + 1
+          changes.append((elements[index].item, floor + 1))
+        } else {
+          isCrowded = false
+          last = order
+        }
+        index += 1
+        continue
+      }
+      var end = index
+      while end < elements.count, !(fixed.contains(end) && elements[end].order != nil) { end += 1 }
+      let count = Int64(end - index)
+      let next = end < elements.count ? elements[end].order : nil
+      let (start, stride) = room(after: last, before: next, count)
+      for offset in 0..<count {
+        let order = start + offset * stride
+        changes.append((elements[index + Int(offset)].item, order))
+        last = order
+      }
+      isCrowded = next.map { $0 <= (last ?? $0) } ?? false
+      index = end
+    }
+    return changes.filter { item, order in
+      elements.first { $0.item == item }?.order != order
+    }
+  }
+
+  private static func room(after last: Int64?, before next: Int64?, _ count: Int64) -> (Int64, Int64) {
+    // Numbers at the ends of their range are nobody's order; they only must not overflow.
+    let limit = Int64.max / 4
+    let last = last.map { min(max($0, -limit), limit) }
+    let next = next.map { min(max($0, -limit), limit) }
+    switch (last, next) {
+    case (nil, nil): return (step, step)
+    case (let last?, nil): return (last + step, step)
+    case (nil, let next?): return (next - count * step, step)
+    case (let last?, let next?):
+      let stride = max(1, (next - last) / (count + 1))
+      return (last + stride, stride)
+    }
+  }
+
+  /// The most elements that stand in the same order as before.
+  private static func risingPlaces(_ elements: [Element]) -> Set<Int> {
+    // The longest rising subsequence, by patience sorting.
+    var tails: [Int] = []
+    var previous = [Int?](repeating: nil, count: elements.count)
+    for (index, element) in elements.enumerated() {
+      guard let place = element.place else { continue }
+      var (low, high) = (0, tails.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if elements[tails[middle]].place ?? 0 < place { low = middle + 1 } else { high = middle }
+      }
+      previous[index] = low > 0 ? tails[low - 1] : nil
+      if low == tails.count { tails.append(index) } else { tails[low] = index }
+    }
+    var rising: Set<Int> = []
+    var next = tails.last
+    while let index = next {
+      rising.insert(index)
+      next = previous[index]
+    }
+    return rising
+  }
+}

@@ -1,0 +1,120 @@
+public import CatalogModel
+import Foundation
+
+extension Journal where State == Catalog {
+  /// Brings what an app left on disk into the journal.
+  ///
+  /// ```swift
+  /// let report = try journal.importStore(.scaryBugs(in: privateDocuments))
+  /// print(report.added, "bugs;", report.problems.count, "things to know")
+  /// ```
+  ///
+  /// The first import adds everything, in one entry or in one for each `entrySize` items. A later one of the same
+  /// store recognises what is there: elements that were changed in the files change their items, new ones are added,
+  /// and those that are gone are deleted; nothing else is touched, and when the files have not changed there is no
+  /// entry. What was changed in the journal meanwhile stays, unless the files have changed the same attribute too.
+  /// - Parameters:
+  ///   - store: what was read. Its ``LegacyStore/name`` tells it from other stores of the same source.
+  ///   - author: the entries' author.
+  ///   - note: the entries' note; one that says what was imported when nil.
+  ///   - entrySize: how many items an entry may change.
+  ///   - progress: called now and then with the number of images that were read, and of all images.
+  /// - Returns: what was done; its problems begin with those of the store.
+  /// - Throws: ``JournalError`` when the journal can't be written. Entries made before stay, and a later import goes
+  ///   on from there.
+  @discardableResult
+  public func importStore(
+    _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 10_000,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws -> LegacyImportReport {
+    var report = LegacyImportReport()
+    report.problems = store.problems
+    let images = store.items.flatMap(\.images) + store.images
+    let intake = BlobIntake(self, Ledger(state, store.source, name: store.name))
+    let taken = try intake.take(images) { progress($0, images.count) }
+    var stored: [Blob?] = []
+    for (image, result) in zip(images, taken) {
+      switch result {
+      case .success(let blob)?: stored.append(blob)
+      case .failure(let error)?:
+        report.note(image.name, "\(error)", isLoss: true)
+        stored.append(nil)
+      case nil: stored.append(nil)
+      }
+    }
+    var rest = stored[...]
+    let blobs = store.items.map { item in
+      let own = Array(rest.prefix(item.images.count))
+      rest = rest.dropFirst(item.images.count)
+      return own
+    }
+    let fingerprints = store.items.map { store.fingerprint(of: $0) }
+    var metadata = ["import.source": store.source.rawValue]
+    if !store.name.isEmpty { metadata["import.store"] = store.name }
+    let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
+    var isComplete = false
+    while !isComplete {
+      let commit = try commit(by: author, note: note, metadata: metadata) { draft in
+        var merge = StoreMerge(
+          store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest), draft.state,
+          attributes: { self.attributes(ofItem: $0, asOf: $1, $2) })
+        return (try merge.run(&draft, limit: max(1, entrySize)), merge.report)
+      }
+      isComplete = commit.value.0
+      report.add(commit.value.1, isLast: isComplete)
+      if !commit.isEmpty { report.revisions.append(commit.revision) }
+      // Nothing can be left when nothing was done.
+      if commit.isEmpty { break }
+    }
+    return report
+  }
+
+  /// What an item's attributes were as of a revision; none when it was not there.
+  private func attributes(ofItem id: Int, asOf revision: Revision, _ catalog: Catalog) -> [String: Value] {
+    if let item = catalog.item(id), item.modified <= revision { return item.attributes }
+    guard let history = try? history(of: .item(id)) else { return [:] }
+    var attributes: [String: Value] = [:]
+    for change in history.reversed() where change.revision <= revision {
+      switch change.event.change {
+      case .add(let record): attributes = record.attributes
+      case .delete: attributes = [:]
+      case .update(let changes):
+        changes.visit { key, value in
+          if case .attribute(let name) = key { attributes[name] = value }
+        }
+      }
+    }
+    return attributes
+  }
+}
+
+extension LegacyStore {
+  /// What tells whether the file says something else of an item. References count by what they lead to, since
+  /// indexes change with each element that comes or goes.
+  fileprivate func fingerprint(of item: LegacyItem) -> Data {
+    let attributes = item.attributes.mapValues { value in
+      value.resolvingReferences { key, target in
+        let name =
+          key == Reference.category ? categories[target].name : items[target].label ?? items[target].kind
+        return .dictionary([key: .string(name)])
+      }
+    }
+    return attributes.merging(["": .string(item.kind)]) { first, _ in first }.fingerprint
+  }
+}
+
+extension LegacyImportReport {
+  fileprivate mutating func add(_ other: LegacyImportReport, isLast: Bool) {
+    added += other.added
+    updated += other.updated
+    deleted += other.deleted
+    categories += other.categories
+    images += other.images
+    // What an entry could not take, the next one finds again.
+    for problem in other.problems where !problems.contains(where: { $0.description == problem.description }) {
+      problems.append(problem)
+    }
+    // So it is with what the entries before have brought: there it is as it should be.
+    if isLast { unchanged = other.unchanged - (added - other.added) - (updated - other.updated) }
+  }
+}

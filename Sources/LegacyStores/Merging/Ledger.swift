@@ -1,0 +1,217 @@
+import CatalogModel
+import Foundation
+
+/// What earlier imports of a store brought, as the journal itself remembers it: which item each element of the
+/// files is, and what the files said of it at that time.
+///
+/// It is kept in items of the kind ``kind`` beside the store's own, so the items of the app stay as the app would
+/// have them. As a part of the state it has a history, can be had as of any revision, and goes back with a restore:
+/// the next import then sees the files as changed.
+struct Ledger {
+  /// The kind of the items that hold a ledger.
+  static let kind = "legacyStore"
+  /// How many elements one such item holds; another one follows. An import rewrites only those that change.
+  static let partSize = 2_000
+
+  /// An element of a list, as the newest import saw it.
+  struct Row: Equatable {
+    /// The number of its item, which may be gone.
+    var item: Int
+    /// The item's attributes as of this revision are what the file said, but for ``kept``.
+    var revision: Revision
+    /// Of the attributes that the file gives.
+    var fingerprint: Data
+    var list: String
+    var key: String?
+    var className: String
+    /// The number of the category that the file puts it in.
+    var category: Int?
+    /// The images that the file gives it.
+    var images: [String: Picture] = [:]
+    /// What the file says of attributes of which the journal has another opinion; nil: the file has none.
+    var kept: [String: Value?] = [:]
+
+    static func == (left: Row, right: Row) -> Bool { left.value.isIdentical(to: right.value) }
+  }
+
+  struct Picture: Equatable {
+    /// The number of its image, which may be gone.
+    var image: Int
+    var blob: Blob
+  }
+
+  /// A category of the files.
+  struct Group: Equatable {
+    var category: Int
+    var list: String
+    var className: String
+    var name: String
+    var color: Color?
+    var fields: [String: Value]
+
+    static func == (left: Group, right: Group) -> Bool { left.value.isIdentical(to: right.value) }
+  }
+
+  let source: LegacyStore.Source
+  let name: String
+  /// The items that hold the ledger, in the order of its parts.
+  private(set) var parts: [Int] = []
+  var rows: [Row] = []
+  var groups: [Group] = []
+  var files: [String: Value] = [:]
+  var classes: [String: LegacyClass] = [:]
+
+  /// The ledger of a store; empty when nothing was imported.
+  init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
+    self.source = source
+    self.name = name
+    var found: [(part: Int64, item: Item)] = []
+    for item in catalog.items(ofKind: Self.kind) {
+      guard let store = Self.store(of: item), store.source == source,
+        store.name.utf8.elementsEqual(name.utf8),
+        case .integer(let part)? = item["part"]
+      else { continue }
+      found.append((part, item))
+    }
+    found.sort { ($0.part, $0.item.id) < ($1.part, $1.item.id) }
+    for (_, item) in found {
+      parts.append(item.id)
+      if case .array(let rows)? = item["rows"] { self.rows += rows.compactMap(Row.init) }
+      if case .array(let groups)? = item["categories"] { self.groups += groups.compactMap(Group.init) }
+      if case .dictionary(let files)? = item["files"] { self.files.merge(files) { $1 } }
+      if case .dictionary(let classes)? = item["classes"] {
+        self.classes.merge(classes.mapValues(LegacyClass.init)) { $1 }
+      }
+    }
+  }
+
+  /// Which store an item holds the ledger of.
+  private static func store(of item: Item) -> (source: LegacyStore.Source, name: String)? {
+    guard case .string(let text)? = item["source"], let source = LegacyStore.Source(rawValue: text) else {
+      return nil
+    }
+    if case .string(let name)? = item["name"] { return (source, name) }
+    return (source, "")
+  }
+
+  /// The names of all stores of a source that a journal has a ledger of.
+  static func names(_ catalog: Catalog, _ source: LegacyStore.Source) -> [String] {
+    var names: Set<String> = []
+    for item in catalog.items(ofKind: kind) {
+      if let found = store(of: item), found.source == source { names.insert(found.name) }
+    }
+    return names.sorted()
+  }
+
+  /// Makes the items that hold the ledger equal to it; items that are equal already get no event.
+  mutating func write(to draft: inout Draft<Catalog>) throws {
+    let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {
+      rows[$0..<min($0 + Self.partSize, rows.count)]
+    }
+    for (part, chunk) in chunks.enumerated() {
+      var attributes: [String: Value] = [
+        "source": .string(source.rawValue), "part": .integer(Int64(part)),
+        "rows": .array(chunk.map(\.value)),
+      ]
+      if !name.isEmpty { attributes["name"] = .string(name) }
+      if part == 0 {
+        attributes["categories"] = .array(groups.map(\.value))
+        attributes["files"] = .dictionary(files)
+        attributes["classes"] = .dictionary(classes.mapValues(\.value))
+      }
+      if part < parts.count {
+        try draft.replaceAttributes(ofItem: parts[part], with: attributes)
+      } else {
+        parts.append(try draft.addItem(kind: Self.kind, attributes: attributes))
+      }
+    }
+    while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
+  }
+
+  /// The item that holds the first part, to which the store's own images belong.
+  var firstPart: Int? { parts.first }
+}
+
+extension Ledger.Row {
+  var value: Value {
+    var parts: [Value] = [
+      .integer(Int64(item)), .integer(Int64(revision)), .data(fingerprint), .string(list),
+      key.map { .string($0) } ?? .null, .string(className),
+      category.map { .integer(Int64($0)) } ?? .null,
+    ]
+    if !images.isEmpty || !kept.isEmpty {
+      parts.append(
+        .dictionary(
+          images.mapValues {
+            .array([
+              .integer(Int64($0.image)), .data(Data($0.blob.digest.bytes)),
+              .integer(Int64($0.blob.byteCount)),
+            ])
+          }))
+    }
+    if !kept.isEmpty { parts.append(.dictionary(kept.mapValues { .array($0.map { [$0] } ?? []) })) }
+    return .array(parts)
+  }
+
+  /// Takes what ``value`` made, nil for anything else.
+  init?(_ value: Value) {
+    guard case .array(let parts) = value, parts.count >= 7, case .integer(let item) = parts[0],
+      case .integer(let revision) = parts[1], case .data(let fingerprint) = parts[2],
+      case .string(let list) = parts[3], case .string(let className) = parts[5]
+    else { return nil }
+    self.item = Int(item)
+    self.revision = Revision(revision)
+    self.fingerprint = fingerprint
+    self.list = list
+    self.className = className
+    if case .string(let key) = parts[4] { self.key = key }
+    if case .integer(let category) = parts[6] { self.category = Int(category) }
+    if parts.count > 7, case .dictionary(let images) = parts[7] {
+      self.images = images.compactMapValues(Ledger.Picture.init)
+    }
+    if parts.count > 8, case .dictionary(let kept) = parts[8] {
+      for case (let name, .array(let value)) in kept { self.kept[name] = .some(value.first) }
+    }
+  }
+}
+
+extension Ledger.Picture {
+  init?(_ value: Value) {
+    guard case .array(let parts) = value, parts.count == 3, case .integer(let image) = parts[0],
+      case .data(let bytes) = parts[1], case .integer(let byteCount) = parts[2], byteCount >= 0,
+      let digest = Digest(bytes: Array(bytes))
+    else { return nil }
+    self.image = Int(image)
+    blob = Blob(digest: digest, byteCount: Int(byteCount))
+  }
+}
+
+extension Ledger.Group {
+  var value: Value {
+    .array([
+      .integer(Int64(category)), .string(list), .string(className), .string(name),
+      color.map { .array([.double($0.red), .double($0.green), .double($0.blue), .double($0.alpha)]) }
+        ?? .null,
+      .dictionary(fields),
+    ])
+  }
+
+  init?(_ value: Value) {
+    guard case .array(let parts) = value, parts.count == 6, case .integer(let category) = parts[0],
+      case .string(let list) = parts[1], case .string(let className) = parts[2],
+      case .string(let name) = parts[3],
+      case .dictionary(let fields) = parts[5]
+    else { return nil }
+    self.category = Int(category)
+    self.list = list
+    self.className = className
+    self.name = name
+    self.fields = fields
+    if case .array(let components) = parts[4], components.count == 4,
+      case .double(let red) = components[0], case .double(let green) = components[1],
+      case .double(let blue) = components[2], case .double(let alpha) = components[3]
+    {
+      color = Color(red: red, green: green, blue: blue, alpha: alpha)
+    }
+  }
+}

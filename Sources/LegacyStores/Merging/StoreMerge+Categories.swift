@@ -1,0 +1,99 @@
+import CatalogModel
+
+extension StoreMerge {
+  mutating func mergeCategories(_ draft: inout Draft<Catalog>) throws {
+    var matches: [Int?] = Array(repeating: nil, count: store.categories.count)
+    var free = Set(ledger.groups.indices)
+    for (index, category) in store.categories.enumerated() {
+      matches[index] = free.sorted().first { ledger.groups[$0].name.utf8.elementsEqual(category.name.utf8) }
+      if let match = matches[index] { free.remove(match) }
+    }
+    let new = matches.indices.filter { matches[$0] == nil }
+    let isRename = new.count == 1 && free.count == 1
+    for index in new {
+      let match = free.sorted().first { group in
+        isRename
+          || store.categories[index].color != nil
+            && ledger.groups[group].color == store.categories[index].color
+          || !ledger.groups[group].fields.isEmpty
+            && Value.dictionary(ledger.groups[group].fields).isIdentical(
+              to: .dictionary(store.categories[index].fields))
+      }
+      guard let match else { continue }
+      matches[index] = match
+      free.remove(match)
+    }
+    var inUse = Set(ledger.groups.map(\.category))
+    categories = []
+    groupIndexes = []
+    for (index, category) in store.categories.enumerated() {
+      if let match = matches[index] {
+        groupIndexes.append(match)
+        categories.append(try change(match, to: category, &draft))
+      } else {
+        let number = try addCategory(category, &inUse, &draft)
+        categories.append(number)
+        groupIndexes.append(ledger.groups.count)
+        ledger.groups.append(
+          Ledger.Group(
+            category: number, list: category.list, className: category.className, name: category.name,
+            color: category.color, fields: category.fields))
+      }
+    }
+  }
+
+  mutating func addCategory(
+    _ category: LegacyCategory, _ inUse: inout Set<Int>, _ draft: inout Draft<Catalog>
+  ) throws -> Int {
+    // One of the app's own of that name is meant, if there is one.
+    if let there = draft.state.categories.first(where: {
+      !inUse.contains($0.id) && $0.name.utf8.elementsEqual(category.name.utf8)
+    }) {
+      inUse.insert(there.id)
+      if there.color == nil, let color = category.color {
+        try draft.setColor(ofCategory: there.id, to: color)
+        report.categories += 1
+      }
+      return there.id
+    }
+    let number = try draft.addCategory(name: category.name.usableName, color: category.color)
+    inUse.insert(number)
+    report.categories += 1
+    return number
+  }
+
+  mutating func change(
+    _ match: Int, to category: LegacyCategory, _ draft: inout Draft<Catalog>
+  ) throws -> Int? {
+    let old = ledger.groups[match]
+    var group = old
+    group.name = category.name
+    group.color = category.color
+    group.fields = category.fields
+    group.className = category.className
+    if !category.list.isEmpty { group.list = category.list }
+    ledger.groups[match] = group
+    guard let there = draft.state.category(old.category) else { return nil }
+    let isRenamed = !old.name.utf8.elementsEqual(category.name.utf8)
+    let name = isRenamed ? category.name.usableName : there.name
+    let color = old.color == category.color ? there.color : category.color
+    try draft.updateCategory(old.category, name: name, color: color)
+    if name != there.name || color != there.color { report.categories += 1 }
+    return old.category
+  }
+
+  mutating func deleteUnusedCategories(_ draft: inout Draft<Catalog>) throws {
+    let present = Set(categories.compactMap(\.self))
+    let used = Set(ledger.rows.compactMap(\.category))
+    for group in ledger.groups where !present.contains(group.category) && !used.contains(group.category) {
+      guard group.list.isEmpty || store.lists.contains(group.list) else { continue }
+      ledger.groups.removeAll { $0.category == group.category }
+      guard let there = draft.state.category(group.category), there.name == group.name,
+        there.color == group.color,
+        draft.state.items(in: there.id).first(where: { _ in true }) == nil
+      else { continue }
+      try draft.deleteCategory(there.id)
+      report.categories += 1
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import CatalogModel
+
+extension StoreMerge {
+  mutating func mergeImages(
+    _ index: Int, _ row: inout Ledger.Row, _ draft: inout Draft<Catalog>
+  ) throws {
+    let item = store.items[index]
+    for (image, blob) in zip(item.images, blobs[index]) {
+      guard let blob, row.images[image.name]?.blob != blob else { continue }
+      let known = row.images[image.name]
+      let catalog = draft.state
+      let there =
+        known.flatMap { catalog.image($0.image) }
+        ?? catalog.images(of: row.item).first { $0.name == image.name }
+      if let there {
+        if there.blob != known?.blob, there.blob != blob {
+          report.note(
+            place(of: item),
+            "\(image.name) was changed both in the journal and in the file; the file's is taken, "
+              + "image:\(there.id)'s history has the other")
+        }
+        try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
+        row.images[image.name] = Ledger.Picture(image: there.id, blob: blob)
+      } else {
+        let number = try draft.addImage(
+          to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
+        row.images[image.name] = Ledger.Picture(image: number, blob: blob)
+      }
+      report.images += 1
+    }
+    for (name, picture) in row.images where !item.images.contains(where: { $0.name == name }) {
+      row.images[name] = nil
+      guard let there = draft.state.image(picture.image) else { continue }
+      if there.blob == picture.blob {
+        try draft.deleteImage(there.id)
+        report.images += 1
+      } else {
+        report.note(
+          place(of: item), "\(name) is gone from the file, but was changed in the journal since, so it stays")
+      }
+    }
+  }
+
+}

@@ -1,0 +1,369 @@
+import CatalogModel
+import Foundation
+
+/// Brings a store into a catalog: makes the items what the files say, where the files say something new.
+///
+/// What the files say is held against what they said at the import before, and not against the items. So a change
+/// that somebody made in the journal stays until the files change the same thing; then the files win, the report
+/// says so, and the journal's history has the other. What was deleted in the journal stays so unless the files have
+/// changed it; what the files have lost is deleted unless the journal has changed it.
+///
+/// The result depends on nothing but the store and the catalog, so a run that was ended half way is gone on with by
+/// running it again.
+struct StoreMerge {
+  let store: LegacyStore
+  let fingerprints: [Data]
+  /// The blobs of each item's images; nil for one that can't be read.
+  let blobs: [[Blob?]]
+  /// The same for the images of the store itself.
+  let ownBlobs: [Blob?]
+  /// What an item's attributes were as of a revision.
+  let attributes: (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: Value]
+
+  var report = LegacyImportReport()
+  var ledger: Ledger
+  var budget = 0
+  /// The number of each category of the store, nil when the journal has deleted it.
+  var categories: [Int?] = []
+  /// Where each category of the store stands in the ledger.
+  var groupIndexes: [Int] = []
+  /// The number of each item that is there.
+  var numbers: [Int?] = []
+
+  init(
+    _ store: LegacyStore, fingerprints: [Data], blobs: [[Blob?]], ownBlobs: [Blob?], _ catalog: Catalog,
+    attributes: @escaping (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: Value]
+  ) {
+    self.store = store
+    self.fingerprints = fingerprints
+    self.blobs = blobs
+    self.ownBlobs = ownBlobs
+    self.attributes = attributes
+    ledger = Ledger(catalog, store.source, name: store.name)
+  }
+
+  /// Changes up to `limit` items.
+  /// - Returns: whether that was all.
+  mutating func run(_ draft: inout Draft<Catalog>, limit: Int) throws -> Bool {
+    let hasReferences = store.items.contains { $0.attributes.values.contains(where: \.refersToItems) }
+    // Items that name each other come in one entry, so that no state has half of them.
+    budget = hasReferences ? .max : limit
+    let before = draft.state
+    let alignment = Alignment(store, fingerprints: fingerprints, ledger) { baseAttributes($0, before) }
+    try mergeCategories(&draft)
+    var rows = ledger.rows.filter {
+      !store.lists.contains($0.list) && !($0.list.isEmpty && store.hasDerivedItems)
+    }
+    let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
+    numbers = alignment.rows.map { row in
+      row.map { ledger.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
+    }
+    var isComplete = true
+    var newRows: [Ledger.Row?] = Array(repeating: nil, count: store.items.count)
+    for index in store.items.indices {
+      let old = alignment.rows[index].map { ledger.rows[$0] }
+      if budget <= 0, old == nil || isChanged(index, old) {
+        newRows[index] = old
+        isComplete = false
+      } else {
+        newRows[index] = try merge(index, old, &draft)
+      }
+    }
+    for index in store.items.indices {
+      guard let row = newRows[index], store.items[index].attributes.values.contains(where: \.refersToItems)
+      else {
+        continue
+      }
+      newRows[index] = try mergeReferences(index, alignment.rows[index].map { ledger.rows[$0] }, row, &draft)
+    }
+    try order(&newRows, alignment, &draft)
+    for row in newRows.compactMap(\.self) {
+      // What a list that was not read has already stays at its place there.
+      if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
+    }
+    for index in alignment.gone {
+      let row = ledger.rows[index]
+      guard budget > 0 else {
+        rows.append(row)
+        isComplete = false
+        continue
+      }
+      if try delete(row, &draft) { budget -= 1 }
+    }
+    // What is there and can't be read stays as it was.
+    let present = Set(rows.map(\.item))
+    rows += ledger.rows.enumerated().filter { index, row in
+      !present.contains(row.item) && !alignment.gone.contains(index)
+        && row.key.map { store.unreadableKeys.contains($0) } ?? false
+    }.map(\.element)
+    ledger.rows = rows
+    try finish(&draft, isComplete: isComplete)
+    return isComplete
+  }
+
+  mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
+    // What a category holds may name other categories and items, whose numbers are known only now.
+    for (category, group) in zip(store.categories, groupIndexes) {
+      ledger.groups[group].fields = resolved(category.fields)
+    }
+    if isComplete { try deleteUnusedCategories(&draft) }
+    ledger.files.merge(store.files) { $1 }
+    for (name, found) in store.classes {
+      var known = ledger.classes[name] ?? found
+      for key in found.order { known.note(key, found.fields[key] ?? LegacyClass.Form.null) }
+      known.mapping = found.mapping.merging(known.mapping) { first, _ in first }
+      if !found.kind.isEmpty { known.kind = found.kind }
+      ledger.classes[name] = known
+    }
+    guard !(ledger.rows.isEmpty && ledger.groups.isEmpty && ledger.files.isEmpty) else { return }
+    try ledger.write(to: &draft)
+    guard let own = ledger.firstPart else { return }
+    for (image, blob) in zip(store.images, ownBlobs) {
+      guard let blob else { continue }
+      if let there = draft.state.images(of: own).first(where: { $0.name == image.name }) {
+        if there.blob != blob { try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob) }
+      } else {
+        try draft.addImage(to: own, name: image.name, mediaType: image.mediaType, blob: blob)
+      }
+    }
+  }
+
+  /// Whether the file says anything else of an element than it did.
+  func isChanged(_ index: Int, _ old: Ledger.Row?) -> Bool {
+    guard let old else { return true }
+    let item = store.items[index]
+    return fingerprints[index] != old.fingerprint || categoryNumber(of: item) != old.category
+      || item.list != old.list && !item.list.isEmpty || item.className != old.className
+      || pictures(index).contains { name, picture in picture != nil && old.images[name]?.blob != picture }
+      || old.images.keys.contains { name in !item.images.contains { $0.name == name } }
+  }
+
+  func pictures(_ index: Int) -> [(String, Blob?)] {
+    zip(store.items[index].images, blobs[index]).map { ($0.name, $1) }
+  }
+
+  func categoryNumber(of item: LegacyItem) -> Int? { item.category.flatMap { categories[$0] } }
+
+  // MARK: One item
+
+  /// - Returns: what the ledger shall know of it; nil when the catalog's rules do not let it in.
+  mutating func merge(
+    _ index: Int, _ old: Ledger.Row?, _ draft: inout Draft<Catalog>
+  ) throws -> Ledger.Row? {
+    let item = store.items[index]
+    guard let old else { return try add(index, &draft) }
+    guard isChanged(index, old) else {
+      report.unchanged += 1
+      return old
+    }
+    guard let current = draft.state.item(old.item) else {
+      report.note(
+        place(of: item),
+        "it was deleted in the journal and has changed in the file since, so it is added again")
+      return try add(index, &draft)
+    }
+    var row = old
+    do {
+      try change(index, &row, current, &draft)
+    } catch let error as JournalError where error.code == .rejected {
+      report.note(place(of: item), "\(error)", isLoss: true)
+      return old
+    }
+    let isSame = draft.state.item(old.item)?.record == current.record
+    try mergeImages(index, &row, &draft)
+    budget -= 1
+    let revision = draft.revision
+    let catalog = draft.state
+    let isTouched = !isSame || catalog.images(of: old.item).contains { $0.modified == revision }
+    if isTouched || old.images.count != row.images.count {
+      report.updated += 1
+    } else {
+      report.unchanged += 1
+    }
+    if row != old || !isSame { agree(&row, index, draft.state, at: revision) }
+    return row
+  }
+
+  /// Notes that an item is as the file has it, but for what the journal has another opinion of.
+  func agree(_ row: inout Ledger.Row, _ index: Int, _ catalog: Catalog, at revision: Revision) {
+    guard let item = catalog.item(row.item) else { return }
+    let wanted = resolved(store.items[index].attributes)
+    let now = item.attributes
+    row.revision = revision
+    row.kept = [:]
+    for name in Set(wanted.keys).union(now.keys).subtracting(ownAttributes(index)) {
+      let agrees = wanted[name].map { $0.isIdentical(to: now[name]) } ?? false
+      if !agrees { row.kept[name] = .some(wanted[name]) }
+    }
+  }
+
+  /// Attributes that follow from the place of an element and not from what it says.
+  func ownAttributes(_ index: Int) -> Set<String> {
+    store.items[index].isDone == nil ? [] : ["done", "order"]
+  }
+
+  /// What the file once said of an item.
+  func baseAttributes(_ row: Ledger.Row, _ catalog: Catalog) -> [String: Value] {
+    var base = attributes(row.item, row.revision, catalog)
+    for (name, value) in row.kept { base[name] = value }
+    return base
+  }
+
+  mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> Ledger.Row? {
+    let item = store.items[index]
+    var attributes = resolved(item.attributes)
+    if let isDone = item.isDone, attributes["done"] == nil { attributes["done"] = .bool(isDone) }
+    let category = categoryNumber(of: item)
+    guard let number = try added(kind: item.kind, category: category, attributes, item, &draft) else {
+      return nil
+    }
+    numbers[index] = number
+    var row = Ledger.Row(
+      item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
+      key: item.key,
+      className: item.className, category: category)
+    try mergeImages(index, &row, &draft)
+    report.added += 1
+    budget -= 1
+    return row
+  }
+
+  /// The number of a new item; nil when the catalog's rules do not let it in.
+  private mutating func added(
+    kind: String, category: Int?, _ attributes: [String: Value], _ item: LegacyItem,
+    _ draft: inout Draft<Catalog>
+  ) throws -> Int? {
+    do throws(JournalError) {
+      return try draft.addItem(kind: kind, category: category, attributes: attributes)
+    } catch {
+      guard error.code == .rejected else { throw error }
+      report.note(place(of: item), "\(error)", isLoss: true)
+      return nil
+    }
+  }
+
+  mutating func change(
+    _ index: Int, _ row: inout Ledger.Row, _ current: Item, _ draft: inout Draft<Catalog>
+  ) throws {
+    let item = store.items[index]
+    if fingerprints[index] != row.fingerprint {
+      try changeAttributes(resolved(item.attributes), index, &row, current, &draft)
+    }
+    let category = categoryNumber(of: item)
+    if category != row.category {
+      if current.category != row.category, current.category != category {
+        report.note(
+          place(of: item),
+          "it is in another category both in the journal and in the file; the file's is taken")
+      }
+      try draft.setCategory(ofItem: row.item, to: category)
+      row.category = category
+    }
+    if item.list != row.list, !item.list.isEmpty {
+      if let isDone = item.isDone { try draft.updateItem(row.item, set: ["done": .bool(isDone)]) }
+      row.list = item.list
+    }
+    row.className = item.className
+  }
+
+  mutating func changeAttributes(
+    _ wanted: [String: Value], _ index: Int, _ row: inout Ledger.Row, _ current: Item,
+    _ draft: inout Draft<Catalog>
+  ) throws {
+    let base = baseAttributes(row, draft.state)
+    let now = current.attributes
+    var set: [String: Value] = [:]
+    var removed: [String] = []
+    for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)) {
+      let isNew = wanted[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)
+      guard isNew else { continue }
+      let isOurs = now[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)
+      let agrees = wanted[name].map { $0.isIdentical(to: now[name]) } ?? (now[name] == nil)
+      if isOurs, !agrees {
+        report.note(
+          place(of: store.items[index]),
+          "\(name) was changed both in the journal and in the file; the file's is taken, and the history of "
+            + "item:\(row.item) has the other")
+      }
+      if let value = wanted[name] { set[name] = value } else { removed.append(name) }
+    }
+    try draft.updateItem(row.item, set: set, remove: removed)
+    if current.kind != store.items[index].kind {
+      try draft.setKind(ofItem: row.item, to: store.items[index].kind)
+    }
+    row.fingerprint = fingerprints[index]
+  }
+
+  /// The second look at items that name others, when all of those have numbers.
+  mutating func mergeReferences(
+    _ index: Int, _ old: Ledger.Row?, _ row: Ledger.Row, _ draft: inout Draft<Catalog>
+  ) throws -> Ledger.Row {
+    guard old == nil || fingerprints[index] != old?.fingerprint else { return row }
+    var row = row
+    try draft.updateItem(
+      row.item,
+      set: resolved(store.items[index].attributes.filter { $0.value.refersToItems }))
+    agree(&row, index, draft.state, at: draft.revision)
+    return row
+  }
+
+  /// The attributes with numbers in place of indexes into the store.
+  func resolved(_ attributes: [String: Value]) -> [String: Value] {
+    attributes.mapValues { value in
+      value.resolvingReferences { key, target in
+        let number = key == Reference.item ? numbers[target] : categories[target]
+        return number.map { Reference.make(key, $0) } ?? .null
+      }
+    }
+  }
+
+  mutating func delete(_ row: Ledger.Row, _ draft: inout Draft<Catalog>) throws -> Bool {
+    let catalog = draft.state
+    guard let item = catalog.item(row.item) else { return false }
+    let isOurs =
+      item.modified > row.revision || !row.kept.isEmpty || item.category != row.category
+      || catalog.images(of: item.id).contains { image in
+        !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
+      }
+    if isOurs {
+      report.note(
+        "item:\(row.item)", "the file has it no more, but it was changed in the journal since, so it stays")
+      return false
+    }
+    try draft.deleteItem(row.item)
+    report.images += row.images.count
+    report.deleted += 1
+    return true
+  }
+
+  func place(of item: LegacyItem) -> String {
+    if let key = item.key { return key }
+    let label = item.label.map { " \"\($0.prefix(60))\"" } ?? ""
+    return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
+  }
+
+  func order(
+    _ rows: inout [Ledger.Row?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
+  ) throws {
+    for list in store.lists.sorted() {
+      var elements: [ItemOrder.Element] = []
+      for (index, row) in rows.enumerated() {
+        let item = store.items[index]
+        guard let row, item.list == list, item.isDone != nil, let there = draft.state.item(row.item) else {
+          continue
+        }
+        let before = alignment.rows[index].flatMap { ledger.rows[$0].list == list ? $0 : nil }
+        var order: Int64?
+        if case .integer(let number)? = there["order"] { order = number }
+        elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
+      }
+      let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
+      for index in rows.indices {
+        guard var row = rows[index], let order = changes[row.item] else { continue }
+        try draft.updateItem(row.item, set: ["order": .integer(order)])
+        agree(&row, index, draft.state, at: draft.revision)
+        rows[index] = row
+      }
+    }
+  }
+}

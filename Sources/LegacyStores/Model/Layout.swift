@@ -1,0 +1,43 @@
+import CatalogModel
+
+/// A file of a store with everything in it that is no item and no category: a value with gaps, into which an export
+/// puts the items of its day.
+///
+/// Gaps and containers are dictionaries with these keys; all other values stand for themselves.
+enum Layout {
+  /// How a property list is encoded: ``binary`` or ``xml``. Archives are always binary: every decoder takes both.
+  static let format = "format"
+  static let binary = "binary"
+  static let xml = "xml"
+  /// What the file holds.
+  static let content = "content"
+
+  /// A keyed archive: its top values by key. In a property list, the data that such an archive is.
+  static let archive = "$archive"
+  /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the collection's.
+  static let list = "$list"
+  /// The first item of a list, or else its first category.
+  static let element = "$element"
+  /// A collection in which each item of a list stands in an archive of its own.
+  static let each = "$each"
+  /// An object that holds lists: its fields.
+  static let object = "$object"
+
+  /// Elements of a list that are no items; they come after the others.
+  static let passedOver = "$passedOver"
+
+  static func list(_ name: String, className: String?, passedOver elements: [Value] = []) -> Value {
+    var members: [String: Value] = [list: .string(name)]
+    if !elements.isEmpty { members[passedOver] = .array(elements) }
+    if let className { members[Reference.objectClass] = .string(className) }
+    return .dictionary(members)
+  }
+
+  static func element(_ list: String) -> Value { .dictionary([element: .string(list)]) }
+
+  static func archive(_ top: [String: Value]) -> Value { .dictionary([archive: .dictionary(top)]) }
+
+  static func file(_ content: Value, isXML: Bool) -> Value {
+    .dictionary([format: .string(isXML ? xml : binary), self.content: content])
+  }
+}

@@ -1,0 +1,127 @@
+import CatalogModel
+import KeyedArchiving
+
+/// A class as an archive describes it, and how its objects encode their fields: what an export needs so that the
+/// app's `initWithCoder:` finds its keys.
+struct LegacyClass: Sendable, Equatable {
+  /// What it inherits from, the class itself first; empty when the archive does not say.
+  var chain: [String] = []
+  var hints: [String] = []
+  /// How each field is encoded; see ``Form``.
+  var fields: [String: String] = [:]
+  /// The fields in the order in which they were met.
+  var order: [String] = []
+  /// How many objects were met, and how many had each field; not kept.
+  var count = 0
+  var counts: [String: Int] = [:]
+  /// Which attribute or part of a category each field is, as a path of keys: `annotation.latitude` is `latitude`.
+  var mapping: [String: String] = [:]
+  /// What its objects are: a kind of items, ``categories``, or nothing for parts of others.
+  var kind = ""
+
+  /// The kind of a class whose objects are categories.
+  static let categories = "$category"
+
+  /// How a field is encoded. Any other text is the class of the object that the field refers to.
+  enum Form {
+    static let bool = "bool"
+    static let integer = "integer"
+    static let real = "real"
+    static let bytes = "bytes"
+    static let text = "text"
+    static let list = "list"
+    static let null = "null"
+  }
+
+  init() {}
+
+  /// Notes how a field of one object is encoded. What was nil before says nothing.
+  mutating func note(_ key: String, _ form: String) {
+    counts[key, default: 0] += 1
+    guard let known = fields[key] else {
+      fields[key] = form
+      order.append(key)
+      return
+    }
+    if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
+  }
+
+  /// Adds what is known of the class from elsewhere.
+  mutating func merge(_ other: LegacyClass) {
+    let before = counts
+    for key in other.order { note(key, other.fields[key] ?? Form.null) }
+    counts = before.merging(other.counts) { $0 + $1 }
+    count += other.count
+    mapping.merge(other.mapping) { first, _ in first }
+    if kind.isEmpty { kind = other.kind }
+  }
+
+  /// The class as an archive's writer wants it.
+  func archived(_ name: String) -> ArchivedClass {
+    ArchivedClass(name, superclasses: chain.isEmpty ? ["NSObject"] : Array(chain.dropFirst()), hints: hints)
+  }
+}
+
+extension LegacyClass {
+  /// As the store's own item keeps it.
+  var value: Value {
+    .dictionary([
+      "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
+      "fields": .array(order.map { .array([.string($0), .string(fields[$0] ?? Form.null)]) }),
+      "mapping": .dictionary(mapping.mapValues { .string($0) }), "kind": .string(kind),
+    ])
+  }
+
+  /// Takes what ``value`` made; what makes no sense is left out.
+  init(_ value: Value) {
+    guard case .dictionary(let members) = value else { return }
+    chain = members["chain"].texts
+    hints = members["hints"].texts
+    if case .array(let pairs)? = members["fields"] {
+      for pair in pairs {
+        guard case .array(let parts) = pair, parts.count == 2, case .string(let key) = parts[0],
+          case .string(let form) = parts[1], fields[key] == nil
+        else { continue }
+        fields[key] = form
+        order.append(key)
+      }
+    }
+    if case .string(let text)? = members["kind"] { kind = text }
+    if case .dictionary(let paths)? = members["mapping"] {
+      for case (let path, .string(let attribute)) in paths { mapping[path] = attribute }
+    }
+  }
+}
+
+extension Value? {
+  /// The texts of an array of texts.
+  var texts: [String] {
+    guard case .array(let elements)? = self else { return [] }
+    return elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
+  }
+}
+
+extension LegacyClass {
+  /// Notes the keys of a dictionary that is an item.
+  mutating func note(_ dictionary: [String: Value]) {
+    count += 1
+    for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.sort) }
+  }
+}
+
+extension Value {
+  /// What sort of value it is, in a word for people.
+  fileprivate var sort: String {
+    switch self {
+    case .null: LegacyClass.Form.null
+    case .bool: LegacyClass.Form.bool
+    case .integer, .unsigned: LegacyClass.Form.integer
+    case .double: LegacyClass.Form.real
+    case .string: "NSString"
+    case .data: "NSData"
+    case .date: "NSDate"
+    case .array: "NSArray"
+    case .dictionary: "NSDictionary"
+    }
+  }
+}

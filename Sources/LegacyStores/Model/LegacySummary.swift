@@ -1,0 +1,69 @@
+/// What a store holds, and what an import makes of it: for a look before anything is written.
+public struct LegacySummary: Sendable {
+  /// A class of objects, or a sort of dictionaries.
+  public struct Class: Sendable {
+    /// Its name; for dictionaries the kind in braces.
+    public let name: String
+    /// How many there are.
+    public let count: Int
+    /// What they become: a kind of items, `category`, or nothing for parts of others.
+    public let kind: String?
+    /// Its keys.
+    public let fields: [Field]
+  }
+
+  /// A key of a class.
+  public struct Field: Sendable {
+    /// The key, or a path of keys with dots.
+    public let key: String
+    /// How many objects have it; nil for a path.
+    public let count: Int?
+    /// What stands behind it: `real`, `NSString`, the name of a class.
+    public let holds: String
+    /// What it becomes; nil where it is a part of something.
+    public let attribute: String?
+  }
+
+  /// The files, by name.
+  public let files: [String]
+  /// How many items of each kind there are.
+  public let items: [(kind: String, count: Int)]
+  /// How many categories there are.
+  public let categories: Int
+  /// How many images there are.
+  public let images: Int
+  /// The classes, those of items and categories first.
+  public let classes: [Class]
+}
+
+extension LegacyStore {
+  /// What is in the store, and what an import would make of it.
+  public var summary: LegacySummary {
+    var kinds: [String: Int] = [:]
+    for item in items { kinds[item.kind, default: 0] += 1 }
+    let classes = classes.map { name, found in
+      let isItem = !found.kind.isEmpty
+      func isTakenApart(_ key: String) -> Bool { found.mapping.keys.contains { $0.hasPrefix(key + ".") } }
+      var fields = found.order.sorted().map { key in
+        LegacySummary.Field(
+          key: key, count: found.counts[key], holds: found.fields[key] ?? LegacyClass.Form.null,
+          attribute: isItem && !isTakenApart(key) ? (found.mapping[key] ?? key).plainAttribute : nil)
+      }
+      for (path, attribute) in found.mapping.sorted(by: { $0.key < $1.key }) where found.fields[path] == nil {
+        fields.append(
+          LegacySummary.Field(key: path, count: nil, holds: "", attribute: attribute.plainAttribute))
+      }
+      let kind = found.kind == LegacyClass.categories ? "category" : isItem ? found.kind : nil
+      return LegacySummary.Class(name: name, count: found.count, kind: kind, fields: fields)
+    }
+    return LegacySummary(
+      files: files.keys.sorted(), items: kinds.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+      categories: categories.count, images: items.reduce(images.count) { $0 + $1.images.count },
+      classes: classes.sorted { ($0.kind == nil ? 1 : 0, $0.name) < ($1.kind == nil ? 1 : 0, $1.name) })
+  }
+}
+
+extension String {
+  /// `$name` of a category is its name.
+  fileprivate var plainAttribute: String { hasPrefix("$") ? String(dropFirst()) : self }
+}

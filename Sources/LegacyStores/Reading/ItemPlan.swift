@@ -1,0 +1,186 @@
+import CatalogModel
+
+/// How the objects of one class, or the dictionaries of one list, become items: which key is which attribute.
+struct ItemPlan {
+  let kind: String
+  private let thing: KindOfThing?
+  /// The key under which an item holds its category, nil when it has none.
+  let categoryKey: String?
+  /// Each attribute, the path of keys to it, and what it must be.
+  private(set) var moves: [(path: String, attribute: String, sort: KindOfThing.Sort?)] = []
+  /// Which attribute each path is.
+  var mapping: [String: String] { Dictionary(moves.map { ($0.path, $0.attribute) }) { first, _ in first } }
+
+  /// - Parameters:
+  ///   - name: what the items are called when they are nothing that is known.
+  ///   - find: the path to the first of some keys that is there.
+  init(
+    thing: KindOfThing?, name: String, categoryKey: String?, mapping: FieldMapping,
+    find: (_ keys: [String]) -> String?
+  ) {
+    self.thing = thing
+    kind = mapping.kind ?? thing?.name ?? name
+    self.categoryKey = categoryKey
+    var taken: Set<String> = []
+    for property in thing?.properties ?? [] {
+      let path: String? =
+        switch mapping.wish(property.attribute) {
+        case .some(let wish): wish
+        case nil: find(property.keys.filter { !taken.contains($0) })
+        }
+      guard let path, taken.insert(path).inserted else { continue }
+      moves.append((path, property.attribute, property.sort))
+    }
+    for (attribute, key) in mapping.others(thing?.properties.map(\.attribute) ?? []) {
+      moves.removeAll { $0.path == key }
+      moves.append((key, attribute, nil))
+    }
+    // A place is both or neither.
+    let isPlaced =
+      moves.contains { $0.attribute == "latitude" } && moves.contains { $0.attribute == "longitude" }
+    if !isPlaced { moves.removeAll { $0.attribute == "latitude" || $0.attribute == "longitude" } }
+  }
+
+  /// The plan for a class of an archive.
+  /// - Parameter others: the classes of other items and of categories, which are no parts of this one.
+  init(className name: String, _ survey: ClassSurvey, avoiding others: Set<String>, _ mapping: FieldMapping) {
+    func find(_ keys: [String]) -> String? {
+      // Only where a thing is may stand further down.
+      let isDeep = keys.contains {
+        KindOfThing.latitudeKeys.contains($0) || KindOfThing.longitudeKeys.contains($0)
+      }
+      return isDeep ? survey.path(to: keys, from: name, avoiding: others) : survey.key(keys, in: name)
+    }
+    let categoryKey: String? =
+      switch mapping.wish("category") {
+      case .some(let wish): wish
+      case nil:
+        KindOfThing.categoryKeys.first { key in
+          survey.classes[name]?.fields[key]?.keys.contains { survey.categories.contains($0) } ?? false
+        }
+      }
+    let isNamed = find(KindOfThing.place.properties[0].keys) != nil || mapping.wish("name") != nil
+    let isPlaced =
+      find(KindOfThing.latitudeKeys) != nil && find(KindOfThing.longitudeKeys) != nil
+      || mapping.wish("latitude") != nil
+    let short = ClassSurvey.shortName(name)
+    let thing: KindOfThing? =
+      if short.hasSuffix("ScaryBugData")
+        || find(["Title", "title"]) != nil && find(["Rating", "rating"]) != nil
+      {
+        .bug
+      } else if isPlaced || isNamed && categoryKey != nil {
+        .place
+      } else if find(["name"]) != nil, find(KindOfThing.person.properties[1].keys) != nil {
+        .person
+      } else if find(["titleKey"]) != nil
+        || find(["title"]) != nil && find(["timestamp", "itemDescription"]) != nil
+      {
+        .toDo
+      } else {
+        nil
+      }
+    // A category that is only a name is worth a category where the thing is a place.
+    let textKey = thing?.name == "place" ? find(["category", "categoryName", "categoryType"]) : nil
+    self.init(
+      thing: thing, name: short,
+      categoryKey: categoryKey ?? (mapping.wish("category") == nil ? textKey : nil),
+      mapping: mapping, find: find)
+  }
+
+  /// Whether the items are to-dos.
+  var isToDo: Bool { thing?.name == KindOfThing.toDo.name }
+
+  /// The fields of an object as attributes of an item.
+  /// - Parameter className: goes before a field whose name an attribute of another meaning has.
+  /// - Returns: the attributes, and which field became which, as far as they are not called the same.
+  func attributes(
+    _ fields: [String: Value], className: String
+  ) -> (attributes: [String: Value], mapping: [String: String]) {
+    var rest = fields
+    var result: [String: Value] = [:]
+    var mapping = mapping
+    for move in moves where isUsable(move, fields) {
+      guard let value = rest.value(at: move.path)?.as(move.sort) else { continue }
+      rest.remove(at: move.path)
+      result.set(value, at: move.attribute)
+    }
+    for (key, value) in rest {
+      var attribute = key
+      let isReserved =
+        thing.map {
+          $0.others.contains(key)
+            || $0.properties.contains { $0.attribute == key || $0.attribute.hasPrefix(key + ".") }
+        } ?? false
+      if isReserved || result[key] != nil { attribute = "\(className.isEmpty ? kind : className).\(key)" }
+      if attribute != key { mapping[key] = attribute }
+      result[attribute] = value
+    }
+    for property in thing?.properties ?? [] {
+      if let standard = property.standard, result[property.attribute] == nil {
+        result[property.attribute] = standard
+      }
+    }
+    return (result, mapping)
+  }
+
+  /// A to-do's place without a name is none to that app; then all of it stays as it is.
+  private func isUsable(
+    _ move: (path: String, attribute: String, sort: KindOfThing.Sort?), _ fields: [String: Value]
+  ) -> Bool {
+    guard let dot = move.attribute.firstIndex(of: "."),
+      let name = moves.first(where: { $0.attribute == "\(move.attribute[..<dot]).name" })
+    else { return true }
+    return fields.value(at: name.path)?.as(.text) != nil
+  }
+}
+
+extension Value {
+  /// The value if it is of the sort; a whole number becomes one with a fraction, since writers store either.
+  func `as`(_ sort: KindOfThing.Sort?) -> Value? {
+    switch (sort, self) {
+    case (nil, _): self
+    case (.text?, .string): self
+    case (.number?, .double): self
+    case (.number?, .integer(let integer)): .double(Double(integer))
+    case (.number?, .unsigned(let integer)): .double(Double(integer))
+    default: nil
+    }
+  }
+}
+
+extension [String: Value] {
+  /// The value at the end of a path of keys. A key may hold dots itself: the whole text is tried first.
+  func value(at path: String) -> Value? {
+    if let value = self[path] { return value }
+    guard let dot = path.firstIndex(of: "."), case .dictionary(let members)? = self[String(path[..<dot])]
+    else {
+      return nil
+    }
+    return members.value(at: String(path[path.index(after: dot)...]))
+  }
+
+  /// Takes away what stands at the end of a path, and objects of which nothing but their class is left.
+  mutating func remove(at path: String) {
+    if removeValue(forKey: path) != nil { return }
+    guard let dot = path.firstIndex(of: ".") else { return }
+    let first = String(path[..<dot])
+    guard case .dictionary(var members)? = self[first] else { return }
+    members.remove(at: String(path[path.index(after: dot)...]))
+    let isEmpty = members.keys.allSatisfy { $0 == Reference.objectClass }
+    self[first] = isEmpty ? nil : .dictionary(members)
+  }
+
+  /// Puts a value at the end of a path, making the dictionaries on the way.
+  mutating func set(_ value: Value, at path: String) {
+    guard let dot = path.firstIndex(of: ".") else {
+      self[path] = value
+      return
+    }
+    let first = String(path[..<dot])
+    var members: [String: Value] = [:]
+    if case .dictionary(let there)? = self[first] { members = there }
+    members.set(value, at: String(path[path.index(after: dot)...]))
+    self[first] = .dictionary(members)
+  }
+}

@@ -1,0 +1,200 @@
+import CatalogModel
+public import Foundation
+import KeyedArchiving
+
+extension LegacyStore {
+  /// Reads files that a keyed archiver wrote: things of an app's own classes and what groups them.
+  ///
+  /// ```swift
+  /// let store = try LegacyStore.archives([caches.appending(path: "annotations"), caches.appending(path: "categories")])
+  /// ```
+  ///
+  /// Files that hold one graph twice, as when the places and the categories were each archived with all they lead
+  /// to, give each thing once: categories are the same when they are called the same, and a thing that a file holds
+  /// only through its category is that of another file when it says the same.
+  /// - Parameters:
+  ///   - files: together all that the app kept.
+  ///   - mapping: which key is which attribute, where the guess should be another.
+  /// - Throws: ``LegacyError`` when there is no such file, when none of them can be read, or when the mapping names
+  ///   keys that no object has. One file of several that can't be read is a problem of the store.
+  public static func archives(
+    _ files: [URL], mapping: FieldMapping = FieldMapping()
+  ) throws(LegacyError) -> LegacyStore {
+    let (opened, problems) = try openArchives(files)
+    var store = LegacyStore(.archive)
+    store.problems = problems
+    let survey: ClassSurvey
+    do {
+      survey = ClassSurvey(try opened.map { try $0.archive.inspect() }, categoryKey: mapping.wish("category"))
+    } catch {
+      throw LegacyError(.unreadable, "the archive can't be read", cause: error)
+    }
+    try mapping.check(against: survey)
+    var merge = ArchiveMerge(store)
+    for (name, archive) in opened {
+      do {
+        let reader = ArchiveReader(archive, survey, mapping, plainKind: name.stem)
+        let layout = try reader.find(name: name)
+        try reader.convert()
+        merge.add(reader, isOneOfSeveral: opened.count > 1)
+        merge.store.files[name] = Layout.file(layout, isXML: false)
+      } catch {
+        if opened.count == 1 {
+          throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)
+        }
+        merge.store.problems.append(LegacyProblem(name, "\(error)"))
+      }
+    }
+    return merge.finish()
+  }
+
+  static func openArchives(
+    _ files: [URL]
+  ) throws(LegacyError) -> (opened: [(name: String, archive: KeyedArchive)], problems: [LegacyProblem]) {
+    var opened: [(name: String, archive: KeyedArchive)] = []
+    var problems: [LegacyProblem] = []
+    for file in files {
+      let name = file.lastPathComponent
+      _ = try SourceFile(file)
+      do {
+        opened.append((name, try KeyedArchive(ArchiveBytes(contentsOf: file))))
+      } catch {
+        if files.count == 1 {
+          throw LegacyError(.unreadable, "\"\(name)\" can't be read as a keyed archive", cause: error)
+        }
+        problems.append(LegacyProblem(name, "\(error)"))
+      }
+    }
+    guard !opened.isEmpty else {
+      throw LegacyError(
+        .unreadable, "none of the files can be read: " + problems.map(\.description).joined(separator: "; "))
+    }
+    let names = Set(opened.map(\.name))
+    guard names.count == opened.count else {
+      throw LegacyError(.wrongUse, "two of the files are called the same; import them as two stores")
+    }
+    return (opened, problems)
+  }
+}
+
+extension FieldMapping {
+  /// Fails for a key that nothing has, which is a slip of the pen.
+  func check(against survey: ClassSurvey) throws(LegacyError) {
+    for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
+      let first = key.split(separator: ".").first.map(String.init) ?? key
+      let isThere = survey.classes.values.contains { $0.fields[key] != nil || $0.fields[first] != nil }
+      guard !isThere else { continue }
+      let known = Set(
+        survey.classes.filter { survey.isCustom($0.key) }.values.flatMap { $0.fields.keys }
+      ).sorted()
+      throw LegacyError(
+        .wrongUse,
+        "no object has the key \"\(key)\" that \(attribute) shall come from; there are "
+          + known.prefix(40).joined(separator: ", "))
+    }
+  }
+}
+
+extension String {
+  /// A file's name without its extension.
+  var stem: String {
+    guard let dot = lastIndex(of: "."), dot > startIndex else { return self }
+    return String(self[..<dot])
+  }
+}
+
+/// Puts what several archives hold together, each thing and category once.
+struct ArchiveMerge {
+  var store: LegacyStore
+  /// Things that a file holds only through their categories, and which category, to be matched at the end.
+  private var derived: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
+  private var fileCount = 0
+  private var fileOfItem: [Int] = []
+
+  init(_ store: LegacyStore) { self.store = store }
+
+  mutating func add(_ reader: ArchiveReader, isOneOfSeveral: Bool) {
+    fileCount += 1
+    let categories = mergeCategories(reader.categories)
+    store.problems += reader.problems
+    store.images += reader.images
+    store.lists.formUnion(reader.lists)
+    store.classes.merge(reader.classes) { known, found in
+      var known = known
+      known.merge(found)
+      return known
+    }
+    // Numbers of items are final only when it is known which ones are in another file already.
+    var numbers: [Int: Int] = [:]
+    var kept: [LegacyItem] = []
+    for (pending, index) in reader.indexes.enumerated() {
+      guard let index else { continue }
+      var item = reader.items[index]
+      item.category = item.category.map { categories[$0] }
+      if item.list.isEmpty, isOneOfSeveral, !item.attributes.values.contains(where: \.refersToItems) {
+        derived.append((item, item.attributes.fingerprint, fileCount))
+        continue
+      }
+      numbers[pending] = store.items.count + kept.count
+      kept.append(item)
+    }
+    for var item in kept {
+      item.attributes = item.attributes.mapValues {
+        $0.resolvingReferences { key, target in
+          if key == Reference.category { return Reference.make(key, categories[target]) }
+          return numbers[target].map { Reference.make(key, $0) } ?? .null
+        }
+      }
+      store.items.append(item)
+      fileOfItem.append(fileCount)
+    }
+  }
+
+  /// - Returns: the index in the store of each category of the file.
+  private mutating func mergeCategories(_ categories: [LegacyCategory]) -> [Int] {
+    var taken: Set<Int> = []
+    return categories.map { category in
+      if let index = store.categories.indices.first(where: {
+        !taken.contains($0) && store.categories[$0].name.utf8.elementsEqual(category.name.utf8)
+      }) {
+        taken.insert(index)
+        if store.categories[index].list.isEmpty { store.categories[index] = category }
+        return index
+      }
+      taken.insert(store.categories.count)
+      store.categories.append(category)
+      return store.categories.count - 1
+    }
+  }
+
+  consuming func finish() -> LegacyStore {
+    var taken: Set<Int> = []
+    var prints: [Data: [Int]] = [:]
+    var names: [String: [Int]] = [:]
+    if !derived.isEmpty {
+      for (index, item) in store.items.enumerated() {
+        prints[item.attributes.fingerprint, default: []].append(index)
+        if let label = item.label { names["\(item.kind)\n\(label)", default: []].append(index) }
+      }
+    }
+    func match(_ candidates: [Int]?, _ file: Int) -> Int? {
+      candidates?.first { !taken.contains($0) && fileOfItem[$0] != file }
+    }
+    var rest: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
+    for found in derived {
+      if let index = match(prints[found.fingerprint], found.file) {
+        taken.insert(index)
+      } else {
+        rest.append(found)
+      }
+    }
+    for found in rest {
+      if let label = found.item.label, let index = match(names["\(found.item.kind)\n\(label)"], found.file) {
+        taken.insert(index)
+      } else {
+        store.items.append(found.item)
+      }
+    }
+    return store
+  }
+}

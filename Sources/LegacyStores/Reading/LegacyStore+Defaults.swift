@@ -1,0 +1,149 @@
+import CatalogModel
+public import Foundation
+import KeyedArchiving
+
+extension LegacyStore {
+  /// Reads an app's preferences, and the archives that stand as data in them.
+  ///
+  /// Archives are found wherever they are, in arrays and dictionaries too. Those that hold no objects of the app's
+  /// own, such as a color, stay with the other preferences, which the store keeps as they are.
+  /// - Parameters:
+  ///   - file: the preferences property list, such as `com.example.app.plist`.
+  ///   - key: the one key to look under; nil: all of them.
+  ///   - mapping: which key is which attribute, where the guess should be another.
+  /// - Throws: ``LegacyError`` when there is no such file or key, or the file is no property list.
+  public static func defaults(
+    _ file: URL, key: String? = nil, mapping: FieldMapping = FieldMapping()
+  ) throws(LegacyError) -> LegacyStore {
+    _ = try SourceFile(file)
+    let list: PropertyList
+    let content: Value
+    do {
+      list = try PropertyList(ArchiveBytes(contentsOf: file))
+      if try KeyedArchive.isKeyedArchive(list) {
+        throw LegacyError(
+          .wrongUse, "it is a keyed archive and holds no preferences; import it as an archive")
+      }
+      content = try Value(list.value())
+    } catch {
+      throw LegacyError(
+        .unreadable, "the preferences can't be read", path: file.lastPathComponent, cause: error)
+    }
+    guard case .dictionary(let preferences) = content else {
+      throw LegacyError(
+        .unreadable, "preferences are a dictionary, and this is something else", path: file.lastPathComponent)
+    }
+    if let key, preferences[key] == nil {
+      throw LegacyError(
+        .notFound,
+        "there is no key \"\(key)\" in the preferences; there are "
+          + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
+    }
+    var reader = DefaultsReader(mapping)
+    var layout: [String: Value] = [:]
+    for (name, value) in preferences.sorted(by: { $0.key < $1.key }) {
+      layout[name] = key == nil || name == key ? reader.layout(of: value, path: name) : value
+    }
+    var store = reader.finish()
+    if let key, store.lists.isEmpty {
+      let why = store.problems.first.map { ": \($0.reason)" } ?? ""
+      throw LegacyError(.unreadable, "there is no archive under the key \"\(key)\"\(why)")
+    }
+    store.files[file.lastPathComponent] = Layout.file(.dictionary(layout), isXML: list.format == .xml)
+    return store
+  }
+}
+
+/// Finds the archives in preferences and what is in them.
+struct DefaultsReader {
+  private static let depthLimit = 64
+  private let mapping: FieldMapping
+  private var merge = ArchiveMerge(LegacyStore(.defaults))
+
+  init(_ mapping: FieldMapping) { self.mapping = mapping }
+
+  consuming func finish() -> LegacyStore { merge.finish() }
+
+  mutating func layout(of value: Value, path: String, depth: Int = 0) -> Value {
+    guard depth < Self.depthLimit else { return value }
+    switch value {
+    case .data(let data): return archive(data, path) ?? value
+    case .array(let elements):
+      if let each = archives(elements, path) { return each }
+      return .array(
+        elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
+    case .dictionary(let members) where members[Reference.objectClass] == nil:
+      var content: [String: Value] = [:]
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+        content[key] = layout(of: member, path: "\(path).\(key)", depth: depth + 1)
+      }
+      return .dictionary(content)
+    default: return value
+    }
+  }
+
+  private func opened(_ data: Data, _ path: String) -> Result<KeyedArchive, ArchiveError>? {
+    guard data.count > 8 else { return nil }
+    let bytes = ArchiveBytes(data)
+    guard let format = try? DataFormat(of: bytes),
+      format == .binaryPropertyList || format == .xmlPropertyList,
+      // XML has to be read as a whole to be known; preferences hold other XML, too.
+      format == .binaryPropertyList || data.range(of: Data("$archiver".utf8)) != nil
+    else { return nil }
+    do {
+      let list = try PropertyList(bytes)
+      guard try KeyedArchive.isKeyedArchive(list) else { return nil }
+      return .success(try KeyedArchive(list))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The layout of data that are an archive with things of the app; nil for other data, which stay as they are.
+  private mutating func archive(_ data: Data, _ path: String) -> Value? {
+    switch opened(data, path) {
+    case nil: return nil
+    case .failure(let error):
+      merge.store.problems.append(LegacyProblem(path, "\(error)"))
+      return nil
+    case .success(let archive):
+      do {
+        let survey = ClassSurvey([try archive.inspect()], categoryKey: mapping.wish("category"))
+        let isEmptyList = try archive.root?.array?.isEmpty ?? false
+        guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
+        let reader = ArchiveReader(archive, survey, mapping, plainKind: path)
+        let layout = try reader.find(name: path)
+        try reader.convert()
+        merge.add(reader, isOneOfSeveral: false)
+        return layout
+      } catch {
+        merge.store.problems.append(LegacyProblem(path, "\(error)"))
+        return nil
+      }
+    }
+  }
+
+  /// The layout of an array in which each element is an archive of one thing.
+  private mutating func archives(_ elements: [Value], _ path: String) -> Value? {
+    guard !elements.isEmpty else { return nil }
+    var found: [(ArchiveReader, Value)] = []
+    for (index, element) in elements.enumerated() {
+      guard case .data(let data) = element, case .success(let archive)? = opened(data, path),
+        case .object(let object)? = try? archive.root,
+        let inspection = try? archive.inspect()
+      else { return nil }
+      let survey = ClassSurvey([inspection], categoryKey: mapping.wish("category"))
+      guard survey.isCustom(object.className),
+        case let reader = ArchiveReader(archive, survey, mapping, plainKind: path),
+        let layout = try? reader.find(name: path), (try? reader.convert()) != nil
+      else { return nil }
+      guard layout == Layout.archive(["root": Layout.element(path)]) || index == 0 else { return nil }
+      found.append((reader, layout))
+    }
+    for (reader, _) in found { merge.add(reader, isOneOfSeveral: false) }
+    guard case .dictionary(let top)? = found.first?.1, case .dictionary(let members)? = top[Layout.archive],
+      let key = members.keys.first
+    else { return nil }
+    return .dictionary([Layout.each: .string(path), "key": .string(key)])
+  }
+}

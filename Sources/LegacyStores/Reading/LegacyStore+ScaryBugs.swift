@@ -1,0 +1,148 @@
+import CatalogModel
+public import Foundation
+import KeyedArchiving
+
+extension LegacyStore {
+  /// Reads a folder of Scary Bugs' documents: `<n>.scarybug`, each with `data.plist`, `thumbImage.jpg` and
+  /// `fullImage.jpg`, any of which may be missing.
+  ///
+  /// Pictures are not read, only looked at: an import reads each once, in pieces. Other files in a document are
+  /// kept as images of the bug, too. Links are refused, so that nothing outside of the folder is read.
+  /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
+  /// - Throws: ``LegacyError`` when there is no such folder, or no bug in it. A bug that can't be read is a problem
+  ///   of the store, and the others are there.
+  public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
+    var reader = ScaryBugReader()
+    try reader.read(ScaryBugReader.documents(in: SourceFolder(url)))
+    return reader.store
+  }
+}
+
+/// Reads bugs one by one.
+struct ScaryBugReader {
+  static let list = "scarybugs"
+  static let folderExtension = ".scarybug"
+  static let dataFile = "data.plist"
+  static let pictures = ["thumbImage.jpg": "thumbnail", "fullImage.jpg": "full"]
+  /// A bug is a title and a rating; whatever else an app added, this is plenty.
+  private static let dataByteLimit = 16 << 20
+
+  private(set) var store = LegacyStore(.scarybugs)
+
+  static func isBug(_ name: String) -> Bool { name.lowercased().hasSuffix(folderExtension) }
+
+  /// The folder in which the bugs are.
+  static func documents(in folder: SourceFolder) throws(LegacyError) -> SourceFolder {
+    if isBug(folder.path) {
+      throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
+    }
+    for way in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
+      var inner = folder
+      var isThere = true
+      for name in way where isThere {
+        if try inner.kind(of: name) == .folder { inner = try inner.folder(name) } else { isThere = false }
+      }
+      if isThere, try inner.names().contains(where: isBug) { return inner }
+    }
+    throw LegacyError(
+      .notFound, "there is no folder in it whose name ends in \(folderExtension)", path: folder.path)
+  }
+
+  mutating func read(_ folder: SourceFolder) throws(LegacyError) {
+    store.lists.insert(Self.list)
+    for name in try folder.names() where Self.isBug(name) {
+      do {
+        switch try folder.kind(of: name) {
+        case .folder: try readBug(name, in: folder)
+        case .link: throw SourceFolder.link(name)
+        default: throw LegacyError(.unreadable, "it is not a folder, as a bug is")
+        }
+      } catch {
+        store.unreadableKeys.insert(name)
+        store.problems.append(LegacyProblem(name, "\(error)"))
+      }
+    }
+  }
+
+  private mutating func readBug(_ name: String, in documents: SourceFolder) throws {
+    let folder = try documents.folder(name)
+    let names = try folder.names().filter { $0 != ".DS_Store" }
+    guard !names.isEmpty else {
+      throw LegacyError(.unreadable, "the folder is empty")
+    }
+    var item: LegacyItem
+    if names.contains(Self.dataFile) {
+      item = try readData(of: name, in: folder)
+    } else {
+      item = LegacyItem(list: Self.list, kind: KindOfThing.bug.name, attributes: [:])
+      item.attributes = ["title": .string(""), "rating": .double(0)]
+      store.problems.append(
+        LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
+    }
+    item.list = Self.list
+    item.key = name
+    for file in names where file != Self.dataFile {
+      var image = LegacyImage(
+        name: Self.pictures[file] ?? file, mediaType: "", content: .unreadable, byteCount: 0)
+      do {
+        let source = try folder.file([file])
+        image.mediaType = ImageType.orUnknown(try source.head())
+        image.byteCount = source.byteCount
+        image.content = .file(documents, [name, file])
+      } catch {
+        store.problems.append(LegacyProblem("\(name)/\(file)", "\(error)"))
+      }
+      item.images.append(image)
+    }
+    store.items.append(item)
+  }
+
+  private mutating func readData(of name: String, in folder: SourceFolder) throws -> LegacyItem {
+    let data = try folder.file([Self.dataFile]).contents(limit: Self.dataByteLimit)
+    let archive: KeyedArchive
+    do {
+      archive = try KeyedArchive(ArchiveBytes(data))
+    } catch {
+      throw LegacyError(.unreadable, "its \(Self.dataFile) can't be read", cause: error)
+    }
+    let keys = try archive.topKeys
+    guard let key = ["Data", "data", "root"].first(where: keys.contains) ?? keys.first,
+      case .object(let object)? = try archive.top(key)
+    else {
+      throw LegacyError(.unreadable, "its \(Self.dataFile) holds no object under the key Data")
+    }
+    let survey = ClassSurvey([try archive.inspect()], categoryKey: .some(nil))
+    let plan = ItemPlan(
+      thing: .bug, name: KindOfThing.bug.name, categoryKey: nil, mapping: FieldMapping(),
+      find: { survey.key($0, in: object.className) })
+    var objects = ObjectReader(entryCount: archive.objectCount)
+    let fields = try objects.attributes(of: object) { _ in nil }
+    let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(object.className))
+    var item = LegacyItem(
+      list: Self.list, kind: KindOfThing.bug.name, className: object.className, attributes: attributes)
+    // Other values at the top are the document's own.
+    var top: [String: Value] = [:]
+    for other in keys where other != key {
+      guard let value = try archive.top(other) else { continue }
+      top[other] = try objects.attribute(other, value) { _ in nil }
+    }
+    if !top.isEmpty { item.attributes["$top"] = .dictionary(top) }
+    item.images = objects.images
+    remember(objects.classes, object.className, mapping, topKey: key)
+    return item
+  }
+
+  private mutating func remember(
+    _ classes: [String: LegacyClass], _ className: String, _ mapping: [String: String], topKey: String
+  ) {
+    store.classes.merge(classes) { known, found in
+      var known = known
+      known.merge(found)
+      return known
+    }
+    store.classes[className]?.kind = KindOfThing.bug.name
+    store.classes[className]?.mapping.merge(mapping) { first, _ in first }
+    let layout = Layout.file(Layout.archive([topKey: Layout.element(Self.list)]), isXML: false)
+    if store.files[Self.dataFile] == nil { store.files[Self.dataFile] = layout }
+  }
+}

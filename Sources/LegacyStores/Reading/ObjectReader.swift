@@ -1,0 +1,347 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+
+/// What an object of an archive is to the store, if it is not a part of another.
+enum ObjectRole {
+  case item(Int)
+  case category(Int)
+}
+
+/// Turns values of an archive into attributes, whatever their classes: nothing of them is left out.
+///
+/// Texts, numbers, dates, bytes, arrays and dictionaries become values of their sort. An object of any other class
+/// becomes a dictionary of its fields, with its class under `$class`. An object that one item holds several times,
+/// or that holds itself, is written once with a number, `$id`, and from then on as `{"$ref": 1}`.
+///
+/// Used for one item after the other; the classes are gathered over all.
+struct ObjectReader {
+  /// Attributes are nested at most this deep; the catalog's own limit is a little more.
+  private static let depthLimit = 100
+  /// How many values one item may have. A small file can share a part so often that it would make billions.
+  private static let valueLimit = 200_000
+  /// How many values all items of an archive may have, for each entry of its object table and beyond those.
+  private static let totalLimit = (perEntry: 16, beyond: 1_000_000)
+  /// Bytes beyond this are an image of the item and not an attribute, which should be small.
+  private static let inlineByteLimit = 64 << 10
+
+  /// The classes that were met, and how they encode their fields.
+  private(set) var classes: [String: LegacyClass] = [:]
+  /// The pictures and large data of the item, which its attributes name by `$image`.
+  private(set) var images: [LegacyImage] = []
+
+  private var valueCount = 0
+  private var valuesLeft: Int
+  /// The number of each object in this item, by its UID.
+  private var numbers: [Int: Int] = [:]
+  private var isReferredTo: Set<Int> = []
+  /// The collections from the item to the place of the walk.
+  private var openCollections: Set<Int> = []
+
+  /// - Parameter entryCount: of the archive's object table.
+  init(entryCount: Int) {
+    valuesLeft = Self.totalLimit.perEntry * entryCount + Self.totalLimit.beyond
+  }
+
+  /// Begins another item.
+  mutating func begin() {
+    images = []
+    valueCount = 0
+    numbers = [:]
+    isReferredTo = []
+    openCollections = []
+  }
+
+  /// The fields of an object as attributes of the same names.
+  /// - Parameters:
+  ///   - skipped: fields that are left out.
+  ///   - role: what another object is to the store, nil when it is a part of this one.
+  mutating func attributes(
+    of object: ArchivedObject, skipping skipped: Set<String> = [],
+    role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> [String: Value] {
+    begin()
+    let number = number(of: object.uid)
+    var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0, role: role)
+    if isReferredTo.contains(number) { attributes[Reference.id] = .integer(Int64(number)) }
+    return attributes.mapValues(tidied)
+  }
+
+  /// A value that is no object of its own.
+  mutating func attribute(
+    _ name: String, _ value: ArchivedValue, role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    let converted = try convert(value, path: name, depth: 0, isField: false, role: role)
+    return tidied(converted)
+  }
+
+  private mutating func number(of uid: Int) -> Int {
+    if let number = numbers[uid] { return number }
+    numbers[uid] = numbers.count + 1
+    return numbers.count
+  }
+
+  /// Notes the class of an object, and how its fields are encoded.
+  mutating func note(_ object: ArchivedObject) throws {
+    note(classOf: object)
+    for key in try object.keys.sorted() {
+      guard let value = try object.value(forKey: key) else { continue }
+      let form = try Self.form(of: value, isReference: object.reference(forKey: key) != nil)
+      classes[object.className]?.note(key, form)
+    }
+  }
+
+  private mutating func note(classOf object: ArchivedObject) {
+    if classes[object.className] == nil {
+      var noted = LegacyClass()
+      noted.chain = object.classChain
+      noted.hints = object.classHints
+      classes[object.className] = noted
+    }
+    classes[object.className]?.count += 1
+  }
+
+  private mutating func fields(
+    of object: ArchivedObject, skipping skipped: Set<String> = [], path: String, depth: Int,
+    role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> [String: Value] {
+    let name = object.className
+    note(classOf: object)
+    var fields: [String: Value] = [:]
+    // Sorted, so that the numbers of shared objects do not depend on the order in a file.
+    for key in try object.keys.sorted() {
+      guard let value = try object.value(forKey: key) else { continue }
+      let form = try Self.form(of: value, isReference: object.reference(forKey: key) != nil)
+      classes[name]?.note(key, form)
+      if case .null = value { continue }
+      if skipped.contains(key) { continue }
+      let key = Self.isReserved(key) ? "$" + key : key
+      guard fields[key] == nil else {
+        throw LegacyError(.unreadable, "an object of the class \(name) has two fields called \(key)")
+      }
+      fields[key] = try convert(
+        value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1, isField: true, role: role)
+    }
+    return fields
+  }
+
+  /// Values that were encoded without a key are called `$0`, `$1`; nothing else may look like our own words.
+  private static func isReserved(_ key: String) -> Bool {
+    key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
+  }
+
+  private static func form(of value: ArchivedValue, isReference: Bool) throws -> String {
+    switch value {
+    case .null: return LegacyClass.Form.null
+    case .object(let object): return object.className
+    case .bool: return isReference ? "NSNumber" : LegacyClass.Form.bool
+    case .integer, .unsigned: return isReference ? "NSNumber" : LegacyClass.Form.integer
+    case .real: return isReference ? "NSNumber" : LegacyClass.Form.real
+    case .string: return isReference ? "NSString" : LegacyClass.Form.text
+    case .data: return isReference ? "NSData" : LegacyClass.Form.bytes
+    case .date: return "NSDate"
+    case .array: return LegacyClass.Form.list
+    case .dictionary: return "NSDictionary"
+    }
+  }
+
+  private mutating func convert(
+    _ value: ArchivedValue, path: String, depth: Int, isField: Bool,
+    role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    valueCount += 1
+    valuesLeft -= 1
+    guard valueCount <= Self.valueLimit, valuesLeft >= 0 else {
+      throw LegacyError(
+        .unreadable, "its parts are shared so often that it would become more than \(Self.valueLimit) values")
+    }
+    guard depth <= Self.depthLimit else {
+      throw LegacyError(.unreadable, "its objects are nested more than \(Self.depthLimit) deep")
+    }
+    switch value {
+    case .null: return .null
+    case .bool(let flag): return .bool(flag)
+    case .integer(let integer): return .integer(integer)
+    case .unsigned(let integer): return .unsigned(integer)
+    case .real(let real): return .double(real)
+    case .string(let text): return .string(text)
+    case .data(let data): return keep(data, path: path)
+    case .date(let seconds): return Value(secondsSince2001: seconds)
+    case .array(let array): return try list(array, path, depth, role)
+    case .dictionary(let dictionary):
+      return try members(of: dictionary, className: "NSDictionary", path, depth, role)
+    case .object(let object):
+      switch try role(object) {
+      case .item(let index): return Reference.make(Reference.item, index)
+      case .category(let index): return Reference.make(Reference.category, index)
+      case nil: return try convert(object, path: path, depth: depth, isField: isField, role: role)
+      }
+    }
+  }
+
+  private mutating func convert(
+    _ object: ArchivedObject, path: String, depth: Int, isField: Bool,
+    role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    let value = ArchivedValue.object(object)
+    switch object.className {
+    case "NSString", "NSMutableString":
+      if let text = try value.string { return .string(text) }
+    case "NSData", "NSMutableData":
+      if let data = try value.data { return keep(data, path: path) }
+    case "NSDate":
+      if let seconds = try value.secondsSince2001 { return Value(secondsSince2001: seconds) }
+    case "NSNull" where !isField:
+      return .null
+    case "NSURL" where isField:
+      // A plain address; what stands elsewhere than in a field would come back as a text.
+      if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
+        return .string(text)
+      }
+    case "NSUUID" where isField:
+      if let uuid = try value.uuid { return .string(uuid.uuidString) }
+    case "NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet",
+      "NSDictionary", "NSMutableDictionary":
+      return try collection(object, value, path, depth, role)
+    default: break
+    }
+    let known = numbers[object.uid]
+    let number = number(of: object.uid)
+    if known != nil {
+      isReferredTo.insert(number)
+      return Reference.make(Reference.ref, number)
+    }
+    var fields = try fields(of: object, path: path, depth: depth, role: role)
+    fields[Reference.objectClass] = .string(object.className)
+    fields[Reference.id] = .integer(Int64(number))
+    return .dictionary(fields)
+  }
+
+  private mutating func collection(
+    _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int,
+    _ role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    let name = object.className
+    guard openCollections.insert(object.uid).inserted else {
+      // It holds itself: here it is cut.
+      let number = number(of: object.uid)
+      isReferredTo.insert(number)
+      return Reference.make(Reference.ref, number)
+    }
+    defer { openCollections.remove(object.uid) }
+    var result: Value
+    if name.hasSuffix("Dictionary") {
+      guard let dictionary = try value.dictionary else { return .null }
+      result = try members(of: dictionary, className: name, path, depth, role)
+    } else if let array = try value.array {
+      result = try list(array, path, depth, role)
+    } else {
+      guard let members = try value.set, case .array(var elements) = try list(members, path, depth, role)
+      else { return .null }
+      // The members of a set come in whatever order.
+      if !name.contains("Ordered") {
+        elements = elements.map { (Record(["": $0]).bytes, $0) }
+          .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
+      }
+      result = .dictionary([Reference.objectClass: .string(name), "NS.objects": .array(elements)])
+    }
+    guard let number = numbers[object.uid], isReferredTo.contains(number) else { return result }
+    var explicit: [String: Value] = [Reference.objectClass: .string(name)]
+    switch result {
+    case .array(let elements): explicit["NS.objects"] = .array(elements)
+    case .dictionary(let members) where members[Reference.objectClass] != nil: explicit = members
+    case .dictionary(let members): explicit.merge(Self.explicitMembers(members)) { $1 }
+    default: return result
+    }
+    explicit[Reference.id] = .integer(Int64(number))
+    result = .dictionary(explicit)
+    return result
+  }
+
+  private mutating func list(
+    _ array: ArchivedArray, _ path: String, _ depth: Int, _ role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    var elements: [Value] = []
+    for (index, element) in try array.elements().enumerated() {
+      elements.append(
+        try convert(element, path: "\(path)[\(index)]", depth: depth + 1, isField: false, role: role))
+    }
+    return .array(elements)
+  }
+
+  private mutating func members(
+    of dictionary: ArchivedDictionary, className: String, _ path: String, _ depth: Int,
+    _ role: (ArchivedObject) throws -> ObjectRole?
+  ) throws -> Value {
+    var members: [String: Value] = [:]
+    var keys: [Value] = []
+    var values: [Value] = []
+    for (key, value) in try dictionary.pairs() {
+      let text = try key.string
+      let step = text ?? "\(keys.count)"
+      keys.append(try convert(key, path: "\(path).key", depth: depth + 1, isField: false, role: role))
+      values.append(
+        try convert(
+          value, path: path.isEmpty ? step : "\(path).\(step)", depth: depth + 1, isField: false, role: role))
+      if let text, text.utf8.first != UInt8(ascii: "$") { members[text] = values.last }
+    }
+    if members.count == keys.count { return .dictionary(members) }
+    return .dictionary([
+      Reference.objectClass: .string(className), "NS.keys": .array(keys), "NS.objects": .array(values),
+    ])
+  }
+
+  private static func explicitMembers(_ members: [String: Value]) -> [String: Value] {
+    let sorted = members.sorted { $0.key < $1.key }
+    return [
+      "NS.keys": .array(sorted.map { .string($0.key) }), "NS.objects": .array(sorted.map(\.value)),
+    ]
+  }
+
+  private mutating func keep(_ data: Data, path: String) -> Value {
+    let type = ImageType.of(data.prefix(64))
+    guard type != nil || data.count > Self.inlineByteLimit else { return .data(data) }
+    var name = path.isEmpty ? "data" : path.usableName
+    while images.contains(where: { $0.name == name }) { name += "+" }
+    images.append(
+      LegacyImage(
+        name: name, mediaType: type ?? ImageType.orUnknown(data.prefix(64)), content: .data(data),
+        byteCount: data.count))
+    return .dictionary([Reference.image: .string(name)])
+  }
+
+  /// Takes the numbers away that nothing refers to.
+  private func tidied(_ value: Value) -> Value {
+    switch value {
+    case .array(let elements): return .array(elements.map(tidied))
+    case .dictionary(var members):
+      if case .integer(let number)? = members[Reference.id], members[Reference.objectClass] != nil,
+        !isReferredTo.contains(Int(number))
+      {
+        members[Reference.id] = nil
+      }
+      return .dictionary(members.mapValues(tidied))
+    default: return value
+    }
+  }
+}
+
+extension Value {
+  /// A date as Foundation keeps it; what no date can be keeps its number.
+  init(secondsSince2001 seconds: Double) {
+    // The years 1 to 9999, which is what can be written down as a date.
+    if (-63_114_076_800..<252_423_993_600).contains(seconds) {
+      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
+    } else {
+      self = .dictionary([Reference.objectClass: .string("NSDate"), "NS.time": .double(seconds)])
+    }
+  }
+}
+
+extension String {
+  /// The text as the name of an image: at most as long as one may be.
+  var usableName: String {
+    if utf8.count <= 1000 { return self }
+    return "…" + suffix(200)
+  }
+}

@@ -1,0 +1,246 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+
+/// What a store holds as of a state: its files' layouts, and the items and categories of each list.
+struct ExportedItems {
+  let catalog: Catalog
+  let ledger: Ledger
+  /// The items of each list, in the order in which the files have them.
+  private(set) var lists: [String: [Int]] = [:]
+  /// The categories of each list.
+  private(set) var categoryLists: [String: [Int]] = [:]
+  /// The items of each category, in the order in which the lists have them.
+  private(set) var itemsByCategory: [Int: [Int]] = [:]
+  private(set) var rows: [Int: Ledger.Row] = [:]
+  private(set) var groups: [Int: Ledger.Group] = [:]
+  private(set) var files: [String: Value]
+  private(set) var classes: [String: LegacyClass]
+  /// All items, those of the lists first.
+  private(set) var items: [Int] = []
+
+  init(_ catalog: Catalog, _ ledger: Ledger) {
+    self.catalog = catalog
+    self.ledger = ledger
+    files = ledger.files
+    classes = ledger.classes
+    if files.isEmpty { (files, classes) = DefaultLayouts.layouts(of: ledger.source) }
+    for row in ledger.rows where catalog.item(row.item) != nil {
+      rows[row.item] = row
+      lists[row.list, default: []].append(row.item)
+    }
+    for group in ledger.groups where catalog.category(group.category) != nil {
+      groups[group.category] = group
+      if !group.list.isEmpty { categoryLists[group.list, default: []].append(group.category) }
+    }
+    addNewItems()
+    addNewCategories()
+    sortToDos()
+    items = lists.sorted { $0.key < $1.key }.flatMap(\.value)
+    for item in items {
+      if let category = catalog.item(item)?.category { itemsByCategory[category, default: []].append(item) }
+    }
+  }
+
+  /// Items that were made in the journal go to the end of the list where those of their kind are.
+  private mutating func addNewItems() {
+    var kinds = Set(classes.values.map(\.kind)).union(DefaultLayouts.kinds(of: ledger.source))
+    kinds.subtract(["", LegacyClass.categories, Ledger.kind])
+    var taken = Set(ledger.rows.map(\.item))
+    for name in Ledger.names(catalog, ledger.source) where name != ledger.name {
+      taken.formUnion(Ledger(catalog, ledger.source, name: name).rows.map(\.item))
+    }
+    let known = Layout.lists(in: files)
+    for kind in kinds.sorted() {
+      let used = lists.filter { _, items in items.contains { catalog.item($0)?.kind == kind } }.keys
+      let list =
+        used.filter { known.contains($0) }.min() ?? known.first { !$0.lowercased().contains("categor") }
+        ?? known.first
+        ?? ledger.source.rawValue
+      for item in catalog.items(ofKind: kind) where !taken.contains(item.id) {
+        lists[list, default: []].append(item.id)
+      }
+    }
+  }
+
+  private mutating func addNewCategories() {
+    guard ledger.source == .archive else { return }
+    let known = Layout.lists(in: files)
+    let list = categoryLists.keys.min() ?? known.first { $0.lowercased().contains("categor") }
+    guard let list else { return }
+    let ours = Set(ledger.groups.map(\.category))
+    for category in catalog.categories where !ours.contains(category.id) {
+      categoryLists[list, default: []].append(category.id)
+    }
+  }
+
+  /// To-dos are on the list that they say, in the order that they say, wherever they came from.
+  private mutating func sortToDos() {
+    func name(_ isDone: Bool) -> String {
+      let known = Layout.lists(in: files)
+      return known.first { $0.lowercased().hasPrefix("done") == isDone }
+        ?? LegacyStore.toDoFiles[isDone ? 1 : 0]
+    }
+    let kind = KindOfThing.toDo.name
+    var sorted: [String: [(order: Int64, item: Int)]] = [:]
+    for (list, items) in lists where items.contains(where: { catalog.item($0)?.kind == kind }) {
+      for id in items {
+        guard let item = catalog.item(id), item.kind == kind else { continue }
+        let isDone = item["done"] == .bool(true)
+        let order: Int64 = if case .integer(let order)? = item["order"] { order } else { -1 }
+        let isRight = list.lowercased().hasPrefix("done") == isDone
+        sorted[isRight ? list : name(isDone), default: []].append((order, id))
+      }
+      lists[list]?.removeAll { catalog.item($0)?.kind == kind }
+    }
+    for (list, items) in sorted {
+      lists[list, default: []] += items.sorted { ($0.order, $0.item) < ($1.order, $1.item) }.map(\.item)
+    }
+  }
+
+  /// The class that an item's object is of; empty for a dictionary or a plain value.
+  func className(of item: Item) -> String {
+    if let row = rows[item.id] { return row.className }
+    let named = classes.filter { $0.value.kind == item.kind }.keys.sorted()
+    return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
+  }
+
+  /// Which path of keys an attribute of a class comes from, the longest attributes first.
+  func mapping(_ className: String, kind: String) -> [(path: String, attribute: String)] {
+    var mapping = classes[className]?.mapping ?? [:]
+    // What no object had yet goes under the key that comes first to mind.
+    let mapped = Set(mapping.values)
+    if classes[className]?.chain.isEmpty ?? true,
+      let thing = KindOfThing.all.first(where: { $0.name == kind })
+    {
+      for property in thing.properties where !mapped.contains(property.attribute) {
+        mapping[property.keys[0]] = property.attribute
+      }
+    }
+    return mapping.filter { !$0.value.hasPrefix("$") }.map { (path: $0.key, attribute: $0.value) }
+      .sorted { ($0.path.utf8.count, $0.path) < ($1.path.utf8.count, $1.path) }
+  }
+
+  /// The attributes of an item under the keys of the file.
+  func fields(of item: Item) -> [String: Value] {
+    var rest = item.attributes
+    if item.kind == KindOfThing.toDo.name {
+      rest["done"] = nil
+      rest["order"] = nil
+    }
+    let className = className(of: item)
+    let mapping = mapping(className, kind: item.kind)
+    // What the file did not say, and the app's models have to have, is not put into the app's mouth.
+    let mapped = Set(mapping.map(\.attribute))
+    for property in KindOfThing.all.first(where: { $0.name == item.kind })?.properties ?? [] {
+      guard let standard = property.standard, rest[property.attribute] == standard,
+        !mapped.contains(property.attribute), classes[className]?.fields[property.attribute] == nil
+      else { continue }
+      rest[property.attribute] = nil
+    }
+    var moved: [(path: String, value: Value)] = []
+    for (path, attribute) in mapping {
+      guard let value = rest.value(at: attribute) else { continue }
+      rest.remove(at: attribute)
+      moved.append((path, value))
+    }
+    for (path, value) in moved { rest.set(value, at: path) }
+    return rest
+  }
+}
+
+/// The files that the apps would have written, for items that no import brought.
+enum DefaultLayouts {
+  static func kinds(of source: LegacyStore.Source) -> [String] {
+    switch source {
+    case .archive: [KindOfThing.place.name]
+    case .defaults: [KindOfThing.person.name]
+    case .plist: [KindOfThing.toDo.name]
+    case .scarybugs: [KindOfThing.bug.name]
+    }
+  }
+
+  static func layouts(of source: LegacyStore.Source) -> (
+    files: [String: Value], classes: [String: LegacyClass]
+  ) {
+    func archived(_ list: String) -> Value {
+      Layout.archive(["root": Layout.list(list, className: "NSMutableArray")])
+    }
+    switch source {
+    case .archive:
+      var place = LegacyClass(
+        kind: KindOfThing.place.name, ["locationName", "note", "category", "annotation"])
+      place.mapping = [
+        "locationName": "name", "annotation.latitude": "latitude", "annotation.longitude": "longitude",
+        "category": "$category",
+      ]
+      place.note("annotation", as: "Annotation")
+      var category = LegacyClass(
+        kind: LegacyClass.categories, ["categoryName", "color", "pointsOfInterest", "categoryImage"])
+      category.mapping = ["categoryName": "$name", "color": "$color", "pointsOfInterest": "$items"]
+      return (
+        Dictionary(
+          uniqueKeysWithValues: ["annotations", "categories"].map {
+            ($0, Layout.file(archived($0), isXML: false))
+          }),
+        [
+          "POI": place, "Categories": category,
+          "Annotation": LegacyClass(kind: "", ["latitude", "longitude"], form: LegacyClass.Form.real),
+        ]
+      )
+    case .defaults:
+      return (
+        [
+          "Preferences.plist": Layout.file(
+            .dictionary(["personsArray": archived("personsArray")]), isXML: false)
+        ], ["JSPerson": LegacyClass(kind: KindOfThing.person.name, ["name", "number"])]
+      )
+    case .plist:
+      return (
+        Dictionary(
+          uniqueKeysWithValues: LegacyStore.toDoFiles.map {
+            ($0, Layout.file(Layout.list($0, className: nil), isXML: true))
+          }), [:]
+      )
+    case .scarybugs:
+      var bug = LegacyClass(kind: KindOfThing.bug.name, ["Title", "Rating"])
+      bug.mapping = ["Title": "title", "Rating": "rating"]
+      return (
+        [
+          ScaryBugReader.dataFile: Layout.file(
+            Layout.archive(["Data": Layout.element(ScaryBugReader.list)]), isXML: false)
+        ], ["ScaryBugData": bug]
+      )
+    }
+  }
+}
+
+extension LegacyClass {
+  /// A class that no file has described.
+  fileprivate init(kind: String, _ fields: [String], form: String = Form.null) {
+    self.init()
+    self.kind = kind
+    for field in fields { note(field, form) }
+  }
+
+  fileprivate mutating func note(_ key: String, as form: String) { fields[key] = form }
+}
+
+extension Layout {
+  /// The names of all lists in files, sorted by the files' names.
+  static func lists(in files: [String: Value]) -> [String] {
+    files.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
+  }
+
+  private static func lists(in value: Value) -> [String] {
+    switch value {
+    case .array(let elements): return elements.flatMap { lists(in: $0) }
+    case .dictionary(let members):
+      for key in [list, element, each] {
+        if case .string(let name)? = members[key] { return [name] }
+      }
+      return members.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import SHA256
+
+/// A file that an export writes, by the names on the way to it.
+struct ExportedFile {
+  enum Content {
+    case bytes([UInt8])
+    case blob(Blob)
+  }
+
+  var way: [String]
+  var content: Content
+}
+
+/// Makes the files of a store as of a state.
+struct LegacyExport {
+  private let store: ExportedItems
+  private let blobs: BlobStore
+  private(set) var files: [ExportedFile] = []
+  private(set) var problems: [LegacyProblem] = []
+  private(set) var itemCount = 0
+
+  init(_ catalog: Catalog, _ ledger: Ledger, _ blobs: BlobStore) throws {
+    store = ExportedItems(catalog, ledger)
+    self.blobs = blobs
+    if ledger.source == .scarybugs { try makeBugs() } else { try makeFiles() }
+  }
+
+  private func writer() -> ObjectWriter {
+    ObjectWriter(store) { [blobs] blob in try? blobs.data(of: blob) }
+  }
+
+  // MARK: Archives and property lists
+
+  private mutating func makeFiles() throws {
+    itemCount = store.items.count
+    for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
+      guard name.isSingleName, case .dictionary(let members) = file, let content = members[Layout.content]
+      else {
+        problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this can't be the name of a file"))
+        continue
+      }
+      let isXML = members[Layout.format] == .string(Layout.xml)
+      let bytes: [UInt8]
+      if case .dictionary(let archive) = content, case .dictionary(let top)? = archive[Layout.archive] {
+        bytes = try writer().archive(top)
+      } else {
+        bytes = try PropertyListText.bytes(of: filled(content), asXML: isXML)
+      }
+      files.append(ExportedFile(way: [name], content: .bytes(bytes)))
+    }
+  }
+
+  /// A property list with its gaps filled.
+  private func filled(_ layout: Value) throws(ArchiveError) -> Value {
+    switch layout {
+    case .array(let elements):
+      var values: [Value] = []
+      for element in elements { values.append(try filled(element)) }
+      return .array(values)
+    case .dictionary(let members):
+      if case .dictionary(let top)? = members[Layout.archive] {
+        return .data(Data(try writer().archive(top)))
+      }
+      if case .string(let list)? = members[Layout.list] {
+        var rest: [Value] = []
+        if case .array(let elements)? = members[Layout.passedOver] { rest = elements }
+        return .array((store.lists[list] ?? []).map(plain) + rest)
+      }
+      if case .string(let list)? = members[Layout.element] {
+        return store.lists[list]?.first.map(plain) ?? .dictionary([:])
+      }
+      if case .string(let list)? = members[Layout.each], case .string(let key)? = members["key"] {
+        var values: [Value] = []
+        for item in store.lists[list] ?? [] {
+          values.append(.data(Data(try writer().archive([key: Layout.element(list)], only: item))))
+        }
+        return .array(values)
+      }
+      var values: [String: Value] = [:]
+      for (key, member) in members { values[key] = try filled(member) }
+      return .dictionary(values)
+    default: return layout
+    }
+  }
+
+  /// An item as a property list has it.
+  private func plain(_ id: Int) -> Value {
+    guard let item = store.catalog.item(id) else { return .dictionary([:]) }
+    if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, of: id) }
+    return withImages(.dictionary(store.fields(of: item)), of: id)
+  }
+
+  private func withImages(_ value: Value, of item: Int) -> Value {
+    switch value {
+    case .array(let elements): return .array(elements.map { withImages($0, of: item) })
+    case .dictionary(let members):
+      if members.count == 1, case .string(let name)? = members[Reference.image] {
+        let image = store.catalog.images(of: item).first { $0.name == name }
+        return .data(image.flatMap { try? blobs.data(of: $0.blob) } ?? Data())
+      }
+      return .dictionary(members.mapValues { withImages($0, of: item) })
+    default: return value
+    }
+  }
+
+  // MARK: Bugs
+
+  private mutating func makeBugs() throws {
+    var topKey = "Data"
+    if case .dictionary(let file)? = store.files[ScaryBugReader.dataFile],
+      case .dictionary(let content)? = file[Layout.content],
+      case .dictionary(let top)? = content[Layout.archive]
+    {
+      topKey = top.keys.min() ?? topKey
+    }
+    var names: Set<String> = []
+    var next = 0
+    var unnamed: [Int] = []
+    var folders: [(name: String, item: Int)] = []
+    for id in store.items {
+      if let key = store.rows[id]?.key, ScaryBugReader.isBug(key), key.isSingleName,
+        names.insert(key.lowercased()).inserted
+      {
+        folders.append((key, id))
+        next = max(next, key.leadingNumber ?? 0)
+      } else {
+        unnamed.append(id)
+      }
+    }
+    for id in unnamed {
+      next = next < Int(Int32.max) ? next + 1 : names.count + 1
+      while names.contains("\(next)\(ScaryBugReader.folderExtension)") { next += 1 }
+      folders.append(("\(next)\(ScaryBugReader.folderExtension)", id))
+      names.insert("\(next)\(ScaryBugReader.folderExtension)")
+    }
+    for (name, id) in folders { try makeBug(id, in: name, topKey: topKey) }
+  }
+
+  private mutating func makeBug(_ id: Int, in folder: String, topKey: String) throws {
+    guard let item = store.catalog.item(id) else { return }
+    itemCount += 1
+    var top: [String: Value] = [topKey: Layout.element(ScaryBugReader.list)]
+    if case .dictionary(let others)? = item["$top"] { top.merge(others) { first, _ in first } }
+    files.append(
+      ExportedFile(
+        way: [folder, ScaryBugReader.dataFile], content: .bytes(try writer().archive(top, only: id))))
+    var names: Set<String> = [ScaryBugReader.dataFile]
+    let inside = Set(item.attributes.values.flatMap(\.imageNames))
+    for image in store.catalog.images(of: id) where !inside.contains(image.name) {
+      var name = ScaryBugReader.pictures.first { $0.value == image.name }?.key ?? image.name
+      if !name.isSingleName || names.contains(name.lowercased()) || name.hasPrefix(".") {
+        let given = "image-\(image.id)"
+        problems.append(
+          LegacyProblem(
+            "image:\(image.id)", "no file can be called \"\(image.name.prefix(80))\" here, so it is \(given)",
+            isLoss: false))
+        name = given
+      }
+      names.insert(name.lowercased())
+      files.append(ExportedFile(way: [folder, name], content: .blob(image.blob)))
+    }
+  }
+}
+
+extension Value {
+  /// The names of the images that stand below this value.
+  var imageNames: [String] {
+    switch self {
+    case .array(let elements): return elements.flatMap(\.imageNames)
+    case .dictionary(let members):
+      if members.count == 1, case .string(let name)? = members[Reference.image] { return [name] }
+      return members.values.flatMap(\.imageNames)
+    default: return []
+    }
+  }
+}

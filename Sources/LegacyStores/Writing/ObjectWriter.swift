@@ -1,0 +1,375 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+
+/// Makes the objects of an archive from items and categories, of the classes and with the keys that the app's
+/// decoders look for. What names each other becomes objects that hold each other.
+final class ObjectWriter {
+  private let store: ExportedItems
+  /// The bytes of an image, nil when they are gone.
+  private let bytes: (Blob) -> Data?
+  private var itemNodes: [Int: ArchiveNode] = [:]
+  private var categoryNodes: [Int: ArchiveNode] = [:]
+  /// The nodes that were made and have no fields yet.
+  private var waiting: [() -> Void] = []
+  /// All nodes with fields, to be let go at the end: nodes that hold each other are never freed otherwise.
+  private var made: [(node: ArchiveNode, keys: [String])] = []
+
+  /// What a value is a part of.
+  private struct Context {
+    /// The item whose images are meant.
+    var item: Int?
+    /// The objects that were met in it, by their numbers.
+    var objects: [Int: ArchiveNode] = [:]
+    /// The objects with a number, since one may be referred to before its turn.
+    var definitions: [Int: [String: Value]] = [:]
+
+    init(item: Int?, of values: some Sequence<Value> = []) {
+      self.item = item
+      for value in values { value.collectObjects(&definitions) }
+    }
+  }
+
+  init(_ store: ExportedItems, bytes: @escaping (Blob) -> Data?) {
+    self.store = store
+    self.bytes = bytes
+  }
+
+  /// An archive with the top values of a layout.
+  /// - Parameter only: the item that stands for an element, where each has an archive of its own.
+  func archive(_ top: [String: Value], only: Int? = nil) throws(ArchiveError) -> [UInt8] {
+    var members: [(key: String, value: ArchiveNode.Value)] = []
+    var context = Context(item: store.ledger.firstPart, of: top.values)
+    for (key, value) in top.sorted(by: { $0.key < $1.key }) {
+      members.append((key, content(value, &context, only: only)))
+    }
+    while let next = waiting.popLast() { next() }
+    defer { letGo() }
+    return try ArchiveNode.archive(members)
+  }
+
+  private func letGo() {
+    for (node, keys) in made { for key in keys { node.set(key, .null) } }
+    made = []
+    itemNodes = [:]
+    categoryNodes = [:]
+  }
+
+  // MARK: Layouts
+
+  private func content(_ layout: Value, _ context: inout Context, only: Int?) -> ArchiveNode.Value {
+    guard case .dictionary(let members) = layout else { return value(layout, nil, &context) }
+    let className: String? = if case .string(let name)? = members[Reference.objectClass] { name } else { nil }
+    if case .string(let list)? = members[Layout.element] {
+      if let only { return element(only) }
+      if let item = store.lists[list]?.first { return element(item) }
+      return store.categoryLists[list]?.first.map { .node(node(ofCategory: $0)) } ?? .null
+    }
+    if case .string(let list)? = members[Layout.list] {
+      let items = (store.lists[list] ?? []).map { element($0) }
+      let categories = (store.categoryLists[list] ?? []).map { ArchiveNode.Value.node(node(ofCategory: $0)) }
+      return .node(collection(categories + items, className ?? "NSMutableArray"))
+    }
+    if case .dictionary(let fields)? = members[Layout.object], let className {
+      let node = ArchiveNode(archivedClass(className))
+      for key in order(of: className, fields) {
+        if let field = fields[key] {
+          node.set(key, content(field, &context, only: only))
+        } else if let form = store.classes[className]?.fields[key], !isInline(form) {
+          node.set(key, .null)
+        }
+      }
+      made.append((node, Array(fields.keys)))
+      return .node(node)
+    }
+    if className != nil { return value(layout, nil, &context) }
+    var pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)] = []
+    for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+      pairs.append((.string(key), content(member, &context, only: only)))
+    }
+    return .node(.dictionary(pairs, as: .mutableDictionary))
+  }
+
+  /// An item as an element of a list.
+  private func element(_ id: Int) -> ArchiveNode.Value {
+    guard let item = store.catalog.item(id) else { return .null }
+    let className = store.className(of: item)
+    if className.isEmpty, let plain = item["value"] {
+      var context = Context(item: id, of: [plain])
+      return value(plain, nil, &context)
+    }
+    return .node(node(ofItem: id))
+  }
+
+  // MARK: Items and categories
+
+  private func node(ofItem id: Int) -> ArchiveNode {
+    if let node = itemNodes[id] { return node }
+    guard let item = store.catalog.item(id) else { return .null() }
+    let className = store.className(of: item)
+    var context = Context(item: id, of: item.attributes.values)
+    if className.isEmpty || className.hasPrefix("{") {
+      let node = dictionary(store.fields(of: item), &context, ArchivedClass.mutableDictionary)
+      itemNodes[id] = node
+      return node
+    }
+    let node = ArchiveNode(archivedClass(className))
+    itemNodes[id] = node
+    waiting.append { [self] in
+      var fields = store.fields(of: item)
+      if case .integer(let number)? = fields.removeValue(forKey: Reference.id) {
+        context.objects[Int(number)] = node
+      }
+      let categoryKey = store.classes[className]?.mapping.first { $0.value == "$category" }?.key
+      if let categoryKey { fields[categoryKey] = nil }
+      fill(node, className, fields, &context) { key in
+        guard key == categoryKey else { return nil }
+        return self.category(of: item, form: self.store.classes[className]?.fields[key])
+      }
+    }
+    return node
+  }
+
+  private func category(of item: Item, form: String?) -> ArchiveNode.Value {
+    guard let id = item.category, let category = store.catalog.category(id) else { return .null }
+    let isText = store.groups[id].map { $0.className.isEmpty } ?? (form == "NSString")
+    return isText ? .string(category.name) : .node(node(ofCategory: id))
+  }
+
+  private func node(ofCategory id: Int) -> ArchiveNode {
+    if let node = categoryNodes[id] { return node }
+    guard let category = store.catalog.category(id) else { return .null() }
+    let group = store.groups[id]
+    let className =
+      group.flatMap { $0.className.isEmpty ? nil : $0.className }
+      ?? store.classes.filter { $0.value.kind == LegacyClass.categories }.keys.min() ?? "Categories"
+    let node = ArchiveNode(archivedClass(className))
+    categoryNodes[id] = node
+    waiting.append { [self] in
+      var keys: [String: String] = [:]
+      for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
+      let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
+      var context = Context(item: store.ledger.firstPart, of: (group?.fields ?? [:]).values)
+      fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key in
+        if key == nameKey { return .string(category.name) }
+        if key == keys["$items"] {
+          let items = self.store.itemsByCategory[id] ?? []
+          let form = self.store.classes[className]?.fields[key] ?? ""
+          return .node(
+            self.collection(items.map { self.element($0) }, form.hasPrefix("NS") ? form : "NSMutableArray"))
+        }
+        guard key == colorKey else { return nil }
+        guard let color = category.color else { return .null }
+        // As the app encoded it, unless it is another one now.
+        if group?.color == color, group?.fields[key] != nil { return nil }
+        return .node(self.color(color, like: group?.fields[key]))
+      }
+    }
+    return node
+  }
+
+  private func color(_ color: Color, like old: Value?) -> ArchiveNode {
+    if case .dictionary(let members)? = old, members[Reference.objectClass] == .string("NSColor") {
+      return .nsColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
+    }
+    return .uiColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
+  }
+
+  /// Gives an object its fields: those that its class had in the files first, nil where there is nothing.
+  private func fill(
+    _ node: ArchiveNode, _ className: String, _ fields: [String: Value], _ context: inout Context,
+    extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
+  ) {
+    let known = store.classes[className]
+    var written: [String] = []
+    for key in order(of: className, fields) + extra where !written.contains(key) {
+      let form = known?.fields[key]
+      if let value = special(key) {
+        node.set(key, value)
+      } else if let field = fields[key] {
+        // What was nil in every file is no text now, but what the models have in its place.
+        let isStandIn = form == LegacyClass.Form.null && field == .string("")
+        node.set(Self.name(key), isStandIn ? .null : value(field, form, &context))
+      } else if let form, !isInline(form) {
+        node.set(Self.name(key), .null)
+      } else {
+        continue
+      }
+      written.append(key)
+    }
+    made.append((node, written.map(Self.name)))
+  }
+
+  /// A name that begins with `$` was given one more when it was read.
+  private static func name(_ key: String) -> String { key.hasPrefix("$$") ? String(key.dropFirst()) : key }
+
+  private func order(of className: String, _ fields: [String: Value]) -> [String] {
+    let known = store.classes[className]?.order ?? []
+    return known
+      + fields.keys.filter { !known.contains($0) && $0 != Reference.objectClass && $0 != Reference.id }
+      .sorted()
+  }
+
+  private func isInline(_ form: String) -> Bool {
+    [
+      LegacyClass.Form.bool, LegacyClass.Form.integer, LegacyClass.Form.real, LegacyClass.Form.bytes,
+      LegacyClass.Form.text, LegacyClass.Form.list,
+    ].contains(form)
+  }
+
+  private func archivedClass(_ name: String) -> ArchivedClass {
+    (store.classes[name] ?? LegacyClass()).archived(name)
+  }
+
+  // MARK: Values
+
+  private func value(_ value: Value, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
+    let isBoxed = form == "NSNumber"
+    switch value {
+    case .null: return form == nil ? .node(.null()) : .null
+    case .bool(let flag): return isBoxed ? .node(.number(flag)) : .bool(flag)
+    case .integer(let integer):
+      if form == LegacyClass.Form.real { return .real(Double(integer)) }
+      return isBoxed ? .node(.number(integer)) : .integer(integer)
+    case .unsigned(let integer): return .unsigned(integer)
+    case .double(let real): return isBoxed ? .node(.number(real)) : .real(real)
+    case .string(let text):
+      switch form {
+      case "NSURL"?: return .node(ArchiveNode(.url, ["NS.base": .null, "NS.relative": .string(text)]))
+      case "NSUUID"?: return UUID(uuidString: text).map { .uuid($0) } ?? .string(text)
+      case "NSMutableString"?: return .node(.mutableString(text))
+      case LegacyClass.Form.text?: return .text(text)
+      default: return .string(text)
+      }
+    case .data(let data): return self.data(data, form)
+    case .date(let date): return .date(date)
+    case .array(let elements):
+      let values = elements.map { self.value($0, nil, &context) }
+      return form == LegacyClass.Form.list ? .list(values.map(boxed)) : .node(collection(values, form ?? ""))
+    case .dictionary(let members): return object(members, form, &context)
+    }
+  }
+
+  private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
+    switch form {
+    case LegacyClass.Form.bytes?: .bytes([UInt8](data))
+    case "NSMutableData"?: .node(.mutableData(data))
+    default: .data(data)
+    }
+  }
+
+  /// Numbers and texts as objects, as the elements of collections are.
+  private func boxed(_ value: ArchiveNode.Value) -> ArchiveNode.Value {
+    switch value {
+    case .bool(let flag): .node(.number(flag))
+    case .integer(let integer): .node(.number(integer))
+    case .real(let real): .node(.number(real))
+    case .text(let text): .string(text)
+    case .bytes(let bytes): .data(Data(bytes))
+    default: value
+    }
+  }
+
+  /// A collection of a class; a mutable array where none is known, which any decoder takes for an array too.
+  private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
+    switch className {
+    case "NSArray": .array(values)
+    case "NSSet": .array(values, as: .set)
+    case "NSMutableSet": .array(values, as: .mutableSet)
+    case "NSOrderedSet": .orderedSet(values)
+    case "NSMutableOrderedSet": .orderedSet(values, as: .mutableOrderedSet)
+    case "", "NSMutableArray": .array(values, as: .mutableArray)
+    default:
+      // A subclass of an app's own.
+      store.classes[className] == nil
+        ? .array(values, as: .mutableArray) : .array(values, as: archivedClass(className))
+    }
+  }
+
+  private func object(
+    _ members: [String: Value], _ form: String?, _ context: inout Context
+  ) -> ArchiveNode.Value {
+    let whole = Value.dictionary(members)
+    if let target = Reference.target(Reference.item, of: whole) { return element(target) }
+    if let target = Reference.target(Reference.category, of: whole) { return .node(node(ofCategory: target)) }
+    if let target = Reference.target(Reference.ref, of: whole) {
+      if let node = context.objects[target] { return .node(node) }
+      return context.definitions[target].map { object($0, form, &context) } ?? .null
+    }
+    if case .integer(let number)? = members[Reference.id], let node = context.objects[Int(number)] {
+      return .node(node)
+    }
+    if members.count == 1, case .string(let name)? = members[Reference.image] {
+      let image = context.item.flatMap { store.catalog.images(of: $0).first { $0.name == name } }
+      return image.flatMap { bytes($0.blob) }.map { data($0, form) } ?? .null
+    }
+    guard case .string(let className)? = members[Reference.objectClass] ?? form.flatMap(customClass) else {
+      return .node(
+        dictionary(members, &context, form == "NSDictionary" ? .dictionary : .mutableDictionary))
+    }
+    if case .array(let elements)? = members["NS.objects"],
+      let node = knownCollection(
+        className, members, elements, &context)
+    {
+      return .node(node)
+    }
+    let node = ArchiveNode(archivedClass(className))
+    if case .integer(let number)? = members[Reference.id] { context.objects[Int(number)] = node }
+    fill(node, className, members, &context)
+    return .node(node)
+  }
+
+  /// The class that a field wants, where what is left of its object has lost its own.
+  private func customClass(_ form: String) -> Value? {
+    store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary"
+      ? .string(form) : nil
+  }
+
+  private func knownCollection(
+    _ className: String, _ members: [String: Value], _ elements: [Value], _ context: inout Context
+  ) -> ArchiveNode? {
+    guard
+      [
+        "NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet",
+        "NSDictionary", "NSMutableDictionary",
+      ].contains(className)
+    else { return nil }
+    // A collection that holds itself has to be there before its elements.
+    let node = collection([], className)
+    if case .integer(let number)? = members[Reference.id] { context.objects[Int(number)] = node }
+    let values = elements.map { boxed(value($0, nil, &context)) }
+    if className.hasSuffix("Dictionary") {
+      guard case .array(let keys)? = members["NS.keys"], keys.count == values.count else { return nil }
+      return .dictionary(
+        zip(keys.map { value($0, nil, &context) }, values).map { (key: $0, value: $1) },
+        as: className == "NSDictionary" ? .dictionary : .mutableDictionary)
+    }
+    if className.contains("Ordered") { return collection(values, className) }
+    node.set("NS.objects", .list(values))
+    made.append((node, ["NS.objects"]))
+    return node
+  }
+
+  private func dictionary(
+    _ members: [String: Value], _ context: inout Context, _ archivedClass: ArchivedClass
+  ) -> ArchiveNode {
+    var pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)] = []
+    for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+      pairs.append((.string(key), value(member, nil, &context)))
+    }
+    return .dictionary(pairs, as: archivedClass)
+  }
+}
+
+extension Value {
+  /// The objects with a number below this value.
+  fileprivate func collectObjects(_ objects: inout [Int: [String: Value]]) {
+    switch self {
+    case .array(let elements): for element in elements { element.collectObjects(&objects) }
+    case .dictionary(let members):
+      if case .integer(let number)? = members[Reference.id] { objects[Int(number)] = members }
+      for member in members.values { member.collectObjects(&objects) }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+
+/// Writes property lists: as XML, which the apps wrote, or in binary form where XML can't say it.
+struct PropertyListText {
+  private(set) var text = """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+    <plist version="1.0">
+
+    """
+
+  /// XML can't say it: control characters, parts of a second, keys that are no texts.
+  struct Unwritable: Error {}
+
+  /// The bytes of a property list.
+  static func bytes(of value: Value, asXML: Bool) throws(ArchiveError) -> [UInt8] {
+    if asXML {
+      var writer = PropertyListText()
+      do {
+        try writer.write(value, indent: "")
+        return Array((writer.text + "</plist>\n").utf8)
+      } catch {
+        // Every reader that takes the one form takes the other.
+      }
+    }
+    return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.write(value) }
+  }
+
+  private mutating func write(_ value: Value, indent: String) throws {
+    switch value {
+    case .null: throw Unwritable()
+    case .bool(let flag): text += "\(indent)<\(flag)/>\n"
+    case .integer(let integer): text += "\(indent)<integer>\(integer)</integer>\n"
+    case .unsigned(let integer): text += "\(indent)<integer>\(integer)</integer>\n"
+    case .double(let real): text += "\(indent)<real>\(Self.text(of: real))</real>\n"
+    case .string(let string): text += "\(indent)<string>\(try Self.escaped(string))</string>\n"
+    case .data(let data): text += "\(indent)<data>\(data.base64EncodedString())</data>\n"
+    case .date(let date): text += "\(indent)<date>\(try Self.text(of: date))</date>\n"
+    case .array(let elements):
+      if elements.isEmpty {
+        text += "\(indent)<array/>\n"
+        return
+      }
+      text += "\(indent)<array>\n"
+      for element in elements { try write(element, indent: indent + "\t") }
+      text += "\(indent)</array>\n"
+    case .dictionary(let members):
+      if members[Reference.objectClass] != nil {
+        try writeExplicit(members, indent: indent)
+        return
+      }
+      if members.isEmpty {
+        text += "\(indent)<dict/>\n"
+        return
+      }
+      text += "\(indent)<dict>\n"
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+        text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
+        try write(member, indent: indent + "\t")
+      }
+      text += "\(indent)</dict>\n"
+    }
+  }
+
+  /// Writes a dictionary whose keys look like our own words, or are no texts.
+  private mutating func writeExplicit(_ members: [String: Value], indent: String) throws {
+    guard case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"],
+      keys.count == values.count
+    else { throw Unwritable() }
+    text += "\(indent)<dict>\n"
+    for (key, value) in zip(keys, values) {
+      guard case .string(let key) = key else { throw Unwritable() }
+      text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
+      try write(value, indent: indent + "\t")
+    }
+    text += "\(indent)</dict>\n"
+  }
+
+  private static func text(of real: Double) -> String {
+    if real.isNaN { return "nan" }
+    if real.isInfinite { return real < 0 ? "-infinity" : "+infinity" }
+    return "\(real)"
+  }
+
+  private static func text(of date: Date) throws -> String {
+    let seconds = date.timeIntervalSince1970
+    guard seconds == seconds.rounded(), let stamp = Timestamp(date), Timestamp.fourDigitYears.contains(stamp)
+    else {
+      throw Unwritable()
+    }
+    // As far as the seconds: 2026-08-01T10:00:00.000000Z.
+    return stamp.description.prefix(19) + "Z"
+  }
+
+  private static func escaped(_ string: String) throws -> String {
+    var text = ""
+    for scalar in string.unicodeScalars {
+      switch scalar {
+      case "&": text += "&amp;"
+      case "<": text += "&lt;"
+      case ">": text += "&gt;"
+      case "\t", "\n": text.unicodeScalars.append(scalar)
+      // A carriage return would be read as a line feed, and other controls not at all.
+      case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: throw Unwritable()
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}
+
+extension BinaryPropertyListWriter {
+  /// Writes a value and all below it.
+  fileprivate mutating func write(_ value: Value) throws(ArchiveError) -> Int {
+    switch value {
+    // A property list has nothing for nothing; an empty text is what comes nearest.
+    case .null: return try string("")
+    case .bool(let flag): return try bool(flag)
+    case .integer(let integer): return try self.integer(integer)
+    case .unsigned(let integer): return try unsigned(integer)
+    case .double(let real): return try self.real(real)
+    case .string(let text): return try string(text)
+    case .data(let data): return try self.data(data)
+    case .date(let date): return try self.date(date.timeIntervalSinceReferenceDate)
+    case .array(let elements): return try array(write(elements))
+    case .dictionary(let members):
+      if members[Reference.objectClass] == .string("NSDate"), case .double(let seconds)? = members["NS.time"]
+      {
+        return try date(seconds)
+      }
+      if members[Reference.objectClass] == .string("UID"), case .integer(let number)? = members["value"] {
+        return try uid(UInt32(truncatingIfNeeded: number))
+      }
+      if case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"] {
+        return try dictionary(keys: write(keys), values: write(values))
+      }
+      let sorted = members.sorted { $0.key < $1.key }
+      return try dictionary(keys: write(sorted.map { .string($0.key) }), values: write(sorted.map(\.value)))
+    }
+  }
+
+  private mutating func write(_ values: [Value]) throws(ArchiveError) -> [Int] {
+    var numbers: [Int] = []
+    for value in values { numbers.append(try write(value)) }
+    return numbers
+  }
+}

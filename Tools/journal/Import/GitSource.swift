@@ -1,0 +1,80 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal import JOURNAL git REPO`
+enum GitSource: ImportSource {
+  static let name = "git"
+  static let options = ["--branch", "--records", "--key", "--category", "--images"]
+  static let takesSeveral = false
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let form = try recordsForm(arguments)
+    let path = arguments.operand("PATH")
+    let repository = try GitRepository(path)
+    let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
+    let clock = ContinuousClock()
+    let start = clock.now
+    let journal = try CatalogJournal.openOrCreate(at: URL(fileURLWithPath: arguments.operand("JOURNAL")))
+    let git = GitImport(
+      repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
+      terminal: terminal)
+    let checkpoint = try git.checkpoint()
+    let total = try git.total(after: checkpoint)
+    let report =
+      if let form {
+        try git.run(
+          after: checkpoint, total: total,
+          RecordsImporter(form, repository, journal, after: checkpoint?.commit))
+      } else {
+        try git.run(after: checkpoint, total: total, FilesImporter(repository, journal))
+      }
+    try journal.close()
+    try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
+    return .done
+  }
+
+  private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {
+    guard var file = arguments.value("--records") else {
+      for option in ["--key", "--category", "--images"] where arguments.has(option) {
+        throw Failure(.wrongUse, "\(option) needs --records FILE; see journal help import")
+      }
+      return nil
+    }
+    while file.hasPrefix("./") { file.removeFirst(2) }
+    guard !file.isEmpty else {
+      throw Failure(.wrongUse, "--records needs the path of a file in the repository")
+    }
+    guard let key = arguments.value("--key") else {
+      throw Failure(.wrongUse, "--records needs --key FIELD, to tell one object from another")
+    }
+    var template: ImageTemplate?
+    if let source = arguments.value("--images") { template = try ImageTemplate(source) }
+    return RecordsImporter.Form(
+      file: file, key: key, category: arguments.value("--category"), images: template)
+  }
+
+  private static func printSummary(
+    _ report: ImportReport, _ seconds: Double, _ path: String, _ asJSON: Bool, _ terminal: Terminal
+  ) throws {
+    if asJSON {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("commits", report.commits)
+      writer.member("entries", report.entries)
+      writer.member("events", report.events)
+      writer.member("images", report.images)
+      writer.member("reported", report.notes)
+      writer.member("seconds", .double((seconds * 1000).rounded() / 1000))
+      writer.endObject()
+      writer.newline()
+      try terminal.output.write(writer.bytes)
+      return
+    }
+    let time = String(format: "%.2f", seconds)
+    try terminal.output.line(
+      "imported \(report.commits.counted("commit")) of \(path.printable): "
+        + "\(report.entries.counted("entry", "entries")), \(report.events.counted("event")), "
+        + "\(report.images.counted("image change")), \(report.notes.grouped) reported, \(time) s")
+  }
+}

@@ -1,0 +1,93 @@
+import CatalogModel
+import Foundation
+import JSON
+import LegacyStores
+
+/// `journal export JOURNAL SOURCE --to DIR`
+enum Export: Verb {
+  static let name = "export"
+  static let summary = "writes the files that an older app reads"
+  static let explanation = """
+    Writes what an app of NSCoding's days reads: its file names, the classes of its objects and the keys that its
+    initWithCoder: looks for, as the import found them; without an import, as the app that is known for them wrote
+    them. Items that were made in the journal come after those of the import.
+
+    archive writes places and categories, defaults persons, plist to-dos, scarybugs bugs with their pictures. Every
+    file has its name only when it is whole. Nothing is written when a file of that name with other contents is in
+    the folder, or another bug; --force replaces the files, and leaves all else where it is.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(
+        name: "SOURCE", help: "how the app keeps its things: archive, defaults, plist or scarybugs"),
+    ],
+    options: [
+      Syntax.Option(name: "--to", value: "DIR", help: "the folder to write to; made if it is not there"),
+      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given"),
+      Syntax.Option(name: "--store", value: "NAME", help: "which store, if several were imported"),
+      Syntax.Option(name: "--force", help: "replace files that have other contents"),
+      Syntax.json,
+    ])
+  static let examples = [
+    (
+      command: "journal export Bugs.journal scarybugs --to 'Private Documents'",
+      does: "every bug as a document"
+    ),
+    (
+      command: "journal export Bugs.journal scarybugs --at 2026-08-01 --to August",
+      does: "the bugs as they were on that day"
+    ),
+    (
+      command: "journal export ToDo.journal plist --to Documents --force",
+      does: "both lists, in place of those there"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let name = arguments.operand("SOURCE")
+    guard let source = LegacyStore.Source(rawValue: name) else {
+      let known = LegacyStore.Source.allCases.map(\.rawValue)
+      throw Failure(
+        .wrongUse,
+        "there is no export to \"\(name.printable)\"\(Suggestion.text(for: name, among: known)), only to "
+          + known.dropLast().joined(separator: ", ") + " and \(known.last ?? ""); see journal help export")
+    }
+    guard let folder = arguments.value("--to") else {
+      throw Failure(.wrongUse, "--to DIR is missing: name the folder to write to; see journal help export")
+    }
+    let journal = try arguments.openJournal(terminal)
+    let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
+    let report = try journal.exportStore(
+      source, name: arguments.value("--store"), asOf: .revision(revision), to: URL(fileURLWithPath: folder),
+      replacing: arguments.has("--force"))
+    try journal.close()
+    for problem in report.problems {
+      terminal.warn("\(problem.isLoss ? "not written" : "note"): \(problem.description.printable)")
+    }
+    if arguments.has("--json") {
+      try printJSON(report, source, terminal)
+    } else {
+      try terminal.output.line(
+        "exported \(source.rawValue) as of revision \(report.revision.grouped): \(report.items.counted("item")), "
+          + "\(report.written.counted("file")) written, \(report.unchanged.grouped) as before")
+    }
+    return report.isComplete ? .done : .no
+  }
+
+  private static func printJSON(
+    _ report: LegacyExportReport, _ source: LegacyStore.Source, _ terminal: Terminal
+  ) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("source", source.rawValue)
+    writer.member("revision", report.revision)
+    writer.member("items", report.items)
+    writer.member("written", report.written)
+    writer.member("unchanged", report.unchanged)
+    LegacyImport.write(report.problems, to: &writer)
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+}
