@@ -1,4 +1,3 @@
-import CBOR
 import KeyedArchiving
 
 /// The entities of one kind in a snapshot. Each is decoded when it is asked for.
@@ -49,20 +48,20 @@ struct SnapshotEntities: Sendable {
   func row(_ number: Int) throws(ArchiveError) -> Row? {
     let position = try position(of: number)
     guard position < count else { return nil }
-    let fields = try fields(at: position)
-    return try self.number(fields, .number) == number ? try row(fields) : nil
+    var entity = entity(at: position)
+    return try entity.value(.number) == number ? try entity.row() : nil
   }
 
   func row(at position: Int) throws(ArchiveError) -> (number: Int, row: Row) {
-    let fields = try fields(at: position)
-    return (try number(fields, .number), try row(fields))
+    var entity = entity(at: position)
+    return (try entity.value(.number), try entity.row())
   }
 
   func revision(of number: Int) throws(ArchiveError) -> Revision {
     let position = try position(of: number)
     if position < count {
-      let fields = try fields(at: position)
-      if try self.number(fields, .number) == number { return try self.number(fields, .modified) }
+      var entity = entity(at: position)
+      if try entity.value(.number) == number { return try entity.value(.modified) }
     }
     let deletion = try deletions.position(of: (number, 0))
     guard deletion < deletions.count else { return 0 }
@@ -78,81 +77,15 @@ struct SnapshotEntities: Sendable {
     var high = min(max(number - 1, 0), count)
     while low < high {
       let middle = low + (high - low) / 2
-      if try self.number(try fields(at: middle), .number) < number { low = middle + 1 } else { high = middle }
+      var entity = entity(at: middle)
+      if try entity.value(.number) < number { low = middle + 1 } else { high = middle }
     }
     return low
   }
 
-  // MARK: Fields
-
-  /// Room for most records, so that they need not be moved while they grow.
-  private static let typicalRecordByteCount = 256
-
-  /// Those that stand first in each entity, behind its class.
-  private enum LeadingField: Int {
-    case number = 1
-    case created
-    case modified
-  }
-
-  private func fields(at position: Int) throws(ArchiveError) -> ObjectHeader {
-    let header = try reader.resolve(try reader.list.reference(elements, position))
-    guard header.kind == .dictionary, header.count > SnapshotLayout.leadingFields.count else {
-      throw SnapshotReader.foreign(at: header.offset)
-    }
-    return header
-  }
-
-  @inline(__always)
-  private func number(_ fields: ObjectHeader, _ field: LeadingField) throws(ArchiveError) -> Int {
-    let list = reader.list
-    guard try list.reference(fields, field.rawValue) == fieldKeys[field.rawValue - 1],
-      let number = try list.int64(
-        try list.header(try list.reference(fields, fields.count + field.rawValue))),
-      number > 0, number <= (field == .number ? highest : revision)
-    else { throw SnapshotReader.foreign(at: fields.offset) }
-    return Int(number)
-  }
-
-  private func row(_ fields: ObjectHeader) throws(ArchiveError) -> Row {
-    Row(
-      record: try record(fields), created: try number(fields, .created),
-      modified: try number(fields, .modified))
-  }
-
-  /// The record of an entity: the fields of the model, then the attributes, as the log encodes them.
-  private func record(_ fields: ObjectHeader) throws(ArchiveError) -> Record {
-    let list = reader.list
-    // The class and the leading fields stand first, the attributes last, and what is not there is left out.
-    let leadingCount = SnapshotLayout.leadingFields.count
-    let start = leadingCount + 1
-    var end = fields.count
-    var attributes: ObjectHeader?
-    if end > start, try list.reference(fields, end - 1) == fieldKeys[fieldKeys.count - 1] {
-      attributes = try reader.resolve(try list.reference(fields, 2 * fields.count - 1))
-      end -= 1
-    }
-    let attributeCount = if let attributes { try reader.pairs(of: attributes).keys.count } else { 0 }
-
-    var writer = CBORWriter(reserving: Self.typicalRecordByteCount)
-    writer.appendMapHead(count: end - start + attributeCount)
-    var field = 0
-    for position in start..<end {
-      let key = try list.reference(fields, position)
-      while leadingCount + field < fieldKeys.count - 1, fieldKeys[leadingCount + field] != key { field += 1 }
-      guard leadingCount + field < fieldKeys.count - 1 else {
-        throw SnapshotReader.foreign(at: fields.offset)
-      }
-      writer.append(unsigned: UInt64(field))
-      try reader.append(try list.reference(fields, fields.count + position), to: &writer, depth: 1)
-      field += 1
-    }
-    if let attributes { try reader.appendPairs(of: attributes, to: &writer, depth: 0) }
-    do throws(CBORError) {
-      return try Record(checking: writer.finish())
-    } catch {
-      throw SnapshotReader.foreign(at: fields.offset)
-    }
+  private func entity(at position: Int) -> SnapshotRow {
+    SnapshotRow(
+      reader, at: position, of: elements, fieldKeys: fieldKeys, highest: highest, revision: revision)
   }
 }
 

@@ -171,11 +171,16 @@ enum CBORTag {
     let count = try count(.text, width: 1)
     let utf8 = unsafe UnsafeBufferPointer(
       start: (base + offset).assumingMemoryBound(to: UInt8.self), count: count)
-    guard let text = unsafe String(validating: utf8, as: UTF8.self) else {
-      throw CBORError(.invalidText, at: start)
+    guard isASCII(at: offset, count: count) else {
+      guard let text = unsafe String(validating: utf8, as: UTF8.self) else {
+        throw CBORError(.invalidText, at: start)
+      }
+      offset += count
+      return text
     }
+    // The standard library's function that validates is generic and takes several times as long.
     offset += count
-    return text
+    return unsafe String(decoding: utf8, as: UTF8.self)
   }
 
   /// The UTF-8 of a text, which nobody has looked at; valid as long as the bytes this reader was made of.
@@ -276,23 +281,30 @@ enum CBORTag {
   mutating func skipValidText() throws(CBORError) {
     let start = offset
     let count = try count(.text, width: 1)
-    // Nearly all text is ASCII: eight bytes at a time, and the full check only for the rest.
-    var index = offset
-    let stop = offset + count
-    while stop - index >= 8 {
-      let word = unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      if word & 0x8080_8080_8080_8080 != 0 { break }
-      index += 8
-    }
-    while index < stop, unsafe base.load(fromByteOffset: index, as: UInt8.self) < 0x80 { index += 1 }
-    if index < stop {
+    if !isASCII(at: offset, count: count) {
       let utf8 = unsafe UnsafeBufferPointer(
-        start: (base + index).assumingMemoryBound(to: UInt8.self), count: stop - index)
+        start: (base + offset).assumingMemoryBound(to: UInt8.self), count: count)
       guard unsafe String(validating: utf8, as: UTF8.self) != nil else {
         throw CBORError(.invalidText, at: start)
       }
     }
-    offset = stop
+    offset += count
+  }
+
+  /// Whether bytes, which the caller knows to be there, are all ASCII, as nearly all text is: eight at a time.
+  private func isASCII(at start: Int, count: Int) -> Bool {
+    var seen: UInt64 = 0
+    var index = start
+    let stop = start + count
+    while stop - index >= 8 {
+      seen |= unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      index += 8
+    }
+    while index < stop {
+      seen |= UInt64(unsafe base.load(fromByteOffset: index, as: UInt8.self))
+      index += 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
   }
 
   /// The order of two encoded keys: below zero when the first comes first, zero when they are equal.

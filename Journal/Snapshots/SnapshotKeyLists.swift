@@ -1,0 +1,57 @@
+import CBOR
+import KeyedArchiving
+import Locks
+
+/// The keys of a dictionary in a snapshot, as the log encodes them.
+final class SnapshotKeyList: Sendable {
+  /// The object number of the array of keys.
+  let number: Int
+  /// All keys, one behind the other.
+  let bytes: [UInt8]
+  /// Where each of them ends.
+  private let ends: [Int]
+
+  init(at number: Int, in reader: SnapshotReader) throws(ArchiveError) {
+    self.number = number
+    let keys = try reader.list.header(number)
+    var writer = CBORWriter()
+    var ends: [Int] = []
+    for index in 0..<keys.count {
+      guard writer.bytes.count <= Record.byteLimit else { throw SnapshotReader.foreign(at: keys.offset) }
+      writer.append(text: try reader.string(try reader.resolve(try reader.list.reference(keys, index))))
+      ends.append(writer.bytes.count)
+    }
+    bytes = writer.finish()
+    self.ends = ends
+  }
+
+  var count: Int { ends.count }
+
+  /// Appends the key at a position.
+  func append(_ index: Int, to writer: inout CBORWriter) {
+    let start = index == 0 ? 0 : ends[index - 1]
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[start..<ends[index]]))
+    }
+  }
+}
+
+/// Keeps some lists of keys: dictionaries share them, and to decode the keys of each anew would be half of the work.
+///
+/// Safe to use from many threads.
+final class SnapshotKeyLists: Sendable {
+  private static let slotCount = 64
+  /// A longer list is decoded each time.
+  private static let byteLimit = 4_096
+
+  private let slots = Lock([SnapshotKeyList?](repeating: nil, count: slotCount))
+
+  /// The keys in the array of that object number.
+  func list(at number: Int, in reader: SnapshotReader) throws(ArchiveError) -> SnapshotKeyList {
+    let slot = number % Self.slotCount
+    if let known = slots.withLock({ $0[slot] }), known.number == number { return known }
+    let list = try SnapshotKeyList(at: number, in: reader)
+    if list.bytes.count <= Self.byteLimit { slots.withLock { $0[slot] = list } }
+    return list
+  }
+}

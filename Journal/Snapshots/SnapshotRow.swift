@@ -1,0 +1,192 @@
+import CBOR
+import KeyedArchiving
+
+/// The fields that stand first in each entity, behind its class.
+enum LeadingField: Int {
+  case number = 1
+  case created
+  case modified
+}
+
+/// Decodes one entity of a snapshot into what a table holds.
+///
+/// What is wrong is noted while it reads, and thrown when something is made of what was read.
+struct SnapshotRow: ~Copyable {
+  private let reader: SnapshotReader
+  /// The object numbers of the names of all fields, in the order in which entities have them.
+  private let fieldKeys: [Int]
+  private var cursor: ObjectCursor
+  private let fields: ObjectHeader
+  /// The highest number, and the highest revision, that an entity can have.
+  private let highest: Int
+  private let revision: Revision
+  /// Room for most records, so that they need not be moved while they grow.
+  private static let typicalByteCount = 256
+
+  /// Finds the entity that an element of an array is.
+  init(
+    _ reader: SnapshotReader, at position: Int, of elements: ObjectHeader, fieldKeys: [Int], highest: Int,
+    revision: Revision
+  ) {
+    self.reader = reader
+    self.highest = highest
+    self.revision = revision
+    self.fieldKeys = fieldKeys
+    cursor = ObjectCursor(reader.list)
+    fields = cursor.resolved(cursor.reference(elements, position), in: reader.objects)
+    if fields.kind != .dictionary || fields.count <= SnapshotLayout.leadingFields.count {
+      fail(at: fields)
+    }
+  }
+
+  private mutating func fail(at header: ObjectHeader) {
+    cursor.fail(SnapshotReader.foreign(at: header.offset))
+  }
+
+  /// The number of the entity, or the revision that added or changed it.
+  mutating func value(_ field: LeadingField) throws(ArchiveError) -> Int {
+    let value = leading(field)
+    try cursor.check()
+    return value
+  }
+
+  private mutating func leading(_ field: LeadingField) -> Int {
+    if cursor.hasFailed { return 0 }
+    if cursor.reference(fields, field.rawValue) != fieldKeys[field.rawValue - 1] { fail(at: fields) }
+    let value = cursor.integer(cursor.header(cursor.reference(fields, fields.count + field.rawValue)))
+    if value <= 0 || value > (field == .number ? highest : revision) { fail(at: fields) }
+    return value
+  }
+
+  /// The whole entity.
+  mutating func row() throws(ArchiveError) -> Row {
+    let created = leading(.created)
+    let modified = leading(.modified)
+    var writer = CBORWriter(reserving: Self.typicalByteCount)
+    appendRecord(to: &writer)
+    try cursor.check()
+    do throws(CBORError) {
+      return Row(record: try Record(checking: writer.finish()), created: created, modified: modified)
+    } catch {
+      throw SnapshotReader.foreign(at: fields.offset)
+    }
+  }
+
+  /// Appends the fields of the model, then the attributes, as the log encodes them.
+  private mutating func appendRecord(to writer: inout CBORWriter) {
+    // The class and the leading fields stand first, the attributes last, and what is not there is left out.
+    let leadingCount = SnapshotLayout.leadingFields.count
+    let start = leadingCount + 1
+    var end = fields.count
+    if cursor.hasFailed || end < start { return }
+    var attributes: ObjectHeader?
+    if end > start, cursor.reference(fields, end - 1) == fieldKeys[fieldKeys.count - 1] {
+      attributes = cursor.resolved(cursor.reference(fields, 2 * fields.count - 1), in: reader.objects)
+      end -= 1
+    }
+    let attributeKeys = attributes.flatMap { keys(of: $0) }
+
+    writer.appendMapHead(count: end - start + (attributeKeys?.count ?? 0))
+    var index = leadingCount
+    for position in start..<end {
+      let key = cursor.reference(fields, position)
+      while index < fieldKeys.count - 1, fieldKeys[index] != key { index += 1 }
+      if cursor.hasFailed || index == fieldKeys.count - 1 { return fail(at: fields) }
+      writer.append(unsigned: UInt64(index - leadingCount))
+      append(cursor.reference(fields, fields.count + position), to: &writer, depth: 1)
+      index += 1
+    }
+    if let attributes, let attributeKeys { appendPairs(of: attributes, attributeKeys, to: &writer, depth: 0) }
+  }
+
+  // MARK: Values
+
+  private mutating func append(_ number: Int, to writer: inout CBORWriter, depth: Int) {
+    let header = cursor.resolved(number, in: reader.objects)
+    if cursor.hasFailed { return }
+    guard depth <= CBORLimits.depth, writer.bytes.count <= Record.byteLimit else { return fail(at: header) }
+    switch header.kind {
+    case .bool: writer.append(bool: header.count == 1)
+    case .integer where header.count <= 8: writer.append(integer: Int64(cursor.integer(header)))
+    case .integer: appendLongInteger(header, to: &writer)
+    case .real: writer.append(double: cursor.real(header))
+    case .data: unsafe writer.append(bytes: cursor.content(header))
+    // Were it not ASCII, the check of the record would find out.
+    case .asciiString: unsafe writer.append(utf8: cursor.content(header))
+    case .utf16String: writer.append(text: cursor.string(header))
+    case .dictionary: appendObject(header, to: &writer, depth: depth)
+    default: fail(at: header)
+    }
+  }
+
+  private mutating func appendLongInteger(_ header: ObjectHeader, to writer: inout CBORWriter) {
+    guard let integer = try? reader.list.integer(header), let unsigned = UInt64(exactly: integer) else {
+      return fail(at: header)
+    }
+    writer.append(unsigned: unsigned)
+  }
+
+  /// Appends an object that is not stored bare. Its fields tell which of the few classes it is of.
+  private mutating func appendObject(_ header: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
+    switch header.count {
+    case 1:
+      // An `NSNull` has no field but its class, and all others have one.
+      writer.appendNull()
+    case 2:
+      let field = cursor.reference(header, 1)
+      let value = cursor.header(cursor.reference(header, 3))
+      if field == reader.valuesField {
+        appendArray(value, to: &writer, depth: depth)
+      } else if value.kind == .real {
+        // An `NSDate` has its time as a number, a text that can't be stored bare has a string.
+        writer.append(foundationDate: cursor.real(value))
+      } else if value.kind.isString {
+        writer.append(text: cursor.string(value))
+      } else {
+        fail(at: header)
+      }
+    default:
+      guard let keys = keys(of: header) else { return }
+      writer.appendMapHead(count: keys.count)
+      appendPairs(of: header, keys, to: &writer, depth: depth)
+    }
+  }
+
+  private mutating func appendArray(_ elements: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
+    guard elements.kind == .array else { return fail(at: elements) }
+    writer.appendArrayHead(count: elements.count)
+    for index in 0..<elements.count {
+      if cursor.hasFailed { return }
+      append(cursor.reference(elements, index), to: &writer, depth: depth + 1)
+    }
+  }
+
+  /// The keys of an `NSDictionary`; nil, and noted, when it is none.
+  private mutating func keys(of header: ObjectHeader) -> SnapshotKeyList? {
+    guard header.kind == .dictionary, header.count == 3, cursor.reference(header, 1) == reader.keysField,
+      cursor.reference(header, 2) == reader.valuesField
+    else {
+      fail(at: header)
+      return nil
+    }
+    do throws(ArchiveError) {
+      return try reader.keyLists.list(at: cursor.reference(header, 4), in: reader)
+    } catch {
+      cursor.fail(error)
+      return nil
+    }
+  }
+
+  /// Appends the keys and the values of an `NSDictionary` to a map, whose head is there already.
+  private mutating func appendPairs(
+    of header: ObjectHeader, _ keys: SnapshotKeyList, to writer: inout CBORWriter, depth: Int
+  ) {
+    let values = cursor.header(cursor.reference(header, 5))
+    guard values.kind == .array, values.count == keys.count else { return fail(at: header) }
+    for index in 0..<values.count {
+      if cursor.hasFailed { return }
+      keys.append(index, to: &writer)
+      append(cursor.reference(values, index), to: &writer, depth: depth + 1)
+    }
+  }
+}

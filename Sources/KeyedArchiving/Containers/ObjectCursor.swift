@@ -1,0 +1,198 @@
+/// Reads many small objects of a property list in quick succession.
+///
+/// An error that is thrown at each step costs more than the step. So the first thing that is wrong is noted, what is
+/// read from then on is null and zero, and ``check()`` throws it when something is made of what was read. Whoever
+/// goes through the members of a collection looks at ``hasFailed``, as its count may be of no use.
+///
+/// All that is read is checked against the bytes, as everywhere in this module. Used by one thread.
+@safe package struct ObjectCursor {
+  private let list: PropertyList
+  /// What was wrong first.
+  private var failure: ArchiveError?
+
+  package init(_ list: PropertyList) { self.list = list }
+
+  /// Whether anything was wrong so far.
+  package private(set) var hasFailed = false
+
+  /// Throws what was wrong first, if anything was.
+  package func check() throws(ArchiveError) {
+    if let failure { throw failure }
+  }
+
+  /// Notes that what was read is not what was to be there.
+  package mutating func fail(_ error: ArchiveError) {
+    if hasFailed { return }
+    hasFailed = true
+    failure = error
+  }
+
+  // MARK: - Objects
+
+  /// What an object is.
+  package mutating func header(_ number: Int) -> ObjectHeader {
+    guard number >= 0, number < list.objectCount else { return slowHeader(number) }
+    let offset = self.number(at: list.objectsEnd &+ number &* list.offsetWidth, width: list.offsetWidth)
+    guard offset >= PropertyList.headerSize, offset < list.objectsEnd,
+      let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: 1)
+    else { return slowHeader(number) }
+    let marker = unsafe start.load(as: UInt8.self)
+    let low = Int(marker & 0xF)
+    // The kinds that snapshots are made of, in their short forms. All others, and what is wrong, take the long way.
+    switch marker >> 4 {
+    case 0x0 where low == 0x8 || low == 0x9: return short(.bool, offset, count: low - 8, byteCount: 0)
+    case 0x1 where low <= 3: return short(.integer, offset, count: 1 << low, byteCount: 1 << low)
+    case 0x2 where low == 2 || low == 3: return short(.real, offset, count: 1 << low, byteCount: 1 << low)
+    case 0x4 where low < 0xF: return short(.data, offset, count: low, byteCount: low)
+    case 0x5 where low < 0xF: return short(.asciiString, offset, count: low, byteCount: low)
+    case 0x5: return longText(offset)
+    case 0x8 where low <= 3: return short(.uid, offset, count: low + 1, byteCount: low + 1)
+    case 0xA where low < 0xF:
+      return short(.array, offset, count: low, byteCount: low &* list.referenceWidth)
+    case 0xD where low < 0xF:
+      return short(.dictionary, offset, count: low, byteCount: 2 &* low &* list.referenceWidth)
+    default: return slowHeader(number)
+    }
+  }
+
+  @inline(__always)
+  private mutating func short(_ kind: ObjectKind, _ offset: Int, count: Int, byteCount: Int) -> ObjectHeader {
+    guard byteCount < list.objectsEnd &- offset else { return slowHeader(at: offset) }
+    return ObjectHeader(kind: kind, offset: offset, start: offset &+ 1, count: count)
+  }
+
+  /// A string of ASCII whose length, if it is below 256, stands in the two bytes behind the marker.
+  private mutating func longText(_ offset: Int) -> ObjectHeader {
+    guard let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: 3),
+      unsafe start.load(fromByteOffset: 1, as: UInt8.self) == 0x10
+    else { return slowHeader(at: offset) }
+    let count = unsafe Int(start.load(fromByteOffset: 2, as: UInt8.self))
+    guard count &+ 2 < list.objectsEnd &- offset else { return slowHeader(at: offset) }
+    return ObjectHeader(kind: .asciiString, offset: offset, start: offset &+ 3, count: count)
+  }
+
+  @inline(never)
+  private mutating func slowHeader(_ number: Int) -> ObjectHeader {
+    do throws(ArchiveError) { return try list.header(number) } catch {
+      fail(error)
+      return .nothing
+    }
+  }
+
+  @inline(never)
+  private mutating func slowHeader(at offset: Int) -> ObjectHeader {
+    do throws(ArchiveError) { return try list.header(at: offset) } catch {
+      fail(error)
+      return .nothing
+    }
+  }
+
+  /// What an object is; of a UID what the object is that it names.
+  ///
+  /// - Parameter objects: all archived objects, the array of a keyed archive to which UIDs point.
+  package mutating func resolved(_ number: Int, in objects: ObjectHeader) -> ObjectHeader {
+    let header = header(number)
+    guard header.kind == .uid else { return header }
+    return self.header(reference(objects, self.number(at: header.start, width: header.count)))
+  }
+
+  // MARK: - What a header describes
+
+  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values.
+  package mutating func reference(_ header: ObjectHeader, _ index: Int) -> Int {
+    guard header.kind.isCollection, index >= 0, index < list.memberCount(header) else {
+      do throws(ArchiveError) { return try list.reference(header, index) } catch {
+        fail(error)
+        return 0
+      }
+    }
+    let width = list.referenceWidth
+    return number(at: header.start &+ index &* width, width: width)
+  }
+
+  /// An integer of up to 8 bytes; those of fewer have no sign.
+  package mutating func integer(_ header: ObjectHeader) -> Int {
+    guard header.kind == .integer, header.count <= 8 else {
+      fail(list.malformed("This is not an integer of 64 bits", header.offset))
+      return 0
+    }
+    return number(at: header.start, width: header.count)
+  }
+
+  /// A real.
+  package mutating func real(_ header: ObjectHeader) -> Double {
+    guard header.kind == .real else {
+      fail(list.malformed("This is not a real number", header.offset))
+      return 0
+    }
+    let bits = UInt64(bitPattern: Int64(number(at: header.start, width: header.count)))
+    return header.count == 4
+      ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+  }
+
+  /// The bytes of data, or of a string as it is stored, valid as long as the list's bytes are.
+  package mutating func content(_ header: ObjectHeader) -> UnsafeRawBufferPointer {
+    let size = header.kind == .utf16String ? 2 &* header.count : header.count
+    guard let start = unsafe pointer(at: header.start, count: size) else {
+      return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return unsafe UnsafeRawBufferPointer(start: start, count: size)
+  }
+
+  /// A string.
+  package mutating func string(_ header: ObjectHeader) -> String {
+    do throws(ArchiveError) {
+      guard header.kind.isString else { throw list.malformed("This is not a string", header.offset) }
+      return try list.string(header)
+    } catch {
+      fail(error)
+      return ""
+    }
+  }
+
+  // MARK: - Bytes
+
+  /// The big-endian number of `width` bytes; of 8 bytes with its sign.
+  @inline(__always)
+  private mutating func number(at offset: Int, width: Int) -> Int {
+    guard let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: width) else {
+      return slowNumber(at: offset, width: width)
+    }
+    switch width {
+    case 1: return unsafe Int(start.load(as: UInt8.self))
+    case 2: return unsafe Int(UInt16(bigEndian: start.loadUnaligned(as: UInt16.self)))
+    case 4: return unsafe Int(UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)))
+    case 8: return unsafe Int(Int64(bigEndian: start.loadUnaligned(as: Int64.self)))
+    default: return slowNumber(at: offset, width: width)
+    }
+  }
+
+  @inline(never)
+  private mutating func slowNumber(at offset: Int, width: Int) -> Int {
+    do throws(ArchiveError) {
+      return Int(truncatingIfNeeded: try list.bytes.number(at: offset, width: width))
+    } catch {
+      fail(error)
+      return 0
+    }
+  }
+
+  @inline(__always)
+  private mutating func pointer(at offset: Int, count: Int) -> UnsafeRawPointer? {
+    if let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: count) { return unsafe start }
+    return unsafe slowPointer(at: offset, count: count)
+  }
+
+  @inline(never)
+  private mutating func slowPointer(at offset: Int, count: Int) -> UnsafeRawPointer? {
+    do throws(ArchiveError) { return try unsafe list.bytes.pointer(at: offset, count: count) } catch {
+      fail(error)
+      return nil
+    }
+  }
+}
+
+extension ObjectHeader {
+  /// What is read of an object that can't be read.
+  fileprivate static let nothing = ObjectHeader(kind: .null, offset: 0, start: 0, count: 0)
+}
