@@ -12,7 +12,7 @@ import Testing
 
   private static let pages = [
     "README.md", "CONTRIBUTING.md", "Documentation/Architecture.md", "Documentation/Format.md",
-    "Documentation/YourOwnDomain.md",
+    "Documentation/YourOwnDomain.md", "Documentation/ComingFromNSCoding.md", "Documentation/KeyedArchives.md",
   ]
 
   @Test(arguments: pages) func filesThatAPageNamesAreThere(_ page: String) throws {
