@@ -88,7 +88,10 @@ let package = Package(
       dependencies: ["Journaling", "LevelDB", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
     .testTarget(
       name: "FuzzTests",
-      dependencies: ["Journaling", "LevelDB", "CBOR", "JSON", "LogbookModel", "TestSupport"]),
+      dependencies: [
+        "CatalogModel", "Journaling", "KeyedArchiving", "LevelDB", "CBOR", "JSON", "LogbookModel",
+        "TestSupport",
+      ]),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -123,13 +123,18 @@ final class Committer<State: EventSourced>: Sendable {
     try batch.wait()
   }
 
+  /// Fails when nothing is written any more.
+  func checkIsWriting() throws(JournalError) {
+    if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
+  }
+
   // MARK: One after the other
 
   private func prepare<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> (Commit<Value>, CommitBatch?, leads: Bool) {
     try turn.take { accepted in
-      if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
+      try checkIsWriting()
       let base = accepted.version
       try request.check(base)
 

@@ -115,14 +115,18 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   ) throws(JournalError) -> SnapshotRecord {
     turn.lock()
     defer { turn.unlock() }
-    try checkIsOpen()
+    try checkIsWriting(committer)
     return try write(version, eventCount: eventCount, isAutomatic: isAutomatic, committer)
   }
 
-  /// Fails once the journal is closing: then nothing in its folder may be changed. Asked with the turn taken.
-  private func checkIsOpen() throws(JournalError) {
-    guard progress.withLock({ $0.isClosed }) else { return }
-    throw JournalError(.closed, "the journal has been closed", path: folder.path)
+  /// Fails once the journal is closing: then nothing in its folder may be changed. And after a failed write: then
+  /// the log may hold other records than it gives, and no file can be known to be superfluous. Asked with the
+  /// turn taken.
+  private func checkIsWriting(_ committer: Committer<State>) throws(JournalError) {
+    if progress.withLock({ $0.isClosed }) {
+      throw JournalError(.closed, "the journal has been closed", path: folder.path)
+    }
+    try committer.checkIsWriting()
   }
 
   private func write(
@@ -174,7 +178,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   func drop(_ revision: Revision, _ committer: Committer<State>) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }
-    try checkIsOpen()
+    try checkIsWriting(committer)
     guard
       let record = try knownSnapshots().first(where: { $0.revision == revision && $0.content != .dropped })
     else {
@@ -242,6 +246,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       policy.isDueAtClosing(eventCount: count, entityCount: parts.entityCount)
     else { return }
     do throws(JournalError) {
+      try committer.checkIsWriting()
       _ = try write(version, eventCount: eventCount, isAutomatic: true, committer)
     } catch {
       // The next opening replays; nothing is lost.

@@ -6,7 +6,8 @@ import Locks
 import Synchronization
 import TestSupport
 
-/// Writers and readers of one journal, and what must hold in every state that any of them sees.
+/// Writers and readers of one journal, those who take and drop its snapshots, and what must hold in every state
+/// that any of them sees.
 ///
 /// The first entry makes the category, a counter, an item for each writer and the ground: items that anybody
 /// changes. Each later entry is one turn of one writer: it counts up, notes its turn, changes some ground and
@@ -97,6 +98,35 @@ final class Crowd: Sendable {
     if seen != turn { report("writer \(writer) sees turn \(seen) instead of \(turn)") }
   }
 
+  // MARK: Snapshots
+
+  /// Takes and drops snapshots until nobody writes.
+  func tendSnapshots(_ tender: Int) {
+    var random = SeededGenerator(seed: seed &+ 2_000 &+ UInt64(tender))
+    reporting("tender \(tender)") {
+      repeat {
+        let revision = Revision.random(in: 1...journal.head.revision, using: &random)
+        try journal.takeSnapshot(asOf: .revision(revision))
+        guard let other = try journal.snapshots().randomElement(using: &random) else { continue }
+        do {
+          try journal.dropSnapshot(at: other.revision)
+        } catch let error as JournalError where error.code == .notFound {
+          // Somebody else was faster, or the journal itself.
+        }
+      } while writing.load(ordering: .acquiring) > 0
+    }
+  }
+
+  /// Verifies everything again and again until nobody writes.
+  func verify() {
+    reporting("verifier") {
+      repeat {
+        let problems = try journal.verify(deep: true).problems
+        if !problems.isEmpty { report("verify: \(problems)") }
+      } while writing.load(ordering: .acquiring) > 0
+    }
+  }
+
   // MARK: Reading
 
   private struct Held {
@@ -114,7 +144,10 @@ final class Crowd: Sendable {
         check(version)
         let now = Held(version: version, text: version.state.json)
         if held.count < 16 { held.append(now) } else { held[.random(in: 0..<16, using: &random)] = now }
-        try travel(to: held.randomElement(using: &random)!, using: &random)
+        let past = held.randomElement(using: &random)!
+        let again = try travel(to: past, using: &random)
+        // That one may stand on a snapshot, which is then dropped.
+        held[.random(in: held.indices, using: &random)] = Held(version: again, text: past.text)
       } while writing.load(ordering: .acquiring) > 0
     }
     for held in held where held.version.state.json != held.text {
@@ -145,7 +178,7 @@ final class Crowd: Sendable {
     }
   }
 
-  private func travel(to held: Held, using random: inout SeededGenerator) throws {
+  private func travel(to held: Held, using random: inout SeededGenerator) throws -> Version<Catalog> {
     let revision = held.version.revision
     if held.version.state.json != held.text { report("the held state of revision \(revision) has changed") }
     let version = try journal.version(asOf: .revision(revision))
@@ -169,6 +202,7 @@ final class Crowd: Sendable {
     {
       report("the history of item \(touched) is \(changes)")
     }
+    return version
   }
 
   // MARK: Reporting

@@ -24,7 +24,7 @@ struct SnapshotDamageTests {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
-      let step = Self.isLong ? 1 : whole.count / 40
+      let step = Self.isLong ? 1 : whole.count / 12
       var offset = 0
       while offset < whole.count {
         for damage in Damage.allCases {
@@ -63,7 +63,7 @@ struct SnapshotDamageTests {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
-      for _ in 0..<(Self.isLong ? 1000 : 20) {
+      for _ in 0..<(Self.isLong ? 1000 : 10) {
         var bytes = generator.bytes(Int.random(in: 0..<40_000, using: &generator))
         if generator.chance(1, in: 2) { bytes = Array(whole.prefix(8)) + bytes + whole.suffix(32) }
         try garden.forge(snapshot, bytes)

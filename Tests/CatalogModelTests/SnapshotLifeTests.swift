@@ -221,6 +221,37 @@ struct SnapshotLifeTests {
     }
   }
 
+  /// A verification said that a snapshot was missing: its record had reached the disk though the flush of it
+  /// failed, and as LevelDB did not give it, its file was taken for one that a crash had left.
+  @Test func whileARecordMayOrMayNotBeThereItsFileStays() throws {
+    try withGarden { garden in
+      let isFailing = Atomic<Bool>(false)
+      var options = JournalOptions(snapshots: .manual)
+      options.fileHook = { operation in
+        let fails =
+          isFailing.load(ordering: .acquiring) && operation.kind == .sync
+          && operation.path.contains("/entries/")
+        return fails ? .fail(EIO) : .proceed
+      }
+      try garden.reopen(options: options)
+      try garden.journal.takeSnapshot(asOf: .revision(10))
+      isFailing.store(true, ordering: .releasing)
+      let first = #expect(throws: JournalError.self) { try garden.journal.takeSnapshot() }
+      #expect(first?.code == .outcomeUnknown)
+      isFailing.store(false, ordering: .releasing)
+      let second = #expect(throws: JournalError.self) {
+        try garden.journal.takeSnapshot(asOf: .revision(20))
+      }
+      #expect(second?.code == .poisoned)
+      let third = #expect(throws: JournalError.self) { try garden.journal.dropSnapshot(at: 10) }
+      #expect(third?.code == .poisoned)
+      try garden.reopen()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(garden.journal.state.json == garden.states.last)
+    }
+  }
+
   @Test func aSnapshotThatIsDroppedWhileItIsLookedForIsNoProblem() throws {
     try withGarden { garden in
       let journal = garden.journal

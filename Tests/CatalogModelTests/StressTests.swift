@@ -9,10 +9,26 @@ import Testing
 @Suite struct StressTests {
   @Test(.timeLimit(.minutes(10)))
   func heldStatesStayWhatTheyWereWhileManyThreadsAndTasksCommit() async throws {
+    try await withCrowd(hasSnapshots: false)
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func heldStatesStayWhatTheyWereWhileSnapshotsAreTakenDroppedAndThinned() async throws {
+    try await withCrowd(hasSnapshots: true)
+  }
+
+  private func withCrowd(hasSnapshots: Bool) async throws {
     let seed = SeededGenerator().seed
     try await withTemporaryFolder { folder in
       let url = URL(filePath: folder.path("Crowd.journal"))
-      let crowd = try Crowd(CatalogJournal.create(at: url), seed: seed)
+      var options = JournalOptions(snapshots: .manual)
+      if hasSnapshots {
+        options.snapshots = SnapshotPolicy(
+          isAutomatic: true, minimumEventCount: 100, minimumEventCountAtClosing: 10)
+        // Files are read page by page while they are dropped.
+        options.snapshots.memoryByteCount = 0
+      }
+      let crowd = try Crowd(CatalogJournal.create(at: url, options: options), seed: seed)
       let follower = Task { try await crowd.follow() }
       await withTaskGroup(of: Void.self) { group in
         for writer in 0..<Crowd.taskCount { group.addTask { await crowd.writeAsTask(writer) } }
@@ -20,6 +36,10 @@ import Testing
           await onThreads(Crowd.writerCount - Crowd.taskCount) { crowd.write(Crowd.taskCount + $0) }
         }
         group.addTask { await onThreads(Crowd.readerCount) { crowd.read($0) } }
+        if hasSnapshots {
+          group.addTask { await onThreads(2) { crowd.tendSnapshots($0) } }
+          group.addTask { await onThreads(1) { _ in crowd.verify() } }
+        }
       }
       // After a fault the entries that it waits for never come.
       if !crowd.isComplete { follower.cancel() }
@@ -27,10 +47,11 @@ import Testing
 
       #expect(crowd.problems == [])
       #expect(crowd.journal.head.revision == Crowd.commitCount)
-      #expect(try crowd.journal.verify().isSound)
+      #expect(try crowd.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(crowd.journal.snapshotProblems.map(\.description) == [])
       let (head, text) = (crowd.journal.head, crowd.journal.state.json)
       try crowd.journal.close()
-      let opened = try CatalogJournal.open(at: url)
+      let opened = try CatalogJournal.open(at: url, options: options)
       #expect(opened.head == head)
       #expect(opened.state.json == text)
       try opened.close()
@@ -42,7 +63,10 @@ import Testing
     for _ in 0..<8 {
       try await withTemporaryFolder { folder in
         let url = URL(filePath: folder.path("Crowd.journal"))
-        let journal = try CatalogJournal.create(at: url)
+        var options = JournalOptions()
+        options.snapshots = SnapshotPolicy(
+          isAutomatic: true, minimumEventCount: 5, minimumEventCountAtClosing: 2)
+        let journal = try CatalogJournal.create(at: url, options: options)
         let committed = await onThreads(8) { thread in
           var newest = 0
           do {
@@ -62,6 +86,7 @@ import Testing
         // Each commit that was acknowledged, and no other, is there again.
         #expect(opened.head.revision == committed.max())
         #expect(opened.state.itemCount == opened.head.revision)
+        #expect(try opened.verify(deep: true).isSound)
         try opened.close()
       }
     }

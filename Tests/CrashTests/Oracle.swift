@@ -28,7 +28,6 @@ struct Oracle: Sendable {
       guard goesOn else { return nil }
       let commit = try journal.commit(note: "after the crash") { try $0.write(1000, "\($0.revision)") }
       try journal.takeSnapshot()
-      if let problem = try strays(in: journal) { return problem }
       try journal.close()
       let again = try Journal<Logbook>.open(at: url, mode: .readOnly, options: options)
       defer { try? again.close() }
@@ -36,6 +35,7 @@ struct Oracle: Sendable {
         return
           "a commit after the recovery gave \(commit.revision), and then there were \(again.head.revision)"
       }
+      if let problem = try strays(in: again) { return problem }
       return try again.problem()
     } catch {
       return "an error: \(error)"
@@ -67,7 +67,7 @@ struct Oracle: Sendable {
     return try journal.problem()
   }
 
-  /// Taking a snapshot removes what a crash has left of others.
+  /// Taking a snapshot has removed what a crash has left of others.
   private func strays(in journal: Journal<Logbook>) throws -> String? {
     let path = journal.url.appendingPathComponent("snapshots").path
     let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()

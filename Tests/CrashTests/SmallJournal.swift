@@ -46,7 +46,7 @@ struct SmallJournal: Sendable {
       let isHead = state.files[file].path == "HEAD"
       let isSnapshot = isSnapshot(file)
       let indices = bytes.indices.filter {
-        Battery.isLong || (isHead ? $0 % 4096 < 70 || $0 % 256 == 0 : !isSnapshot || $0 % 5 == 0)
+        Battery.isLong || (isHead ? $0 % 4096 < 70 || $0 % 256 == 0 : !isSnapshot || $0 % 10 == 0)
       }
       return stride(from: 0, to: indices.count, by: 64).map { start in
         Piece(file: file, range: Array(indices[start..<min(start + 64, indices.count)]))

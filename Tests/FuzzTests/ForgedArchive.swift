@@ -1,0 +1,144 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+
+@testable import Journaling
+
+/// The archive of a small catalog, and what it says when it was altered and nobody compares checksums.
+struct ForgedArchive {
+  /// The catalog, as the log has it.
+  let version: Version<Catalog>
+  let bytes: [UInt8]
+  private let id: JournalID
+
+  init(_ journal: CatalogJournal) throws {
+    version = journal.version
+    id = journal.id
+    bytes = try Self.archive(version.state, version.head, id)
+  }
+
+  private static func archive(_ state: Catalog, _ head: Head, _ id: JournalID) throws -> [UInt8] {
+    guard let parts = state.parts else { return [] }
+    let header = SnapshotHeader(
+      journal: id, schema: Catalog.schema, head: head, kinds: Catalog.kindNames,
+      fieldNames: Catalog.allFieldNames)
+    var bytes: [UInt8] = []
+    try unsafe SnapshotWriter.write(parts, header) { piece in unsafe bytes.append(contentsOf: piece) }
+    return bytes
+  }
+
+  // MARK: Altering
+
+  /// Where an object begins.
+  private func offset(_ number: Int) -> Int { self.number(tableStart + number * offsetWidth, offsetWidth) }
+  private var offsetWidth: Int { Int(bytes[bytes.count - 26]) }
+  private var objectCount: Int { number(bytes.count - 24, 8) }
+  private var tableStart: Int { number(bytes.count - 8, 8) }
+
+  private func number(_ start: Int, _ width: Int) -> Int {
+    bytes[start..<start + width].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// The bytes with a few changes, most of them to what holds the objects together.
+  func altered(by mutator: inout Mutator) -> [UInt8] {
+    var altered = bytes
+    for _ in 0..<Int.random(in: 1...3, using: &mutator.random) {
+      let object = Int.random(in: 0..<objectCount, using: &mutator.random)
+      let (entry, start) = (tableStart + object * offsetWidth, offset(object))
+      switch Int.random(in: 0..<8, using: &mutator.random) {
+      case 0:
+        return mutator.mutate(altered)
+      case 1:
+        // An object becomes another one.
+        let other = tableStart + Int.random(in: 0..<objectCount, using: &mutator.random) * offsetWidth
+        for index in 0..<offsetWidth { altered[entry + index] = bytes[other + index] }
+      case 2:
+        // It is of another kind, or another length.
+        altered[start] = UInt8.random(in: .min ... .max, using: &mutator.random)
+      case 3:
+        altered[start] = altered[start] & 0xF0 | UInt8.random(in: 0..<16, using: &mutator.random)
+      case 4:
+        altered[bytes.count - Int.random(in: 1...32, using: &mutator.random)] ^=
+          1 << UInt8.random(in: 0..<8, using: &mutator.random)
+      default:
+        // A reference, a number or a letter in it is another.
+        let index = min(start + Int.random(in: 1...40, using: &mutator.random), tableStart - 1)
+        altered[index] =
+          Bool.random(using: &mutator.random)
+          ? altered[index] &+ 1 : UInt8.random(in: .min ... .max, using: &mutator.random)
+      }
+    }
+    return altered
+  }
+
+  // MARK: Reading
+
+  enum Outcome { case refused, replaced, read }
+
+  /// Opens altered bytes as those of a snapshot and does everything with them that can be done with a state.
+  func look(_ altered: [UInt8]) -> Outcome {
+    var isReplaced = false
+    guard let truth = version.state.parts,
+      let contents = try? SnapshotContents(
+        ArchiveBytes(altered), revision: version.revision, kinds: Catalog.kindNames,
+        fieldNames: Catalog.allFieldNames)
+    else { return .refused }
+    let replaced = Flag()
+    let base = SnapshotBase(contents) { _ in
+      replaced.isSet = true
+      return truth
+    }
+    guard let state = Catalog(parts: base.parts) else { return .refused }
+    read(state)
+    _ = try? Self.archive(state, version.head, id)
+    change(state)
+    isReplaced = replaced.isSet
+    return isReplaced ? .replaced : .read
+  }
+
+  private func read(_ state: Catalog) {
+    var count = 0
+    for item in state.items {
+      count += item.attributes.count + item.kind.utf8.count + (item.category ?? 0) % 7
+    }
+    for category in state.categories { count += state.items(in: category.id).reduce(0) { $0 + $1.id % 7 } }
+    for image in state.images { count += image.name.utf8.count + image.mediaType.utf8.count }
+    for kind in state.kinds { count += state.items(ofKind: kind).reduce(0) { sum, _ in sum + 1 } }
+    for kind in 0..<UInt8(4) {
+      for number in [.min, -1, 0, 1, 2, 3, 5, 8, 13, 21, 34, 55, .max - 1, .max] {
+        let entity = Entity(kind: EntityKind(rawValue: kind), number: number)
+        count += state.record(of: entity)?.bytes.count ?? 0
+        count += state.revision(of: entity) % 7
+      }
+    }
+    for item in 0..<60 { count += state.images(of: item).reduce(0) { sum, _ in sum + 1 } }
+    count += state.problems().count
+    _ = StateDigest.digest(of: state)
+  }
+
+  /// Commits to it, as far as what can be done without a disk.
+  private func change(_ state: Catalog) {
+    var draft = Draft(base: Version(head: version.head, state: state), date: version.head.date)
+    for item in state.items.prefix(12) {
+      try? draft.updateItem(item.id, set: ["altered": .bool(true)])
+      if item.id % 3 == 0 { try? draft.deleteItem(item.id) }
+    }
+    for category in state.categories.prefix(3) { try? draft.deleteCategory(category.id) }
+    for number in 1...4 { _ = try? draft.addItem(kind: "kind \(number)") }
+    read(draft.state)
+    guard let (events, after) = try? draft.finish() else { return }
+    read(after)
+    let header = EntryHeader(
+      date: version.head.timestamp, author: "", note: "", metadata: [:], previousDigest: version.digest)
+    var salts = RandomBytes()
+    _ = try? EntryCoding.seal(
+      header, events: events, revision: version.revision + 1, journal: id, salts: &salts)
+  }
+}
+
+/// Set by one thread.
+private final class Flag: @unchecked Sendable {
+  // Unchecked as only the thread that reads the state asks for what takes its place.
+  var isSet = false
+}

@@ -1,0 +1,97 @@
+import CBOR
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Alters archives of snapshots under checksums that are right, as only ill will does. Such a snapshot can lie
+/// about the state (`verify(deep:)` finds that), and nothing else: the process goes on, and in bounded time.
+@Suite struct SnapshotFuzzTests {
+  @Test(.timeLimit(.minutes(60))) func anAlteredArchiveIsRefusedOrReplacedOrRead() throws {
+    let seed = SeededGenerator().seed
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder, seed)
+      let archive = try ForgedArchive(journal)
+      #expect(archive.look(archive.bytes) == .read)
+      var outcomes: [ForgedArchive.Outcome: Int] = [:]
+      var mutator = Mutator(seed: seed)
+      for _ in cases(1500) { outcomes[archive.look(archive.altered(by: &mutator)), default: 0] += 1 }
+      print("altered archives of \(archive.bytes.count) bytes: \(outcomes)")
+      for outcome in [ForgedArchive.Outcome.refused, .replaced, .read] {
+        #expect(outcomes[outcome, default: 0] > 0)
+      }
+      try journal.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(60))) func aJournalOpensOnWhateverItsSnapshotSays() throws {
+    let seed = SeededGenerator().seed
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder, seed)
+      let url = journal.url
+      let snapshot = try journal.takeSnapshot()
+      let archive = try ForgedArchive(journal)
+      let facts = try #require(try journal.log.snapshotRecord(of: snapshot.revision)?.facts)
+      try journal.close()
+      var mutator = Mutator(seed: seed)
+      for round in cases(60) {
+        let altered = archive.altered(by: &mutator)
+        try forge(snapshot, facts, altered, url)
+        var policy = SnapshotPolicy.manual
+        policy.memoryByteCount = round % 2 == 0 ? 0 : 1 << 20
+        let opened = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy))
+        #expect(opened.head == archive.version.head)
+        let problems = try opened.verify(deep: true).problems
+        let isAltered = altered != archive.bytes
+        // A text for people, or bytes between objects, are no part of the state.
+        #expect(problems.isEmpty || isAltered)
+        #expect(problems.allSatisfy { $0.path == snapshot.url.path }, "\(problems)")
+        _ = opened.state.problems()
+        try opened.takeSnapshot(asOf: .revision(2))
+        try opened.close()
+      }
+    }
+  }
+
+  private func makeJournal(_ folder: TemporaryFolder, _ seed: UInt64) throws -> CatalogJournal {
+    var random = SeededGenerator(seed: seed)
+    let journal = try CatalogJournal.create(
+      at: folder.url.appending(path: "Log.journal"), options: JournalOptions(snapshots: .manual))
+    let blob = try journal.blobs.add(Data("blob".utf8))
+    try journal.commit { draft in
+      for number in 1...4 { _ = try draft.addCategory(name: "category \(number)", color: nil) }
+      for number in 1...24 {
+        _ = try draft.addItem(
+          kind: ["one", "two", "zwölf"][number % 3], category: number % 5 == 0 ? nil : 1 + number % 4,
+          attributes: ["name": .string("item \(number)"), "any": .random(using: &random)])
+      }
+    }
+    try journal.commit { draft in
+      for item in 1...4 {
+        _ = try draft.addImage(to: item, name: "image \(item)", mediaType: "image/png", blob: blob)
+      }
+    }
+    try journal.commit { draft in
+      for item in [2, 3, 11, 24] { try draft.deleteItem(item) }
+      try draft.deleteCategory(3)
+      try draft.updateItem(5, set: ["name": .string("$null"), "list": .array([.null, .integer(1)])])
+    }
+    return journal
+  }
+
+  /// Gives a snapshot other bytes, and the log checksums that fit them. The journal is closed.
+  private func forge(_ snapshot: Snapshot, _ facts: SnapshotFacts, _ bytes: [UInt8], _ url: URL) throws {
+    try Data(bytes).write(to: snapshot.url)
+    let journal = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+    defer { try? journal.close() }
+    let record = try #require(try journal.log.snapshotRecord(of: snapshot.revision))
+    var facts = facts
+    facts.byteCount = bytes.count
+    facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
+      CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
+    }
+    try journal.log.append([], [try record.followed(by: .taken(facts))])
+  }
+}
