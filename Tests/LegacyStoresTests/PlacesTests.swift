@@ -184,7 +184,8 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
       guard
-        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "poi"))).root?
+        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "poi")))
+          .root?
           .array?.elements().first
       else {
         Issue.record("there is no place in the export")
@@ -285,7 +286,8 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
       guard
-        case .object(let first)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things"))).root?
+        case .object(let first)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things")))
+          .root?
           .array?.elements().first
       else {
         Issue.record("there is no thing in the export")
@@ -317,7 +319,9 @@ import Testing
       #expect(journal.state.categories.map(\.name) == ["Food"])
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
-      guard case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store"))).root
+      guard
+        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store")))
+          .root
       else {
         Issue.record("there is no object in the export")
         return

@@ -112,7 +112,8 @@ import Testing
         ArchivedClass("RWTScaryBugData"),
         [
           "title": .string("Old"), "rating": .real(1.5), "legs": .integer(8), "title2": .string("second"),
-          "seen": .date(Date(timeIntervalSinceReferenceDate: 1_000.25)), "tags": .array([.string("a"), .integer(1)]),
+          "seen": .date(Date(timeIntervalSinceReferenceDate: 1_000.25)),
+          "tags": .array([.string("a"), .integer(1)]),
         ])
       try folder.write(
         "bugs/7.scarybug/data.plist", ArchiveNode.archive(["data": .node(node), "version": .integer(2)]))
@@ -121,7 +122,8 @@ import Testing
       let journal = try folder.journal()
       try journal.importStore(.scaryBugs(in: bugs))
       let item = try #require(journal.state.things.first)
-      #expect(item["title"] == .string("Old") && item["rating"] == .double(1.5) && item["legs"] == .integer(8))
+      #expect(
+        item["title"] == .string("Old") && item["rating"] == .double(1.5) && item["legs"] == .integer(8))
       #expect(item["seen"] == .date(Date(timeIntervalSinceReferenceDate: 1_000.25)))
       #expect(item["tags"] == .array([.string("a"), .integer(1)]))
       #expect(journal.state.images.map(\.name) == ["voice.caf"])
@@ -203,13 +205,16 @@ import Testing
   @Test func aFolderWithoutBugsIsAnErrorAndSoIsASingleBug() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
-      #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: folder.url.appending(path: "nowhere")) }
+      #expect(throws: LegacyError.self) {
+        try LegacyStore.scaryBugs(in: folder.url.appending(path: "nowhere"))
+      }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: folder.url) }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: bugs.appending(path: "1.scarybug")) }
       // The app's own folder will do.
       try FileManager.default.createDirectory(
         at: folder.url.appending(path: "App/Library"), withIntermediateDirectories: true)
-      try FileManager.default.moveItem(at: bugs, to: folder.url.appending(path: "App/Library/Private Documents"))
+      try FileManager.default.moveItem(
+        at: bugs, to: folder.url.appending(path: "App/Library/Private Documents"))
       #expect(try LegacyStore.scaryBugs(in: folder.url.appending(path: "App")).items.count == 2)
     }
   }

@@ -84,6 +84,13 @@ enum Made {
     try PropertyListSerialization.data(fromPropertyList: value, format: .xml, options: 0)
   }
 
+  /// What Foundation reads from a property list.
+  static func read(_ url: URL) throws -> NSObject? {
+    let data = try Data(contentsOf: url)
+    return try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil)
+      as? NSObject
+  }
+
   static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data("pixels".utf8)
   static let jpeg = Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("more pixels".utf8)
 }
