@@ -8,7 +8,8 @@ import Foundation
 /// 2. by saying exactly the same. Of equal elements the first is the first, the second the second, and so on;
 /// 3. by an identifier or a name that only one on either side has;
 /// 4. by their place between two that were recognised, when they say something the same or when one stands there
-///    and one did before.
+///    and one did before;
+/// 5. by saying most of the same among those that are left.
 ///
 /// So an element that was put in, moved or taken out makes no other one a change, and one that was edited stays the
 /// item that it was.
@@ -39,6 +40,7 @@ struct Alignment {
       }
       matchNames(known)
       matchPlaces(known)
+      matchLikeness(known)
     }
     gone = ledger.rows.indices.filter { index in
       let row = ledger.rows[index]
@@ -152,14 +154,41 @@ struct Alignment {
     }
   }
 
-  /// Whether two elements say something the same that is worth saying.
-  private func shares(_ left: [String: Value], _ right: [String: Value]) -> Bool {
-    left.contains { name, value in
-      switch value {
-      case .string(""), .integer(0), .double(0), .bool, .null, .array([]): false
-      default: right[name] == value
+  private mutating func matchLikeness(_ known: [Int: [String: Value]]) {
+    // What says the same stands under the bytes of what it says; of values that many have, a few are looked at.
+    let most = 16
+    var saying: [[UInt8]: [Int]] = [:]
+    for index in known.keys.sorted() where !taken[index] {
+      for part in Self.parts(of: known[index] ?? [:]) {
+        if saying[part, default: []].count < most { saying[part, default: []].append(index) }
       }
     }
+    if saying.isEmpty { return }
+    for (index, item) in store.items.enumerated() where rows[index] == nil && item.key == nil {
+      var likeness: [Int: Int] = [:]
+      for part in Self.parts(of: item.attributes) {
+        for row in saying[part] ?? [] where !taken[row] && mayBe(index, row) {
+          if ledger.rows[row].className == item.className { likeness[row, default: 0] += 1 }
+        }
+      }
+      // The first of those that are equally like it.
+      if let best = likeness.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }) { match(index, best.key) }
+    }
+  }
+
+  /// What an element says that is worth saying, each part encoded.
+  private static func parts(of attributes: [String: Value]) -> [[UInt8]] {
+    attributes.compactMap { name, value in
+      switch value {
+      case .string(""), .integer(0), .double(0), .bool, .null, .array([]): nil
+      default: Record([name: value]).bytes
+      }
+    }
+  }
+
+  /// Whether two elements say something the same that is worth saying.
+  private func shares(_ left: [String: Value], _ right: [String: Value]) -> Bool {
+    !Set(Self.parts(of: left)).isDisjoint(with: Self.parts(of: right))
   }
 }
 

@@ -96,7 +96,9 @@ struct StoreMerge {
       !present.contains(row.item) && !alignment.gone.contains(index)
         && row.key.map { store.unreadableKeys.contains($0) } ?? false
     }.map(\.element)
-    ledger.rows = rows
+    // List by list, whichever of them were read, so that the same state is always remembered the same.
+    ledger.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
+      .map(\.element)
     try finish(&draft, isComplete: isComplete)
     return isComplete
   }

@@ -61,15 +61,12 @@ final class ArchiveReader {
     // In an order that does not depend on the writer.
     let keys = try archive.topKeys.sorted()
     var top: [String: Value] = [:]
-    let before = pendingItems.count + pendingCategories.count
     for key in keys {
       guard let value = try archive.top(key) else { continue }
       let list = keys.count == 1 ? name : "\(name):\(key)"
       top[key] = try layout(of: value, list: list, isTop: true, depth: 0)
     }
-    if pendingItems.count + pendingCategories.count == before, keys.count == 1, let value = try archive.root,
-      !value.isNull
-    {
+    if lists.isEmpty, keys.count == 1, let value = try archive.root, !value.isNull {
       // Nothing in it looks like a thing of an app: the whole is one.
       lists.insert(name)
       pendingItems.append(Pending(value: value, list: name))

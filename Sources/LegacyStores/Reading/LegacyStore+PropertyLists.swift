@@ -126,7 +126,9 @@ struct PropertyListReader {
 
   /// - Returns: the layout of the list.
   private mutating func add(_ elements: [Value], _ list: String) -> Value {
-    let kind = list.stem.split(separator: ":").last.map(String.init) ?? list
+    // A key in the file, or for its top the file's name.
+    let kind =
+      list.firstIndex(of: ":") == nil ? list.stem : list.split(separator: ":").last.map(String.init) ?? list
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
     var passedOver: [Value] = []
     for (index, element) in elements.enumerated() {

@@ -24,7 +24,13 @@ struct ExportedItems {
     self.ledger = ledger
     files = ledger.files
     classes = ledger.classes
-    if files.isEmpty { (files, classes) = DefaultLayouts.layouts(of: ledger.source) }
+    let standard = DefaultLayouts.layouts(of: ledger.source)
+    if files.isEmpty { files = standard.files }
+    // An import of an empty list has not shown what its elements look like.
+    let kinds = Set(classes.values.map(\.kind))
+    if standard.classes.values.allSatisfy({ $0.kind.isEmpty || !kinds.contains($0.kind) }) {
+      classes.merge(standard.classes) { known, _ in known }
+    }
     for row in ledger.rows where catalog.item(row.item) != nil {
       rows[row.item] = row
       lists[row.list, default: []].append(row.item)

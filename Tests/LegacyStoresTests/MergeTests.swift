@@ -1,0 +1,220 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import LegacyStores
+
+/// What a second import does when the files, the journal or both have changed.
+@Suite struct MergeTests {
+  private func store(_ persons: [(String, String)]) -> LegacyStore {
+    var store = LegacyStore(.defaults)
+    store.lists = ["persons"]
+    store.files = ["p.plist": Layout.file(.dictionary([:]), isXML: false)]
+    store.items = persons.map { name, number in
+      LegacyItem(
+        list: "persons", kind: "person", className: "JSPerson",
+        attributes: ["name": .string(name), "number": .string(number)])
+    }
+    return store
+  }
+
+  private func names(_ journal: CatalogJournal) -> [String] {
+    journal.state.things.map { item in
+      guard case .string(let name)? = item["name"], case .string(let number)? = item["number"] else {
+        return "?"
+      }
+      return "\(item.id) \(name) \(number)"
+    }
+  }
+
+  @Test func equalOnesDoNotCollapse() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1"), ("Al", "1"), ("Al", "1")]))
+      #expect(names(journal) == ["1 Al 1", "2 Al 1", "3 Al 1"])
+      #expect(try journal.importStore(store([("Al", "1"), ("Al", "1"), ("Al", "1")])).revisions.isEmpty)
+      let report = try journal.importStore(store([("Al", "1"), ("Al", "1")]))
+      #expect(report.deleted == 1 && report.unchanged == 2)
+    }
+  }
+
+  @Test func anEditedElementStaysTheItemThatItWas() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1"), ("Ben", "2"), ("Cid", "3")]))
+      let first = try journal.importStore(store([("Al", "1"), ("Ben", "20"), ("Cid", "3")]))
+      #expect(first.updated == 1 && names(journal) == ["1 Al 1", "2 Ben 20", "3 Cid 3"])
+      let second = try journal.importStore(store([("Cid", "3"), ("Benjamin", "20"), ("Al", "1")]))
+      #expect(second.updated == 1 && second.added == 0 && second.deleted == 0)
+      #expect(names(journal) == ["1 Al 1", "2 Benjamin 20", "3 Cid 3"])
+    }
+  }
+
+  @Test func aChangeOfTheJournalStaysUntilTheFileChangesTheSame() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1")]))
+      try journal.commit { try $0.updateItem(1, set: ["name": .string("Albert"), "note": .string("tall")]) }
+      #expect(try journal.importStore(store([("Al", "1")])).revisions.isEmpty)
+      // The file changes another attribute.
+      let second = try journal.importStore(store([("Al", "2")]))
+      #expect(second.updated == 1 && second.problems.isEmpty)
+      #expect(names(journal) == ["1 Albert 2"])
+      #expect(journal.state.item(1)?["note"] == .string("tall"))
+      #expect(try journal.importStore(store([("Al", "2")])).revisions.isEmpty)
+      // And once more: what was kept is kept still.
+      try journal.importStore(store([("Al", "3")]))
+      #expect(names(journal) == ["1 Albert 3"])
+      // Now both have changed the name.
+      let third = try journal.importStore(store([("Alan", "3")]))
+      #expect(third.problems.count == 1 && third.problems[0].reason.contains("name"))
+      #expect(third.isComplete)
+      #expect(names(journal) == ["1 Alan 3"])
+      #expect(journal.state.item(1)?["note"] == .string("tall"))
+    }
+  }
+
+  @Test func whatTheJournalHasDeletedStaysSoUntilTheFileChangesIt() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1"), ("Ben", "2")]))
+      try journal.commit { try $0.deleteItem(1) }
+      #expect(try journal.importStore(store([("Al", "1"), ("Ben", "2")])).revisions.isEmpty)
+      #expect(names(journal) == ["2 Ben 2"])
+      let report = try journal.importStore(store([("Al", "10"), ("Ben", "2")]))
+      #expect(report.added == 1 && report.problems.count == 1)
+      #expect(journal.state.things.count == 2)
+      #expect(try journal.importStore(store([("Al", "10"), ("Ben", "2")])).revisions.isEmpty)
+    }
+  }
+
+  @Test func whatTheFileHasLostIsDeletedUnlessTheJournalHasChangedIt() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1"), ("Ben", "2"), ("Cid", "3")]))
+      try journal.commit { try $0.updateItem(2, set: ["number": .string("22")]) }
+      let report = try journal.importStore(store([("Cid", "3")]))
+      #expect(report.deleted == 1 && report.problems.map(\.place) == ["item:2"])
+      #expect(names(journal) == ["2 Ben 22", "3 Cid 3"])
+      #expect(try journal.importStore(store([("Cid", "3")])).revisions.isEmpty)
+    }
+  }
+
+  @Test func anAppThatReplacesAllAttributesDoesNotMakeTheImporterForget() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1")]))
+      try journal.commit { try $0.replaceAttributes(ofItem: 1, with: ["other": .integer(1)]) }
+      #expect(try journal.importStore(store([("Al", "1")])).revisions.isEmpty)
+      #expect(try journal.importStore(store([("Al", "2")])).updated == 1)
+      #expect(journal.state.item(1)?.attributes == ["other": .integer(1), "number": .string("2")])
+    }
+  }
+
+  @Test func anImportAfterARestoreBringsTheFilesStateBack() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1")]))
+      let before = journal.state
+      try journal.importStore(store([("Al", "2")]))
+      // Everything goes back, what the importer remembers too.
+      try journal.commit { draft in
+        for item in before.items { try draft.replaceAttributes(ofItem: item.id, with: item.attributes) }
+      }
+      #expect(names(journal) == ["1 Al 1"])
+      #expect(try journal.importStore(store([("Al", "2")])).updated == 1)
+      #expect(names(journal) == ["1 Al 2"])
+    }
+  }
+
+  @Test func twoStoresOfOneSourceKeepApart() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var second = store([("Al", "1"), ("Eve", "9")])
+      second.name = "tablet"
+      try journal.importStore(store([("Al", "1")]))
+      #expect(try journal.importStore(second).added == 2)
+      #expect(try journal.importStore(store([])).deleted == 1)
+      #expect(journal.state.things.count == 2)
+      #expect(try journal.importStore(second).revisions.isEmpty)
+    }
+  }
+
+  @Test func anElementThatTheRulesForbidIsReportedAndTheRestComesIn() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var deep = Value.string("end")
+      for _ in 0..<200 { deep = .array([deep]) }
+      var store = store([("Al", "1"), ("Ben", "2")])
+      store.items[0].attributes["deep"] = deep
+      let report = try journal.importStore(store)
+      #expect(report.added == 1 && report.problems.count == 1 && !report.isComplete)
+      #expect(names(journal) == ["1 Ben 2"])
+    }
+  }
+
+  /// The state after a chain of imports equals that of the last one alone, whatever came before.
+  @Test func anyWayToAFileLeadsToTheSameState() throws {
+    var generator = SeededGenerator()
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var persons: [(String, String)] = []
+      for round in 0..<40 {
+        for _ in 0..<Int.random(in: 0...4, using: &generator) {
+          let place = Int.random(in: 0...max(0, persons.count - 1), using: &generator)
+          switch Int.random(in: 0..<5, using: &generator) {
+          case 0 where !persons.isEmpty: persons.remove(at: place)
+          case 1 where !persons.isEmpty: persons[place].1 = "\(Int.random(in: 0..<5, using: &generator))"
+          case 2 where !persons.isEmpty: persons.insert(persons.remove(at: place), at: 0)
+          case 3 where !persons.isEmpty: persons.append(persons[place])
+          default: persons.insert(("N\(Int.random(in: 0..<6, using: &generator))", "\(round)"), at: place)
+          }
+        }
+        let store = store(persons)
+        try journal.importStore(store, entrySize: Int.random(in: 1...7, using: &generator))
+        let found = journal.state.things.map { "\($0.attributes["name"]!) \($0.attributes["number"]!)" }
+          .sorted()
+        let wanted = store.items.map { "\($0.attributes["name"]!) \($0.attributes["number"]!)" }.sorted()
+        #expect(found == wanted, "round \(round)")
+        #expect(try journal.importStore(store).revisions.isEmpty, "round \(round)")
+        let ledger = Ledger(journal.state, .defaults, name: "")
+        let order = ledger.rows.compactMap { journal.state.item($0.item)?["name"] }
+        #expect(order == store.items.map { $0.attributes["name"]! }, "round \(round)")
+      }
+    }
+  }
+}
+
+@Suite struct ItemOrderTests {
+  private func result(_ elements: [ItemOrder.Element]) -> [Int64] {
+    let changes = Dictionary(uniqueKeysWithValues: ItemOrder.changes(elements))
+    return elements.map { changes[$0.item] ?? $0.order ?? 0 }
+  }
+
+  private func element(_ item: Int, _ place: Int?, _ order: Int64?) -> ItemOrder.Element {
+    ItemOrder.Element(item: item, place: place, order: order)
+  }
+
+  @Test func newOnesGoBetweenWithoutTouchingTheOthers() {
+    #expect(
+      result([element(1, 0, 10), element(2, nil, nil), element(3, nil, nil), element(4, 1, 40)]) == [
+        10, 20, 30, 40,
+      ])
+    #expect(result([element(1, nil, nil), element(2, 0, 0)]) == [-1_000, 0])
+  }
+
+  @Test func whereThereIsNoRoomTheNextOnesMakeWay() {
+    #expect(
+      result([element(1, 0, 1), element(2, nil, nil), element(3, 1, 2), element(4, 2, 3), element(5, 3, 9)])
+        == [1, 2, 3, 4, 9])
+  }
+
+  @Test func numbersAtTheEndOfTheirRangeDoNotOverflow() {
+    let orders = result([
+      element(1, 0, .min), element(2, nil, nil), element(3, 1, .max), element(4, nil, nil),
+    ])
+    #expect(orders.count == 4)
+  }
+}

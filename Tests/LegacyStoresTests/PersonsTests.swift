@@ -1,0 +1,109 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import Examples
+@testable import LegacyStores
+
+/// Preferences with archives in them.
+@Suite struct PersonsTests {
+  private func preferences(_ persons: [UInt8], _ more: [String: Any] = [:]) throws -> Data {
+    var preferences = more
+    preferences["personsArray"] = Data(persons)
+    return try PropertyListSerialization.data(fromPropertyList: preferences, format: .binary, options: 0)
+  }
+
+  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+    try withTemporaryFolder { folder in
+      let data = try preferences(
+        Made.persons([("Al", "1"), ("Zoë", "2"), ("Al", "1")]), ["launchCount": 3, "seen": ["a", true]])
+      let file = try folder.write("app.plist", data)
+      let journal = try folder.journal()
+      let report = try journal.importStore(.defaults(file))
+      #expect(report.added == 3 && report.isComplete)
+      try journal.close()
+      let list = try PersonList(at: folder.url.appending(path: "J.journal"))
+      #expect(try list.persons().map(\.name) == ["Al", "Zoë", "Al"])
+      #expect(try list.persons().map(\.number) == ["1", "2", "1"])
+    }
+  }
+
+  @Test func theOtherPreferencesAreThereAgainInAnExport() throws {
+    try withTemporaryFolder { folder in
+      let color = try ArchiveNode.nsColor(red: 1, green: 0, blue: 0).archived()
+      let more: [String: Any] = [
+        "launchCount": 3, "AppleLanguages": ["en-US", "de"], "window": ["color": Data(color), "width": 3.5],
+        "first": Date(timeIntervalSinceReferenceDate: 10),
+      ]
+      let file = try folder.write("app.plist", preferences(Made.persons([("Al", "1")]), more))
+      let journal = try folder.journal()
+      try journal.importStore(.defaults(file))
+      #expect(journal.state.things.map(\.kind) == ["person"])
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let read = try Made.read(out.appending(path: "app.plist"))
+      var back = try #require(read as? [String: Any])
+      #expect(back.removeValue(forKey: "personsArray") is Data)
+      #expect(back as NSDictionary == more as NSDictionary)
+      #expect(try journal.importStore(.defaults(out.appending(path: "app.plist"))).revisions.isEmpty)
+    }
+  }
+
+  @Test func archivesAreFoundWhereverTheyAre() throws {
+    try withTemporaryFolder { folder in
+      let people = try ["Ana", "Ben"].map { name in
+        Data(
+          try ArchiveNode(
+            ArchivedClass("Person"), ["firstName": .string(name), "lastName": .string("X")]
+          ).archived())
+      }
+      let deep: [String: Any] = ["list": [["persons": Data(try Made.persons([("Al", "1")]))]]]
+      let file = try folder.write(
+        "app.plist", Made.propertyList(["People": people, "deep": deep, "junk": Data("bplist00 junk".utf8)]))
+      let journal = try folder.journal()
+      let report = try journal.importStore(.defaults(file))
+      #expect(report.added == 3)
+      #expect(report.problems.map(\.place) == ["junk"])
+      #expect(Set(journal.state.things.map(\.kind)) == ["Person", "person"])
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let other = try folder.journal("Other.journal")
+      try other.importStore(.defaults(out.appending(path: "app.plist")))
+      #expect(other.state.contents.sorted() == journal.state.contents.sorted())
+      let read = try Made.read(out.appending(path: "app.plist"))
+      #expect(((read as? [String: Any])?["People"] as? [Data])?.count == 2)
+    }
+  }
+
+  @Test func oneKeyIsLookedUnderAndOneThatIsNotThereIsAnError() throws {
+    try withTemporaryFolder { folder in
+      let file = try folder.write(
+        "app.plist",
+        preferences(Made.persons([("Al", "1")]), ["others": Data(try Made.persons([("Ben", "2")])), "n": 1]))
+      #expect(try LegacyStore.defaults(file, key: "others").items.map(\.label) == ["Ben"])
+      #expect(throws: LegacyError.self) { try LegacyStore.defaults(file, key: "persons") }
+      #expect(throws: LegacyError.self) { try LegacyStore.defaults(file, key: "n") }
+      let archive = try folder.write("archive", Made.persons([]))
+      #expect(throws: LegacyError.self) { try LegacyStore.defaults(archive) }
+      let list = try folder.write("list.plist", Made.propertyList(["a"]))
+      #expect(throws: LegacyError.self) { try LegacyStore.defaults(list) }
+    }
+  }
+
+  @Test func anEmptyListIsAListToAddTo() throws {
+    try withTemporaryFolder { folder in
+      let file = try folder.write("app.plist", preferences(Made.persons([])))
+      let journal = try folder.journal()
+      try journal.importStore(.defaults(file, key: "personsArray"))
+      try journal.commit {
+        try $0.addItem(kind: "person", attributes: ["name": .string("New"), "number": .string("5")])
+      }
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let store = try LegacyStore.defaults(out.appending(path: "app.plist"))
+      #expect(store.items.map(\.className) == ["JSPerson"] && store.items[0].label == "New")
+    }
+  }
+}

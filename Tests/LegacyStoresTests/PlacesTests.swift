@@ -1,0 +1,334 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import Examples
+@testable import LegacyStores
+
+/// Archives of places and categories, in the forms that several apps gave them.
+@Suite struct PlacesTests {
+  /// The two files of one app: both hold the whole graph, in copies.
+  private func makeFiles(_ folder: TemporaryFolder) throws -> [URL] {
+    func graph() -> (places: [ArchiveNode], categories: [ArchiveNode]) {
+      let food = category("Food", .uiColor(red: 0.2, green: 0.4, blue: 0.6))
+      let empty = category("Nothing yet", .uiColor(white: 0.5))
+      let pier = place("Pier 39", "crab", food, 37.8087, -122.4098)
+      let twin = place("Null island", nil, nil, 0, 0)
+      let other = place("Null island", nil, nil, 0, 0)
+      food.set("pointsOfInterest", .node(.array([.node(pier)], as: .mutableArray)))
+      return ([pier, twin, other], [food, empty])
+    }
+    let (first, second) = (graph(), graph())
+    return [
+      try folder.write(
+        "annotations", ArchiveNode.array(first.places.map { .node($0) }, as: .mutableArray).archived()),
+      try folder.write(
+        "categories", ArchiveNode.array(second.categories.map { .node($0) }, as: .mutableArray).archived()),
+    ]
+  }
+
+  private func category(_ name: String, _ color: ArchiveNode) -> ArchiveNode {
+    ArchiveNode(
+      ArchivedClass("Categories"),
+      [
+        "categoryName": .string(name), "color": .node(color),
+        "pointsOfInterest": .node(.array([], as: .mutableArray)), "categoryImage": .null,
+      ])
+  }
+
+  private func place(
+    _ name: String, _ note: String?, _ category: ArchiveNode?, _ latitude: Float, _ longitude: Float
+  ) -> ArchiveNode {
+    let annotation = ArchiveNode(
+      ArchivedClass("Annotation"), ["latitude": .float(latitude), "longitude": .float(longitude)])
+    return ArchiveNode(
+      ArchivedClass("POI"),
+      [
+        "locationName": .string(name), "note": note.map { .string($0) } ?? .null,
+        "category": category.map { .node($0) } ?? .null, "annotation": .node(annotation),
+      ])
+  }
+
+  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let report = try journal.importStore(.archives(makeFiles(folder)))
+      #expect(report.added == 3 && report.categories == 2 && report.revisions == [1])
+      try journal.close()
+      let book = try PlaceBook(at: folder.url.appending(path: "J.journal"))
+      #expect(book.categories.map(\.name) == ["Food", "Nothing yet"])
+      #expect(book.categories[0].color == Color(red: 0.2, green: 0.4, blue: 0.6))
+      #expect(book.categories[1].color == Color(red: 0.5, green: 0.5, blue: 0.5))
+      let places = try book.places()
+      #expect(places.map(\.name) == ["Pier 39", "Null island", "Null island"])
+      #expect(places.map(\.note) == ["crab", nil, nil])
+      #expect(places[0].latitude == Double(Float(37.8087)))
+      #expect(places[0].category == book.categories[0].id)
+      #expect(try book.places(in: book.categories[0].id).map(\.name) == ["Pier 39"])
+    }
+  }
+
+  @Test func twoFilesOfOneGraphGiveEachThingOnceAndEqualOnesAsOftenAsTheyAre() throws {
+    try withTemporaryFolder { folder in
+      let files = try makeFiles(folder)
+      let store = try LegacyStore.archives(files)
+      #expect(store.items.count == 3 && store.categories.count == 2)
+      // One file alone is all that there is, too.
+      #expect(try LegacyStore.archives([files[1]]).items.map(\.attributes["name"]) == [.string("Pier 39")])
+      let journal = try folder.journal()
+      try journal.importStore(store)
+      // The categories alone, later, know nothing new.
+      #expect(try journal.importStore(.archives([files[1]])).revisions.isEmpty)
+      #expect(try journal.importStore(.archives([files[0]])).revisions.isEmpty)
+      #expect(try journal.importStore(.archives(files.reversed())).revisions.isEmpty)
+    }
+  }
+
+  @Test func anExportHoldsTheSameGraphInBothFilesAndComesInUnchanged() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(.archives(makeFiles(folder)))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let files = ["annotations", "categories"].map { out.appending(path: $0) }
+      for file in files {
+        let archive = try KeyedArchive(ArchiveBytes(contentsOf: file))
+        let inspection = try archive.inspect()
+        #expect(inspection.problemCount == 0 && inspection.isCyclic)
+      }
+      let categories = try KeyedArchive(ArchiveBytes(contentsOf: files[1])).root?.array?.elements() ?? []
+      guard case .object(let food)? = categories.first,
+        case .object(let pier)? = try food["pointsOfInterest"]?.array?.elements().first,
+        case .object(let back)? = try pier["category"]
+      else {
+        Issue.record("the category does not lead to its place and back")
+        return
+      }
+      #expect(back.uid == food.uid)
+      #expect(try food["color"]?.color?.rgba.green == 0.4)
+      #expect(try journal.importStore(.archives(files)).revisions.isEmpty)
+      let other = try folder.journal("Other.journal")
+      try other.importStore(.archives(files))
+      #expect(other.state.contents == journal.state.contents)
+      // Even what an import remembers is the same.
+      let ledgers = try [journal, other].map { journal in
+        try #require(journal.state.items(ofKind: Ledger.kind).first { _ in true }).attributes
+      }
+      #expect(ledgers[0] == ledgers[1])
+    }
+  }
+
+  @Test func aMapOfOnesOwnWithoutAnyImportIsWrittenAsTheAppWroteIt() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.commit { draft in
+        let sights = try draft.addCategory(name: "Sights", color: Color(hex: "#2E86AB"))
+        try draft.addItem(
+          kind: "place", category: sights,
+          attributes: [
+            "name": .string("Tower"), "latitude": .double(48.8584), "longitude": .double(2.2945),
+            "url": .string("https://example.com"),
+          ])
+      }
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let store = try LegacyStore.archives(["annotations", "categories"].map { out.appending(path: $0) })
+      #expect(store.items.map(\.className) == ["POI"] && store.categories.map(\.className) == ["Categories"])
+      let other = try folder.journal("Other.journal")
+      try other.importStore(store)
+      #expect(other.state.contents == journal.state.contents)
+    }
+  }
+
+  @Test func otherAppsKeysAreFoundWithoutBeingTold() throws {
+    try withTemporaryFolder { folder in
+      let category = ArchiveNode(
+        ArchivedClass("blocspot.Category"),
+        ["cat_title": .string("Bars"), "cat_color": .node(.uiColor(red: 1, green: 0, blue: 0))])
+      let location = ArchiveNode(
+        .location,
+        [
+          "kCLLocationCodingKeyCoordinateLatitude": .real(52.5),
+          "kCLLocationCodingKeyCoordinateLongitude": .real(13.4), "kCLLocationCodingKeyAltitude": .real(34),
+        ])
+      let placemark = ArchiveNode(
+        ArchivedClass("MKPlacemark", superclasses: ["CLPlacemark", "NSObject"]),
+        ["kCLPlacemarkCodingKeyLocation": .node(location), "kCLPlacemarkCodingKeyName": .string("Kit")])
+      let place = ArchiveNode(
+        ArchivedClass("blocspot.PointOfInterest"),
+        [
+          "placemark": .node(placemark), "name": .string("Kit"), "note": .string("dark"),
+          "distance": .node(.number(12.5)), "category": .node(category),
+        ])
+      category.set("cat_pois", .array([.node(place)]))
+      let file = try folder.write("poi", ArchiveNode.array([.node(place)]).archived())
+      let journal = try folder.journal()
+      try journal.importStore(.archives([file]))
+      let item = try #require(journal.state.things.first)
+      #expect(item.kind == "place" && item["name"] == .string("Kit") && item["note"] == .string("dark"))
+      #expect(item["latitude"] == .double(52.5) && item["longitude"] == .double(13.4))
+      #expect(item["distance"] == .double(12.5))
+      #expect(journal.state.category(item.category ?? 0)?.name == "Bars")
+      #expect(journal.state.category(item.category ?? 0)?.color == Color(red: 1, green: 0, blue: 0))
+      // The altitude and the placemark's own name are where they were.
+      guard case .dictionary(let rest)? = item["placemark"],
+        case .dictionary(let inner)? = rest["kCLPlacemarkCodingKeyLocation"]
+      else {
+        Issue.record("the rest of the placemark is gone")
+        return
+      }
+      #expect(inner["kCLLocationCodingKeyAltitude"] == .double(34))
+
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      guard
+        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "poi")))
+          .root?
+          .array?.elements().first
+      else {
+        Issue.record("there is no place in the export")
+        return
+      }
+      #expect(object.className == "blocspot.PointOfInterest")
+      #expect(try object["placemark"]?.placemark?.location?.latitude == 52.5)
+      #expect(try object["placemark"]?.placemark?.location?.altitude == 34)
+      #expect(try object.reference(forKey: "distance") != nil)
+    }
+  }
+
+  @Test func aMappingPutsRightWhatTheGuessWouldNot() throws {
+    try withTemporaryFolder { folder in
+      let spot = ArchiveNode(
+        ArchivedClass("Spot"),
+        [
+          "label": .string("Home"), "comment": .string("warm"), "y": .real(1), "x": .real(2),
+          "group": .string("Private"),
+        ])
+      let file = try folder.write("spots", ArchiveNode.array([.node(spot)]).archived())
+      let plain = try LegacyStore.archives([file])
+      #expect(plain.items.map(\.kind) == ["Spot"] && plain.items[0].attributes["label"] == .string("Home"))
+      var mapping = FieldMapping()
+      for text in ["name=label", "note=comment", "latitude=y", "longitude=x", "category=group"] {
+        try mapping.add(text)
+      }
+      let store = try LegacyStore.archives([file], mapping: mapping)
+      #expect(store.items.map(\.kind) == ["place"])
+      #expect(
+        store.items[0].attributes == [
+          "name": .string("Home"), "note": .string("warm"), "latitude": .double(1), "longitude": .double(2),
+        ])
+      #expect(store.categories.map(\.name) == ["Private"])
+      let journal = try folder.journal()
+      try journal.importStore(store)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let again = try LegacyStore.archives([out.appending(path: "spots")])
+      #expect(again.items[0].attributes == plain.items[0].attributes)
+      #expect(again.items[0].className == "Spot")
+
+      var wrong = FieldMapping()
+      try wrong.add("name=lable")
+      #expect(throws: LegacyError.self) { try LegacyStore.archives([file], mapping: wrong) }
+      #expect(throws: LegacyError.self) { try wrong.add("nonsense") }
+    }
+  }
+
+  @Test func aPictureInAFieldIsAnImageOfTheItem() throws {
+    try withTemporaryFolder { folder in
+      let photo = ArchiveNode(
+        ArchivedClass("UIImage"), ["UIImageData": .data(Made.png), "UIScale": .real(2)])
+      let large = Data(repeating: 7, count: 100_000)
+      let place = place("Pier", nil, nil, 1, 2)
+      place.set("photo", .node(photo))
+      place.set("scan", .data(large))
+      place.set("small", .data(Data([1, 2, 3])))
+      let file = try folder.write("annotations", ArchiveNode.array([.node(place)]).archived())
+      let journal = try folder.journal()
+      try journal.importStore(.archives([file]))
+      let images = Array(journal.state.images)
+      #expect(Set(images.map(\.name)) == ["photo.UIImageData", "scan"])
+      #expect(Set(images.map(\.mediaType)) == ["image/png", "application/octet-stream"])
+      #expect(journal.state.item(1)?["small"] == .data(Data([1, 2, 3])))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      guard
+        case .object(let object)? = try KeyedArchive(
+          ArchiveBytes(contentsOf: out.appending(path: "annotations"))
+        ).root?.array?.elements().first
+      else {
+        Issue.record("there is no place in the export")
+        return
+      }
+      #expect(try object["photo"]?.image?.files == [Made.png])
+      #expect(try object["photo"]?.image?.scale == 2)
+      #expect(try object["scan"]?.data == large)
+    }
+  }
+
+  @Test func objectsThatHoldThemselvesAndEachOtherComeInAndGoOut() throws {
+    try withTemporaryFolder { folder in
+      let part = ArchiveNode(ArchivedClass("Part"), ["size": .integer(3)])
+      let thing = ArchiveNode(ArchivedClass("Thing"), ["a": .node(part), "b": .node(part)])
+      let next = ArchiveNode(ArchivedClass("Thing"), ["friend": .node(thing)])
+      thing.set("itself", .node(thing))
+      thing.set("friend", .node(next))
+      part.set("owner", .node(thing))
+      let file = try folder.write("things", ArchiveNode.array([.node(thing), .node(next)]).archived())
+      let journal = try folder.journal()
+      let report = try journal.importStore(.archives([file]))
+      #expect(report.isComplete && report.added == 2)
+      #expect(journal.state.item(1)?["friend"] == .dictionary(["$item": .integer(2)]))
+      #expect(journal.state.item(2)?["friend"] == .dictionary(["$item": .integer(1)]))
+      #expect(journal.state.item(1)?["b"] == .dictionary(["$ref": .integer(2)]))
+      #expect(try journal.importStore(.archives([file])).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      guard
+        case .object(let first)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things")))
+          .root?
+          .array?.elements().first
+      else {
+        Issue.record("there is no thing in the export")
+        return
+      }
+      #expect(try first.reference(forKey: "itself") == first.uid)
+      #expect(try first.reference(forKey: "a") == first.reference(forKey: "b"))
+      guard case .object(let partBack)? = try first["a"] else {
+        Issue.record("there is no part in the export")
+        return
+      }
+      #expect(try partBack.reference(forKey: "owner") == first.uid)
+      #expect(try journal.importStore(.archives([out.appending(path: "things")])).revisions.isEmpty)
+    }
+  }
+
+  @Test func oneObjectThatHoldsListsIsNoItem() throws {
+    try withTemporaryFolder { folder in
+      let source = ArchiveNode(
+        ArchivedClass("DataSource"),
+        [
+          "pois": .array([.node(place("A", nil, nil, 1, 2))]), "version": .integer(3),
+          "categories": .array([.node(category("Food", .uiColor(white: 1)))]),
+        ])
+      let file = try folder.write("store", source.archived())
+      let journal = try folder.journal()
+      try journal.importStore(.archives([file]))
+      #expect(journal.state.things.map(\.kind) == ["place"])
+      #expect(journal.state.categories.map(\.name) == ["Food"])
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      guard
+        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store")))
+          .root
+      else {
+        Issue.record("there is no object in the export")
+        return
+      }
+      #expect(object.className == "DataSource")
+      #expect(try object["version"]?.integer == 3)
+      #expect(try object["pois"]?.array?.count == 1 && object["categories"]?.array?.count == 1)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+
+@testable import LegacyStores
+
+/// Property lists and archives that stand beside the package, as some are not ours to hand on.
+enum Corpus {
+  static let folder = URL(fileURLWithPath: #filePath)
+    .appending(path: "../../../../shared/corpus/keyed").standardizedFileURL
+  static let isThere = FileManager.default.fileExists(atPath: folder.path)
+  static let absence =
+    "there is no ../shared/corpus/keyed beside the package, so these tests have nothing to read"
+
+  static func url(_ name: String) -> URL { folder.appending(path: name) }
+
+  /// All files, by their paths in the folder.
+  static func files() throws -> [URL] {
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+    return paths.map { folder.appending(path: $0) }.filter { url in
+      var isFolder: ObjCBool = false
+      let isThere = unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
+      return isThere && !isFolder.boolValue && url.lastPathComponent != "SOURCES.tsv"
+    }
+  }
+}
+
+extension TemporaryFolder {
+  /// Makes an empty journal in the folder.
+  func journal(_ name: String = "J.journal") throws -> CatalogJournal {
+    try CatalogJournal.create(at: url.appending(path: name), options: JournalOptions(snapshots: .manual))
+  }
+
+  /// Writes a file, making the folders on the way to it.
+  @discardableResult
+  func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
+    let file = url.appending(path: name)
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(bytes).write(to: file)
+    return file
+  }
+}
+
+extension Catalog {
+  /// All that a user sees: categories, items but for the importer's own, and images, with neither revisions nor
+  /// numbers of items.
+  var contents: [String] {
+    let names = Dictionary(uniqueKeysWithValues: categories.map { ($0.id, $0.name) })
+    var lines = categories.map { "category \($0.name) \($0.color.map { "\($0)" } ?? "-")" }
+    for item in items where item.kind != Ledger.kind {
+      let attributes = item.attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+      let images = images(of: item.id).map { "\($0.name):\($0.mediaType):\($0.blob.digest.hex.prefix(8))" }
+      lines.append(
+        "\(item.kind) in \(item.category.flatMap { names[$0] } ?? "-"): \(attributes.joined(separator: ", ")); "
+          + images.sorted().joined(separator: ", "))
+    }
+    return lines
+  }
+
+  /// The items of the app.
+  var things: [Item] { items.filter { $0.kind != Ledger.kind } }
+}
+
+/// Builders of the archives that the apps wrote.
+enum Made {
+  static func person(_ name: String, _ number: String) -> ArchiveNode {
+    ArchiveNode(ArchivedClass("JSPerson"), ["name": .string(name), "number": .string(number)])
+  }
+
+  static func persons(_ persons: [(String, String)]) throws -> [UInt8] {
+    try ArchiveNode.array(persons.map { .node(person($0.0, $0.1)) }, as: .mutableArray).archived()
+  }
+
+  static func bug(_ title: String?, _ rating: Float, className: String = "ScaryBugData") throws -> [UInt8] {
+    let node = ArchiveNode(
+      ArchivedClass(className), ["Title": title.map { .string($0) } ?? .null, "Rating": .float(rating)])
+    return try ArchiveNode.archive(["Data": .node(node)])
+  }
+
+  /// A property list in XML, as Foundation writes it.
+  static func propertyList(_ value: Any) throws -> Data {
+    try PropertyListSerialization.data(fromPropertyList: value, format: .xml, options: 0)
+  }
+
+  /// What Foundation reads from a property list.
+  static func read(_ url: URL) throws -> NSObject? {
+    let data = try Data(contentsOf: url)
+    return try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil)
+      as? NSObject
+  }
+
+  static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data("pixels".utf8)
+  static let jpeg = Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("more pixels".utf8)
+}

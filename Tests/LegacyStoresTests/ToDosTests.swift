@@ -1,0 +1,169 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import Examples
+@testable import LegacyStores
+
+/// Property lists of dictionaries, the to-do app's first.
+@Suite struct ToDosTests {
+  private let milk: [String: Any] = [
+    "titleKey": "Buy milk", "itemDescriptionKey": "2 %", "timestampKey": 1_474_329_600.0,
+    "locationKey": ["nameKey": "Shop", "latitudeKey": 51.225556, "longitudeKey": 6.782778],
+  ]
+
+  private func write(_ folder: TemporaryFolder, toDo: [[String: Any]], done: [[String: Any]]? = nil) throws
+    -> URL
+  {
+    try folder.write("Documents/toDoItems.plist", Made.propertyList(toDo))
+    if let done { try folder.write("Documents/doneItems.plist", Made.propertyList(done)) }
+    return folder.url.appending(path: "Documents")
+  }
+
+  private func titles(_ journal: CatalogJournal, done: Bool) -> [String] {
+    journal.state.items(ofKind: "toDo").filter { $0["done"] == .bool(done) }
+      .sorted { left, right in
+        guard case .integer(let first)? = left["order"], case .integer(let second)? = right["order"] else {
+          return false
+        }
+        return first < second
+      }.compactMap { if case .string(let title)? = $0["title"] { title } else { nil } }
+  }
+
+  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+    try withTemporaryFolder { folder in
+      let documents = try write(
+        folder, toDo: [milk, ["titleKey": "Nap"]],
+        done: [["titleKey": "Rise", "locationKey": ["nameKey": "Home"]]])
+      let journal = try folder.journal()
+      let report = try journal.importStore(.propertyLists([documents]))
+      #expect(report.added == 3 && report.isComplete && report.problems.isEmpty)
+      try journal.close()
+      let manager = try ToDoManager(at: folder.url.appending(path: "J.journal"))
+      let shop = ToDo.Location(name: "Shop", latitude: 51.225556, longitude: 6.782778)
+      #expect(
+        try manager.toDos() == [
+          ToDo(title: "Buy milk", description: "2 %", timestamp: 1_474_329_600, location: shop),
+          ToDo(title: "Nap"),
+        ])
+      #expect(try manager.doneToDos() == [ToDo(title: "Rise", location: ToDo.Location(name: "Home"))])
+    }
+  }
+
+  @Test func whatHasNoTitleIsReportedAndIsInTheFileAgain() throws {
+    try withTemporaryFolder { folder in
+      let odd: [String: Any] = ["itemDescriptionKey": "missing title"]
+      let documents = try write(folder, toDo: [odd, milk])
+      let journal = try folder.journal()
+      let report = try journal.importStore(.propertyLists([documents]))
+      #expect(
+        report.added == 1 && report.problems.map(\.place) == ["toDoItems.plist[0]"] && report.isComplete)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      let read = try Made.read(out.appending(path: "toDoItems.plist"))
+      #expect(read == [milk, odd] as NSArray)
+    }
+  }
+
+  @Test func checkingSomethingOffIsAChangeAndNoNewItem() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(
+        .propertyLists([write(folder, toDo: [milk, ["titleKey": "Nap"], ["titleKey": "Read"]])]))
+      let report = try journal.importStore(
+        .propertyLists([write(folder, toDo: [milk, ["titleKey": "Read"]], done: [["titleKey": "Nap"]])]))
+      #expect(report.updated == 1 && report.added == 0 && report.deleted == 0)
+      #expect(titles(journal, done: false) == ["Buy milk", "Read"])
+      #expect(titles(journal, done: true) == ["Nap"])
+    }
+  }
+
+  @Test func aFileThatIsNotInTheFolderIsAnEmptyListAndOneThatIsNotNamedIsNone() throws {
+    try withTemporaryFolder { folder in
+      let documents = try write(folder, toDo: [milk], done: [["titleKey": "Nap"]])
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([documents]))
+      let toDo = documents.appending(path: "toDoItems.plist")
+      #expect(try journal.importStore(.propertyLists([toDo])).revisions.isEmpty)
+      // The app removes the file of an empty list.
+      try FileManager.default.removeItem(at: toDo)
+      #expect(try journal.importStore(.propertyLists([documents])).deleted == 1)
+      #expect(titles(journal, done: true) == ["Nap"] && titles(journal, done: false).isEmpty)
+    }
+  }
+
+  @Test func anElementInBetweenTouchesNoOther() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let names = ["a", "b", "c", "d"]
+      try journal.importStore(.propertyLists([write(folder, toDo: names.map { ["titleKey": $0] })]))
+      let more = ["new", "a", "b", "between", "c", "d", "last"]
+      try journal.importStore(.propertyLists([write(folder, toDo: more.map { ["titleKey": $0] })]))
+      #expect(titles(journal, done: false) == more)
+      for id in 1...4 { #expect(try journal.history(of: .item(id)).count == 1) }
+      let moved = ["d", "new", "a", "b", "between", "c", "last"]
+      try journal.importStore(.propertyLists([write(folder, toDo: moved.map { ["titleKey": $0] })]))
+      #expect(titles(journal, done: false) == moved)
+      let touched = try (1...4).map { try journal.history(of: .item($0)).count }
+      #expect(touched == [1, 1, 1, 2])
+    }
+  }
+
+  @Test func anExportIsWhatTheAppWouldHaveWritten() throws {
+    try withTemporaryFolder { folder in
+      let documents = try write(folder, toDo: [milk, ["titleKey": "Ein <b>\n& 東京"]], done: [])
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([documents]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      for name in LegacyStore.toDoFiles {
+        let (old, new) = (documents.appending(path: name), out.appending(path: name))
+        let (was, isNow) = try (Made.read(old), Made.read(new))
+        #expect(was == isNow)
+        #expect(try Data(contentsOf: new).starts(with: Data("<?xml".utf8)))
+      }
+      // What XML can't say goes into the binary form, which the app reads as well.
+      try journal.commit { try $0.updateItem(2, set: ["title": .string("bell \u{7}")]) }
+      try journal.exportStore(.plist, to: out, replacing: true)
+      let read = try Made.read(out.appending(path: "toDoItems.plist"))
+      #expect(((read as? NSArray)?[1] as? [String: Any])?["titleKey"] as? String == "bell \u{7}")
+    }
+  }
+
+  @Test func anOrderThatAPersonMadeInTheJournalStays() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let documents = try write(folder, toDo: ["a", "b", "c"].map { ["titleKey": $0] })
+      try journal.importStore(.propertyLists([documents]))
+      try journal.commit { try $0.updateItem(1, set: ["order": .integer(9_000)]) }
+      #expect(titles(journal, done: false) == ["b", "c", "a"])
+      #expect(try journal.importStore(.propertyLists([documents])).revisions.isEmpty)
+      try journal.importStore(
+        .propertyLists([write(folder, toDo: ["a", "b", "c", "d"].map { ["titleKey": $0] })]))
+      #expect(titles(journal, done: false).filter { $0 != "d" } == ["b", "c", "a"])
+    }
+  }
+
+  @Test func otherDictionariesAreItemsUnderTheirFilesName() throws {
+    try withTemporaryFolder { folder in
+      let file = try folder.write(
+        "shelf.plist",
+        Made.propertyList([
+          "books": [
+            ["isbn": 1, "tags": ["a"]], ["isbn": 2, "when": Date(timeIntervalSinceReferenceDate: 5)],
+          ],
+          "version": 4,
+        ]))
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([file]))
+      #expect(journal.state.things.map(\.kind) == ["books", "books"])
+      #expect(journal.state.item(1)?["tags"] == .array([.string("a")]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      let (was, isNow) = try (Made.read(file), Made.read(out.appending(path: "shelf.plist")))
+      #expect(was == isNow)
+    }
+  }
+}
