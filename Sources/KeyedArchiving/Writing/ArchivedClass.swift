@@ -20,7 +20,9 @@ public struct ArchivedClass: Hashable, Sendable {
 
   /// Byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
-    ExactString.areEqual(left.chain, right.chain) && ExactString.areEqual(left.hints, right.hints)
+    // The name too: in an archive of somebody else's the chain need not begin with it, or is empty.
+    ExactString(left.name) == ExactString(right.name) && ExactString.areEqual(left.chain, right.chain)
+      && ExactString.areEqual(left.hints, right.hints)
   }
 
   /// Hashes the bytes of the name.

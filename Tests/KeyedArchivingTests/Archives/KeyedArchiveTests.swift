@@ -44,6 +44,24 @@ import Testing
     #expect(inspection.objectCount == 2)
   }
 
+  /// Two classes that differ in their names alone were equal with different hashes, which ended the process when
+  /// a damaged archive with many of them was inspected.
+  @Test func classesWithTheSameAncestorsAndOtherNamesAreNotTheSame() throws {
+    let names = (0..<200).map { "Class\($0)" }
+    let archive = try makeArchive(
+      topText: key("root") + uid(1),
+      names.indices.map { object(names.count + 1 + $0, [:]) }
+        + names.map { "<dict>" + key("$classname") + text($0) + "</dict>" })
+    let inspection = try archive.inspect()
+    #expect(Set(inspection.classes.map(\.description.name)) == Set(names))
+    guard case .object(let first) = try archive.object(1), case .object(let second) = try archive.object(2)
+    else {
+      Issue.record("no object")
+      return
+    }
+    #expect(first.objectClass != second.objectClass)
+  }
+
   @Test func allTopValuesCanBeReached() throws {
     let archive = try makeArchive(
       topText: key("RecordID") + uid(1) + key("HasParent") + no + key("$0") + uid(2),
