@@ -24,7 +24,7 @@ struct ForgedArchive {
       journal: id, schema: Catalog.schema, head: head, kinds: Catalog.kindNames,
       fieldNames: Catalog.allFieldNames)
     var bytes: [UInt8] = []
-    try unsafe SnapshotWriter.write(parts, header) { piece in unsafe bytes.append(contentsOf: piece) }
+    _ = try unsafe SnapshotWriter.write(parts, header) { piece in unsafe bytes.append(contentsOf: piece) }
     return bytes
   }
 
