@@ -19,12 +19,13 @@ let package = Package(
     .target(name: "LevelDB", dependencies: ["CLevelDB"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
+    .target(name: "CCRC32C"),
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
     .target(name: "KeyedArchiving"),
     .target(
-      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CBOR", "Tables", "KeyedArchiving", "Locks"],
+      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     .target(
@@ -96,7 +97,7 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-for target in package.targets where !["CLevelDB", "CSHA256", "CPeers"].contains(target.name) {
+for target in package.targets where !["CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

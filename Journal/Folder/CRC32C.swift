@@ -1,3 +1,5 @@
+import CCRC32C
+
 /// The checksum of what SHA-256 would be too slow for (CRC-32C, RFC 3720 appendix B.4).
 struct CRC32C {
   private var remainder: UInt32 = ~0
@@ -18,8 +20,19 @@ struct CRC32C {
     return checksum.value
   }
 
-  /// Adds bytes, eight at a time: a page of a snapshot takes a tenth of the time so.
+  /// Adds bytes: with the processor's own instruction, else eight at a time out of tables.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    if Self.hasInstruction {
+      remainder = unsafe ccrc32c_update(remainder, bytes.baseAddress, bytes.count)
+    } else {
+      unsafe updateWithTables(bytes)
+    }
+  }
+
+  private static let hasInstruction = ccrc32c_is_available()
+
+  /// Not private, so that it is tested where the processor has the instruction.
+  mutating func updateWithTables(_ bytes: UnsafeRawBufferPointer) {
     let wholeWords = bytes.count & ~7
     unsafe Self.slices.withUnsafeBufferPointer { slices in
       for offset in stride(from: 0, to: wholeWords, by: 8) {

@@ -4,15 +4,16 @@ import KeyedArchiving
 ///
 /// They stand in the order of their numbers. A number is no lower than the count of those before it, so with
 /// nothing deleted the place of an entity is known at once; else a bisection finds it.
-struct SnapshotEntities: Sendable {
-  private let reader: SnapshotReader
-  private let elements: ObjectHeader
-  private let deletions: SnapshotPairs
+final class SnapshotEntities: Sendable {
+  let reader: SnapshotReader
+  /// The array of entities.
+  let elements: ObjectHeader
   /// The object numbers of the names of all fields, in the order in which entities have them.
-  private let fieldKeys: [Int]
+  let fieldKeys: [Int]
+  private let deletions: SnapshotPairs
   let highest: Int
   /// The revision that the snapshot is as of: no entity was changed after it.
-  private let revision: Revision
+  let revision: Revision
 
   /// Numbers above this are in no snapshot, so that nobody who counts on from one comes to the end of numbers.
   private static let numberLimit = Int.max >> 1
@@ -84,8 +85,7 @@ struct SnapshotEntities: Sendable {
   }
 
   private func entity(at position: Int) -> SnapshotRow {
-    SnapshotRow(
-      reader, at: position, of: elements, fieldKeys: fieldKeys, highest: highest, revision: revision)
+    SnapshotRow(at: position, of: self)
   }
 }
 

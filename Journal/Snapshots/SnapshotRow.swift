@@ -12,32 +12,27 @@ enum LeadingField: Int {
 ///
 /// What is wrong is noted while it reads, and thrown when something is made of what was read.
 struct SnapshotRow: ~Copyable {
-  private let reader: SnapshotReader
-  /// The object numbers of the names of all fields, in the order in which entities have them.
-  private let fieldKeys: [Int]
+  private let entities: SnapshotEntities
   private var cursor: ObjectCursor
   private let fields: ObjectHeader
-  /// The highest number, and the highest revision, that an entity can have.
-  private let highest: Int
-  private let revision: Revision
+  /// The numbers of the names of its fields, and then of their values.
+  private let members: MemberNumbers
   /// Room for most records, so that they need not be moved while they grow.
   private static let typicalByteCount = 256
 
-  /// Finds the entity that an element of an array is.
-  init(
-    _ reader: SnapshotReader, at position: Int, of elements: ObjectHeader, fieldKeys: [Int], highest: Int,
-    revision: Revision
-  ) {
-    self.reader = reader
-    self.highest = highest
-    self.revision = revision
-    self.fieldKeys = fieldKeys
-    cursor = ObjectCursor(reader.list)
-    fields = cursor.resolved(cursor.reference(elements, position), in: reader.objects)
+  /// Finds the entity at a position. It reads it as long as the entities are there.
+  init(at position: Int, of entities: SnapshotEntities) {
+    self.entities = entities
+    cursor = ObjectCursor(entities.reader.list)
+    let element = cursor.reference(entities.elements, position)
+    fields = cursor.resolved(element, in: entities.reader.objects)
+    members = cursor.members(fields)
     if fields.kind != .dictionary || fields.count <= SnapshotLayout.leadingFields.count {
       fail(at: fields)
     }
   }
+
+  private var reader: SnapshotReader { entities.reader }
 
   private mutating func fail(at header: ObjectHeader) {
     cursor.fail(SnapshotReader.foreign(at: header.offset))
@@ -52,9 +47,9 @@ struct SnapshotRow: ~Copyable {
 
   private mutating func leading(_ field: LeadingField) -> Int {
     if cursor.hasFailed { return 0 }
-    if cursor.reference(fields, field.rawValue) != fieldKeys[field.rawValue - 1] { fail(at: fields) }
-    let value = cursor.integer(cursor.header(cursor.reference(fields, fields.count + field.rawValue)))
-    if value <= 0 || value > (field == .number ? highest : revision) { fail(at: fields) }
+    if members[field.rawValue] != entities.fieldKeys[field.rawValue - 1] { fail(at: fields) }
+    let value = cursor.integer(members[fields.count + field.rawValue])
+    if value <= 0 || value > (field == .number ? entities.highest : entities.revision) { fail(at: fields) }
     return value
   }
 
@@ -76,12 +71,13 @@ struct SnapshotRow: ~Copyable {
   private mutating func appendRecord(to writer: inout CBORWriter) {
     // The class and the leading fields stand first, the attributes last, and what is not there is left out.
     let leadingCount = SnapshotLayout.leadingFields.count
+    let fieldKeys = entities.fieldKeys
     let start = leadingCount + 1
     var end = fields.count
     if cursor.hasFailed || end < start { return }
     var attributes: ObjectHeader?
-    if end > start, cursor.reference(fields, end - 1) == fieldKeys[fieldKeys.count - 1] {
-      attributes = cursor.resolved(cursor.reference(fields, 2 * fields.count - 1), in: reader.objects)
+    if end > start, members[end - 1] == fieldKeys[fieldKeys.count - 1] {
+      attributes = cursor.resolved(members[2 * fields.count - 1], in: reader.objects)
       end -= 1
     }
     let attributeKeys = attributes.flatMap { keys(of: $0) }
@@ -89,11 +85,11 @@ struct SnapshotRow: ~Copyable {
     writer.appendMapHead(count: end - start + (attributeKeys?.count ?? 0))
     var index = leadingCount
     for position in start..<end {
-      let key = cursor.reference(fields, position)
+      let key = members[position]
       while index < fieldKeys.count - 1, fieldKeys[index] != key { index += 1 }
       if cursor.hasFailed || index == fieldKeys.count - 1 { return fail(at: fields) }
       writer.append(unsigned: UInt64(index - leadingCount))
-      append(cursor.reference(fields, fields.count + position), to: &writer, depth: 1)
+      append(members[fields.count + position], to: &writer, depth: 1)
       index += 1
     }
     if let attributes, let attributeKeys { appendPairs(of: attributes, attributeKeys, to: &writer, depth: 0) }
@@ -183,10 +179,11 @@ struct SnapshotRow: ~Copyable {
   ) {
     let values = cursor.header(cursor.reference(header, 5))
     guard values.kind == .array, values.count == keys.count else { return fail(at: header) }
+    let members = cursor.members(values)
     for index in 0..<values.count {
       if cursor.hasFailed { return }
       keys.append(index, to: &writer)
-      append(cursor.reference(values, index), to: &writer, depth: depth + 1)
+      append(members[index], to: &writer, depth: depth + 1)
     }
   }
 }

@@ -76,7 +76,7 @@ enum FieldMap {
     return nil
   }
 
-  /// Calls `body` with each key and a reader that stands before its value.
+  /// Calls `body` with each key and a reader that stands before its value, which `body` reads whole or not at all.
   static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (FieldKey, inout CBORReader) -> Void) {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -87,9 +87,9 @@ enum FieldMap {
         } else {
           key = .attribute(try reader.readText())
         }
-        var value = reader
-        body(key, &value)
-        try reader.skip(depth: 1, allowingUndefined: true)
+        let start = reader.offset
+        body(key, &reader)
+        if reader.offset == start { try reader.skip(depth: 1, allowingUndefined: true) }
       }
     } catch {
       return

@@ -12,6 +12,7 @@ enum RowName: String, CaseIterable, Codable {
   case history
   case snapshotWrite = "snapshot-write"
   case snapshotRead = "snapshot-read"
+  case snapshotValues = "snapshot-values"
   case opening
   case openingMemory = "opening-memory"
   case startUp = "start-up"

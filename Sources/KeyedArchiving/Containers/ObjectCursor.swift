@@ -93,7 +93,12 @@
   package mutating func resolved(_ number: Int, in objects: ObjectHeader) -> ObjectHeader {
     let header = header(number)
     guard header.kind == .uid else { return header }
-    return self.header(reference(objects, self.number(at: header.start, width: header.count)))
+    let uid = self.number(at: header.start, width: header.count)
+    guard uid >= 0, uid < objects.count, objects.kind == .array else {
+      return self.header(reference(objects, uid))
+    }
+    let width = list.referenceWidth
+    return self.header(self.number(at: objects.start &+ uid &* width, width: width))
   }
 
   // MARK: - What a header describes
@@ -108,6 +113,25 @@
     }
     let width = list.referenceWidth
     return number(at: header.start &+ index &* width, width: width)
+  }
+
+  /// The numbers of all members of a collection, checked to be there once and not one by one. That there are
+  /// objects of these numbers is checked by whoever reads them. Valid as long as the list's bytes are.
+  package mutating func members(_ header: ObjectHeader) -> MemberNumbers {
+    let width = list.referenceWidth
+    let count = header.kind.isCollection ? list.memberCount(header) : 0
+    guard count > 0, width == 1 || width == 2 || width == 4,
+      let start = unsafe pointer(at: header.start, count: count &* width)
+    else {
+      if count > 0 { fail(list.malformed("References of \(width) bytes are not read here", header.offset)) }
+      return unsafe MemberNumbers(UnsafeRawBufferPointer(start: nil, count: 0), width: 4)
+    }
+    return unsafe MemberNumbers(UnsafeRawBufferPointer(start: start, count: count &* width), width: width)
+  }
+
+  /// The integer that an object is; 0, and noted, when it is none.
+  package mutating func integer(_ number: Int) -> Int {
+    integer(header(number))
   }
 
   /// An integer of up to 8 bytes; those of fewer have no sign.
@@ -188,6 +212,28 @@
     do throws(ArchiveError) { return try unsafe list.bytes.pointer(at: offset, count: count) } catch {
       fail(error)
       return nil
+    }
+  }
+}
+
+/// The numbers of the members of a collection.
+@safe package struct MemberNumbers {
+  @usableFromInline let bytes: UnsafeRawBufferPointer
+  @usableFromInline let width: Int
+
+  init(_ bytes: UnsafeRawBufferPointer, width: Int) {
+    unsafe self.bytes = unsafe bytes
+    self.width = width
+  }
+
+  /// The number of the member at an index; -1, which no object has, where there is none.
+  @inlinable package subscript(index: Int) -> Int {
+    let offset = index &* width
+    guard index >= 0, unsafe offset <= bytes.count &- width else { return -1 }
+    switch width {
+    case 4: return unsafe Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    case 2: return unsafe Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+    default: return unsafe Int(bytes[offset])
     }
   }
 }

@@ -1,8 +1,9 @@
 /// The array `$objects` while it is being written: which object of the container is the entry of each UID.
 ///
 /// Entries are nearly always defined in their order, each a few objects after the one before, so one byte is
-/// kept of most: the distance, plus 1. A 0 stands for an entry that was reserved and is defined later, of which
-/// the two lists below know more.
+/// kept of most: the distance, made positive, plus 1. (An object that is used again, such as a small number, can
+/// come before the one of the last entry.) A 0 stands for an entry that was reserved and is defined later, of
+/// which the two lists below know more.
 struct ArchiveEntries: ~Copyable {
   private(set) var count = 0
   private var distances = OutputBuffer(capacity: 1_024)
@@ -15,7 +16,9 @@ struct ArchiveEntries: ~Copyable {
   @inline(__always)
   mutating func append(_ number: Int) throws(ArchiveError) -> UInt32 {
     try distances.makeRoom(10)
-    distances.put(variable: number &- lastNumber &+ 1)
+    let distance = number &- lastNumber
+    // Even numbers stand for a way forward, odd ones for a way back.
+    distances.put(variable: ((distance &<< 1) ^ (distance &>> (Int.bitWidth - 1))) &+ 1)
     lastNumber = number
     return try nextUID()
   }
@@ -65,9 +68,9 @@ struct ArchiveEntries: ~Copyable {
       var reader = unsafe VariableReader(bytes)
       var number = 0
       var place = 0
-      while let distance = reader.next() {
-        guard distance == 0 else {
-          number += distance - 1
+      while let entry = reader.next() {
+        guard entry == 0 else {
+          number += ((entry - 1) >> 1) ^ -((entry - 1) & 1)
           try body(number)
           continue
         }

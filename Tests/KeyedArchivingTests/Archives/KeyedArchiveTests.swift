@@ -49,7 +49,7 @@ import Testing
   @Test func classesWithTheSameAncestorsAndOtherNamesAreNotTheSame() throws {
     let names = (0..<200).map { "Class\($0)" }
     let archive = try makeArchive(
-      topText: key("root") + uid(1),
+      topText: names.indices.map { key("object \($0)") + uid($0 + 1) }.joined(),
       names.indices.map { object(names.count + 1 + $0, [:]) }
         + names.map { "<dict>" + key("$classname") + text($0) + "</dict>" })
     let inspection = try archive.inspect()

@@ -260,4 +260,25 @@ import Testing
     let top = number(at: trailer - 8) - (byteCount - last.count)
     #expect(top > 0 && last[top] == 0xD4)
   }
+
+  /// An entry just one object before the last one was taken for one that is defined later, which ended the process.
+  @Test func aValueThatIsUsedAgainAfterAnyOtherIsFound() throws {
+    for between in 0..<4 {
+      let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
+        _ = try writer.value(Int64(7))
+        var texts: [KeyedArchiveWriter.Reference] = []
+        for index in 0..<between { texts.append(try writer.string("text \(index)")) }
+        let again = try writer.number(Int64(7))
+        try writer.beginArray()
+        for text in texts { try writer.append(text) }
+        try writer.append(again)
+        return .root(try writer.end())
+      }
+      let archive = try KeyedArchive(ArchiveBytes(bytes))
+      let elements = try #require(try archive.root?.array).elements()
+      #expect(elements.count == between + 1)
+      #expect(try elements.last?.integer == 7)
+      for index in 0..<between { #expect(try elements[index].string == "text \(index)") }
+    }
+  }
 }
