@@ -1,5 +1,6 @@
 import KeyedArchiving
 import Locks
+import Synchronization
 
 /// The parts of a state that stand on the file of a snapshot, and what takes their place when it fails.
 ///
@@ -13,6 +14,8 @@ final class SnapshotBase: Sendable {
   private let contents: SnapshotContents
   private let rebuild: Rebuild
   private let replacement = Lock<Replacement?>(nil)
+  /// Asked at each access: a page that failed would be read again, and fail again, each time.
+  private let isReplaced = Atomic<Bool>(false)
 
   /// What a replay has made of the same state, in memory, in the order of the contents.
   fileprivate struct Replacement: Sendable {
@@ -36,6 +39,12 @@ final class SnapshotBase: Sendable {
       }, lists: contents.lists)
   }
 
+  /// What took the place of the parts in the file, nil as long as the file has not failed.
+  @inline(__always)
+  fileprivate var present: Replacement? {
+    isReplaced.load(ordering: .acquiring) ? replacement.withLock { $0 } : nil
+  }
+
   /// What takes the place of the parts in the file, after the file failed.
   fileprivate func instead(of error: ArchiveError) -> Replacement {
     replacement.withLock { replacement in
@@ -43,6 +52,7 @@ final class SnapshotBase: Sendable {
       do throws(JournalError) {
         let rebuilt = Replacement(try rebuild(error), like: contents)
         replacement = rebuilt
+        isReplaced.store(true, ordering: .releasing)
         return rebuilt
       } catch {
         // Two things are lost at once and for good, a part of a large snapshot that was not read yet and the log
@@ -74,43 +84,59 @@ private final class FiledEntities: EntityBase {
     self.kind = kind
   }
 
-  private func instead(of error: ArchiveError) -> FrozenEntities { base.instead(of: error).tables[kind] }
+  /// Reads from the file, or from what took its place.
+  @inline(__always)
+  private func read<Result>(
+    _ read: (SnapshotEntities) throws(ArchiveError) -> Result, instead: (FrozenEntities) -> Result
+  ) -> Result {
+    if let present = base.present { return instead(present.tables[kind]) }
+    do throws(ArchiveError) { return try read(entities) } catch {
+      return instead(base.instead(of: error).tables[kind])
+    }
+  }
 
   var count: Int { entities.count }
   var deletionCount: Int { entities.deletionCount }
 
   func row(_ number: Int) -> Row? {
-    do throws(ArchiveError) { return try entities.row(number) } catch {
-      return instead(of: error).row(number)
+    read { entities throws(ArchiveError) in
+      try entities.row(number)
+    } instead: {
+      $0.row(number)
     }
   }
 
   func revision(of number: Int) -> Revision {
-    do throws(ArchiveError) { return try entities.revision(of: number) } catch {
-      return instead(of: error).revision(of: number)
+    read { entities throws(ArchiveError) in
+      try entities.revision(of: number)
+    } instead: {
+      $0.revision(of: number)
     }
   }
 
   func position(of number: Int) -> Int {
-    do throws(ArchiveError) { return try entities.position(of: number) } catch {
-      return instead(of: error).position(of: number)
+    read { entities throws(ArchiveError) in
+      try entities.position(of: number)
+    } instead: {
+      $0.position(of: number)
     }
   }
 
+  // A forged file can count more entities, deletions and lines than there are.
+
   func row(at position: Int) -> (number: Int, row: Row) {
-    do throws(ArchiveError) { return try entities.row(at: position) } catch {
-      let table = instead(of: error)
-      // A forged file can count more than there are.
-      guard position < table.count else { return (entities.highest, .none) }
-      return table.row(at: position)
+    read { entities throws(ArchiveError) in
+      try entities.row(at: position)
+    } instead: {
+      position < $0.count ? $0.row(at: position) : (entities.highest, .none)
     }
   }
 
   func deletion(at position: Int) -> (number: Int, revision: Revision) {
-    do throws(ArchiveError) { return try entities.deletion(at: position) } catch {
-      let table = instead(of: error)
-      guard position < table.deletionCount else { return (entities.highest, 0) }
-      return table.deletion(at: position)
+    read { entities throws(ArchiveError) in
+      try entities.deletion(at: position)
+    } instead: {
+      position < $0.deletionCount ? $0.deletion(at: position) : (entities.highest, 0)
     }
   }
 }
@@ -127,34 +153,43 @@ private final class FiledIndex: IndexBase {
     self.index = index
   }
 
-  private func instead(of error: ArchiveError) -> FrozenIndex { base.instead(of: error).indexes[index] }
+  /// Reads from the file, or from what took its place.
+  @inline(__always)
+  private func read<Result>(
+    _ read: (SnapshotPairs) throws(ArchiveError) -> Result, instead: (FrozenIndex) -> Result
+  ) -> Result {
+    if let present = base.present { return instead(present.indexes[index]) }
+    do throws(ArchiveError) { return try read(pairs) } catch {
+      return instead(base.instead(of: error).indexes[index])
+    }
+  }
 
   var count: Int { pairs.count }
 
   func contains(_ key: IndexKey) -> Bool {
-    do throws(ArchiveError) {
+    read { pairs throws(ArchiveError) in
       let position = try pairs.position(of: (key.group, key.member))
       guard position < pairs.count else { return false }
       return try pairs.pair(at: position) == (key.group, key.member)
-    } catch {
-      return instead(of: error).contains(key)
+    } instead: {
+      $0.contains(key)
     }
   }
 
   func position(of key: IndexKey) -> Int {
-    do throws(ArchiveError) { return try pairs.position(of: (key.group, key.member)) } catch {
-      return instead(of: error).position(of: key)
+    read { pairs throws(ArchiveError) in
+      try pairs.position(of: (key.group, key.member))
+    } instead: {
+      $0.position(of: key)
     }
   }
 
   func key(at position: Int) -> IndexKey {
-    do throws(ArchiveError) {
+    read { pairs throws(ArchiveError) in
       let pair = try pairs.pair(at: position)
       return IndexKey(group: pair.0, member: pair.1)
-    } catch {
-      let lines = instead(of: error)
-      guard position < lines.count else { return IndexKey(group: .max, member: .max) }
-      return lines.key(at: position)
+    } instead: {
+      position < $0.count ? $0.key(at: position) : IndexKey(group: .max, member: .max)
     }
   }
 }

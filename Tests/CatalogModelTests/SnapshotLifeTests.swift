@@ -157,7 +157,7 @@ struct SnapshotLifeTests {
     try withLateGarden { garden, snapshot in
       let whole = try Data(contentsOf: snapshot.url)
       let expected = try #require(garden.states.last)
-      for _ in 0..<10 {
+      for _ in 0..<6 {
         let journal = garden.journal
         let state = journal.state
         try ruin(snapshot.url)
@@ -261,7 +261,7 @@ struct SnapshotLifeTests {
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         do {
           if thread == 0 {
-            for turn in 1...40 {
+            for turn in 1...20 {
               let snapshot = try journal.takeSnapshot(asOf: .revision(1 + turn % 20))
               try journal.dropSnapshot(at: snapshot.revision)
             }
@@ -296,7 +296,7 @@ struct SnapshotLifeTests {
 extension Garden {
   /// Opens the journal again on a snapshot of several pages.
   fileprivate func makeLate() throws -> Snapshot {
-    try plant(800)
+    try plant(600)
     let snapshot = try journal.takeSnapshot()
     try reopen(options: .readingLate)
     try #require(snapshot.byteCount > 4 * SnapshotFacts.pageByteCount)
