@@ -83,7 +83,10 @@ let package = Package(
       ]),
     .testTarget(
       name: "CommandLineTests",
-      dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "TestSupport", "journal"]),
+      dependencies: [
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores", "TestSupport",
+        "journal",
+      ]),
     .testTarget(
       name: "CrashTests",
       dependencies: ["Journaling", "LevelDB", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),

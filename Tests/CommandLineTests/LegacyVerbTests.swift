@@ -1,0 +1,173 @@
+import CatalogModel
+import Foundation
+import JSON
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import journal
+
+/// `import` of what older apps left, and `export`.
+@Suite struct LegacyVerbTests {
+  private func makeBugs(_ folder: TemporaryFolder) throws -> String {
+    for (number, title) in [(1, "Potato Bug"), (3, "Lady Bug")] {
+      let bug = ArchiveNode(ArchivedClass("ScaryBugData"), ["Title": .string(title), "Rating": .float(4)])
+      let path = folder.path("bugs/\(number).scarybug")
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try Data(ArchiveNode.archive(["Data": .node(bug)])).write(to: URL(filePath: "\(path)/data.plist"))
+    }
+    let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+    try png.write(to: URL(filePath: folder.path("bugs/1.scarybug/thumbImage.jpg")))
+    return folder.path("bugs")
+  }
+
+  private func withoutTime(_ text: String) -> String {
+    text.replacing(/[0-9]+\.[0-9]{2} s\n/, with: "<t> s\n")
+  }
+
+  @Test func bugsComeInOnceAndGoOutAsOfAnyTime() throws {
+    try withTemporaryFolder { folder in
+      let (path, bugs) = (folder.path("Bugs.journal"), try makeBugs(folder))
+      let first = try journal("import", path, "scarybugs", bugs)
+      #expect(first.code == 0 && first.error == "")
+      #expect(
+        withoutTime(first.output)
+          == "imported scarybugs: entry 1; items: 2 added, 1 image change; 0 not read, <t> s\n")
+      let again = try journal("import", path, "scarybugs", bugs)
+      #expect(
+        withoutTime(again.output)
+          == "imported scarybugs: nothing has changed; items: 2 as before; 0 not read, <t> s\n")
+      try FileManager.default.removeItem(atPath: "\(bugs)/3.scarybug")
+      #expect(try journal("import", path, "scarybugs", bugs, "--by", "ana").output.contains("1 deleted"))
+      #expect(try journal("log", path, "-n", "1").output.contains("ana"))
+
+      let out = try journal("export", path, "scarybugs", "--at", "1", "--to", folder.path("then"))
+      #expect(out.output == "exported scarybugs as of revision 1: 2 items, 3 files written, 0 as before\n")
+      #expect(out.code == 0)
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder.path("then")).sorted()
+          == ["1.scarybug", "3.scarybug"])
+      let refused = try journal("export", path, "scarybugs", "--to", folder.path("then"))
+      #expect(refused.code == 2 && refused.output == "" && refused.error.contains("3.scarybug"))
+      #expect(try journal("export", path, "scarybugs", "--to", folder.path("then"), "--force").code == 0)
+    }
+  }
+
+  @Test func whatCanNotBeReadIsSaidAndTheRestComesIn() throws {
+    try withTemporaryFolder { folder in
+      let bugs = try makeBugs(folder)
+      try Data("bplist00".utf8).write(to: URL(filePath: "\(bugs)/1.scarybug/data.plist"))
+      let outcome = try journal("import", folder.path("J.journal"), "scarybugs", bugs)
+      #expect(outcome.code == 1)
+      #expect(outcome.error.hasPrefix("not read: 1.scarybug: ") && outcome.error.count { $0 == "\n" } == 1)
+      #expect(outcome.output.contains("1 added") && outcome.output.contains("1 not read"))
+      let json = try journal("import", folder.path("J.journal"), "scarybugs", bugs, "--json")
+      guard case .dictionary(let report) = try Value(json: Array(json.output.utf8)),
+        case .array(let problems)? = report["problems"], case .dictionary(let problem)? = problems.first
+      else {
+        Issue.record("the report is no object with problems: \(json.output)")
+        return
+      }
+      #expect(report["entries"] == .array([]) && report["unchanged"] == .integer(1))
+      #expect(problem["place"] == .string("1.scarybug") && problem["lost"] == .bool(true))
+    }
+  }
+
+  @Test func aLookMakesNoJournal() throws {
+    try withTemporaryFolder { folder in
+      let person = ArchiveNode(
+        ArchivedClass("JSPerson"), ["name": .string("Al"), "number": .string("1"), "age": .integer(7)])
+      try Data(ArchiveNode.array([.node(person)]).archived()).write(to: URL(filePath: folder.path("people")))
+      let outcome = try journal(
+        "import", folder.path("J.journal"), "archive", folder.path("people"), "--inspect")
+      #expect(outcome.code == 0)
+      #expect(
+        outcome.output == """
+          files       people
+          items       1 of kind "person"
+          categories  0
+          images      0
+
+          JSPerson, 1 object: items of kind "person"
+            KEY     COUNT  HOLDS     BECOMES
+            age         1  integer   age
+            name        1  NSString  name
+            number      1  NSString  number
+
+          """)
+      #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
+      let json = try journal(
+        "import", folder.path("J.journal"), "archive", folder.path("people"), "--inspect", "--json")
+      guard case .dictionary(let look) = try Value(json: Array(json.output.utf8)) else {
+        Issue.record("the look is no object: \(json.output)")
+        return
+      }
+      #expect(look["items"] == .dictionary(["person": .integer(1)]))
+    }
+  }
+
+  @Test func keysAndKindsCanBeNamed() throws {
+    try withTemporaryFolder { folder in
+      let spot = ArchiveNode(ArchivedClass("Spot"), ["label": .string("Home"), "y": .real(1), "x": .real(2)])
+      try Data(ArchiveNode.array([.node(spot)]).archived()).write(to: URL(filePath: folder.path("spots")))
+      let path = folder.path("J.journal")
+      let outcome = try journal(
+        "import", path, "archive", folder.path("spots"), "--map", "name=label", "--map", "latitude=y",
+        "--map=longitude=x")
+      #expect(outcome.code == 0)
+      let item = try #require(CatalogJournal.open(at: URL(filePath: path), mode: .readOnly).state.item(1))
+      #expect(item.kind == "place")
+      #expect(
+        item.attributes == ["name": .string("Home"), "latitude": .double(1), "longitude": .double(2)])
+      let kind = try journal(
+        "import", folder.path("K.journal"), "archive", folder.path("spots"), "--kind", "den")
+      #expect(kind.code == 0)
+      #expect(
+        try CatalogJournal.open(at: URL(filePath: folder.path("K.journal")), mode: .readOnly).state.kinds
+          .contains(
+            "den"))
+    }
+  }
+
+  @Test func severalFilesAreOneImport() throws {
+    try withTemporaryFolder { folder in
+      for (name, title) in [("toDoItems", "Nap"), ("doneItems", "Rise")] {
+        let list = try PropertyListSerialization.data(
+          fromPropertyList: [["titleKey": title]], format: .xml, options: 0)
+        try list.write(to: URL(filePath: folder.path("\(name).plist")))
+      }
+      let outcome = try journal(
+        "import", folder.path("J.journal"), "plist", folder.path("toDoItems.plist"),
+        folder.path("doneItems.plist"))
+      #expect(outcome.code == 0 && outcome.output.contains("2 added"))
+      #expect(
+        try journal("import", folder.path("J.journal"), "plist", folder.path("")).output.contains(
+          "2 as before"))
+    }
+  }
+
+  @Test func wrongUseIsExplained() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("J.journal")
+      func fails(_ arguments: String..., code: Int32 = 2, with words: String) throws {
+        let result = try run(journalPath, arguments)
+        let message = String(decoding: result.error, as: UTF8.self)
+        #expect(
+          result.code == code && message.contains(words) && result.output.isEmpty, "\(arguments): \(message)")
+      }
+      try fails("import", path, "archives", "x", with: "did you mean archive?")
+      try fails("import", path, "scarybugs", "x", "--branch", "main", with: "--branch is not for scarybugs")
+      try fails("import", path, "scarybugs", "x", "y", with: "one argument too many")
+      try fails("import", path, "archive", with: "PATH is missing")
+      try fails("import", path, "archive", folder.path("nothing"), with: "there is nothing of that name")
+      try fails("import", path, "archive", "x", "--map", "name", with: "FIELD=KEY")
+      try Data("SQLite format 3\0".utf8).write(to: URL(filePath: folder.path("db")))
+      try fails("import", path, "archive", folder.path("db"), code: 1, with: "SQLite")
+      #expect(!FileManager.default.fileExists(atPath: path))
+      try fails("export", path, "scarybugs", with: "--to DIR is missing")
+      try fails("export", path, "csv", "--to", "x", with: "there is no export to \"csv\"")
+      try fails("export", path, "plist", "--to", folder.path("out"), code: 3, with: "J.journal")
+      #expect(!FileManager.default.fileExists(atPath: folder.path("out")))
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import LegacyStores
+
+/// What an export writes where, and what it leaves alone.
+@Suite struct ExportTests {
+  private func makeJournal(_ folder: TemporaryFolder) throws -> CatalogJournal {
+    let journal = try folder.journal()
+    let blobs = try journal.blobs.add([Made.png, Made.jpeg])
+    try journal.commit { draft in
+      let bug = try draft.addItem(
+        kind: "bug", attributes: ["title": .string("Potato Bug"), "rating": .double(4)])
+      try draft.addImage(to: bug, name: "thumbnail", mediaType: "image/png", blob: blobs[0])
+      try draft.addImage(to: bug, name: "full", mediaType: "image/jpeg", blob: blobs[1])
+    }
+    return journal
+  }
+
+  private func files(_ url: URL) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: url.path).filter { !$0.hasSuffix(".scarybug") }
+      .sorted()
+  }
+
+  @Test func eachPointInTimeCanBeWritten() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      try journal.commit { draft in
+        try draft.updateItem(1, set: ["rating": .double(1)])
+        try draft.deleteImage(1)
+        try draft.addItem(kind: "bug", attributes: ["title": .string("Second"), "rating": .double(2)])
+      }
+      let (then, now) = (folder.url.appending(path: "then"), folder.url.appending(path: "now"))
+      let report = try journal.exportStore(.scarybugs, asOf: .revision(1), to: then)
+      #expect(report.revision == 1 && report.items == 1 && report.written == 3)
+      try journal.exportStore(.scarybugs, to: now)
+      #expect(
+        try files(then) == ["data.plist", "fullImage.jpg", "thumbImage.jpg"].map { "1.scarybug/\($0)" })
+      #expect(
+        try files(now) == ["1.scarybug/data.plist", "1.scarybug/fullImage.jpg", "2.scarybug/data.plist"])
+      #expect(try LegacyStore.scaryBugs(in: then).items.map { $0.attributes["rating"] } == [.double(4)])
+      #expect(
+        try LegacyStore.scaryBugs(in: now).items.map { $0.attributes["rating"] } == [.double(1), .double(2)])
+    }
+  }
+
+  @Test func whatIsThereAlreadyIsNoHindranceAndOtherContentsAre() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.scarybugs, to: out)
+      let again = try journal.exportStore(.scarybugs, to: out)
+      #expect(again.written == 0 && again.unchanged == 3)
+
+      try journal.commit { try $0.updateItem(1, set: ["rating": .double(5)]) }
+      let before = try Data(contentsOf: out.appending(path: "1.scarybug/data.plist"))
+      let refusal = #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
+      #expect(refusal?.code == .alreadyExists)
+      #expect(try Data(contentsOf: out.appending(path: "1.scarybug/data.plist")) == before)
+      let forced = try journal.exportStore(.scarybugs, to: out, replacing: true)
+      #expect(forced.written == 1 && forced.unchanged == 2)
+      // A picture that the bug has no more would be shown by the app.
+      try journal.commit { try $0.deleteImage(2) }
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
+      try journal.exportStore(.scarybugs, to: out, replacing: true)
+      #expect(try files(out) == ["1.scarybug/data.plist", "1.scarybug/thumbImage.jpg"])
+    }
+  }
+
+  @Test func othersFilesAreLeftAlone() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let out = folder.url.appending(path: "out")
+      try folder.write("out/notes.txt", Data("mine".utf8))
+      try folder.write("out/9.scarybug/data.plist", Made.bug("Another", 1))
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
+      #expect(try files(out) == ["9.scarybug/data.plist", "notes.txt"])
+      let report = try journal.exportStore(.scarybugs, to: out, replacing: true)
+      #expect(report.problems.map(\.place) == ["9.scarybug"] && report.isComplete)
+      #expect(try Data(contentsOf: out.appending(path: "notes.txt")) == Data("mine".utf8))
+      #expect(try LegacyStore.scaryBugs(in: out).items.count == 2)
+    }
+  }
+
+  @Test func namesThatLeadElsewhereAreNotFollowed() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let blob = try journal.blobs.add(Data("evil".utf8))
+      try journal.commit { draft in
+        for name in ["../../evil", "/tmp/evil", "..", ".hidden", "data.plist", "DATA.PLIST", "a\u{0}b"] {
+          try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
+        }
+        // A ledger that somebody made up.
+        let row = Ledger.Row(
+          item: 1, revision: 1, fingerprint: Data(count: 8), list: "scarybugs", key: "../../evil.scarybug",
+          className: "ScaryBugData")
+        try draft.addItem(
+          kind: Ledger.kind,
+          attributes: ["source": .string("scarybugs"), "part": .integer(0), "rows": .array([row.value])])
+      }
+      let out = folder.url.appending(path: "deep/er/out")
+      try FileManager.default.createDirectory(
+        at: out.deletingLastPathComponent(), withIntermediateDirectories: true)
+      let report = try journal.exportStore(.scarybugs, to: out)
+      #expect(report.problems.count == 7)
+      let written = try files(folder.url).filter { !$0.hasPrefix("J.journal") }
+      #expect(written.filter { $0.contains("evil") }.isEmpty)
+      #expect(
+        written.filter { $0.contains(".scarybug/") }.allSatisfy { $0.hasPrefix("deep/er/out/1.scarybug/") })
+      #expect(written.count { $0.contains("image-") } == 7)
+    }
+  }
+
+  @Test func aLinkInTheFolderIsNotWrittenThrough() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let victim = try folder.write("victim/data.plist", Data("precious".utf8))
+      let out = folder.url.appending(path: "out")
+      try FileManager.default.createDirectory(at: out, withIntermediateDirectories: false)
+      try FileManager.default.createSymbolicLink(
+        at: out.appending(path: "1.scarybug"), withDestinationURL: victim.deletingLastPathComponent())
+      for replacing in [false, true] {
+        #expect(throws: LegacyError.self) {
+          try journal.exportStore(.scarybugs, to: out, replacing: replacing)
+        }
+      }
+      #expect(try Data(contentsOf: victim) == Data("precious".utf8))
+    }
+  }
+
+  @Test func bytesThatAreGoneAreReportedAndTheRestIsWritten() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let blob = try #require(journal.state.image(2)?.blob)
+      try Data("other bytes".utf8).write(to: journal.blobs.url(of: blob))
+      let out = folder.url.appending(path: "out")
+      let report = try journal.exportStore(.scarybugs, to: out)
+      #expect(report.problems.map(\.place) == ["1.scarybug/fullImage.jpg"] && !report.isComplete)
+      #expect(try files(out) == ["1.scarybug/data.plist", "1.scarybug/thumbImage.jpg"])
+    }
+  }
+
+  @Test func aStoreThatWasNeverImportedIsAnErrorWhenItIsNamed() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let out = folder.url.appending(path: "out")
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, name: "tablet", to: out) }
+      #expect(!FileManager.default.fileExists(atPath: out.path))
+    }
+  }
+}
