@@ -25,7 +25,8 @@ let package = Package(
     .target(name: "Tables"),
     .target(name: "KeyedArchiving"),
     .target(
-      name: "Journaling", dependencies: ["LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
+      name: "Journaling",
+      dependencies: ["LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     .target(
@@ -84,7 +85,8 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores", "TestSupport",
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
+        "TestSupport",
         "journal",
       ]),
     .testTarget(
