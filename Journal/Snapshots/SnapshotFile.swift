@@ -60,8 +60,11 @@ struct SnapshotFile: Sendable {
     _: State.Type, rebuild: @escaping @Sendable (JournalError) throws(JournalError) -> StateParts
   ) throws(JournalError) -> StateParts {
     do throws(ArchiveError) {
+      // The log says how large the file is, and nothing of it is read before it is asked for.
+      var limits = ArchiveLimits()
+      limits.byteCount = .max
       let layout = try SnapshotContents(
-        PropertyList(bytes), kinds: State.kindNames, fieldNames: State.allFieldNames)
+        PropertyList(bytes, limits: limits), kinds: State.kindNames, fieldNames: State.allFieldNames)
       let revision = revision
       let path = path
       return SnapshotBase(layout) { error throws(JournalError) in
