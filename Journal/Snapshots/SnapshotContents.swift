@@ -16,7 +16,10 @@ struct SnapshotContents: Sendable {
     typealias Root = SnapshotLayout.Root
     // Of the other forms that an archive can have, one is read as a whole.
     guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
-    let list = try PropertyList(bytes)
+    // The log says how large the file is, and nothing of it is read before it is asked for.
+    var limits = ArchiveLimits()
+    limits.byteCount = .max
+    let list = try PropertyList(bytes, limits: limits)
     let reader = try SnapshotReader(list)
     let root = try reader.members(ofDictionary: reader.root)
     func member(_ key: String) throws(ArchiveError) -> ObjectHeader {

@@ -58,6 +58,10 @@ struct SnapshotTests {
         .date(Date(timeIntervalSinceReferenceDate: 1e300)), .array([.bool(true), .integer(1), .double(1)]),
         .dictionary(["$null": .null, "$class": .string("$null"), "NS.keys": .array([.null])]),
       ]
+      // Texts and keys that are shared, that are alike, and that are too long to be remembered.
+      values += (0..<3).map { _ in .dictionary(["name": .string("same"), "other": .string("same\u{0}")]) }
+      values += (0..<3).map { _ in .dictionary([String(repeating: "k", count: 2_000): .string("é")]) }
+      values += (0..<40).map { .dictionary(["key \($0 % 20)": .dictionary(["a": .null, "b": .integer(1)])]) }
       for _ in 0..<200 { values.append(.random(using: &generator)) }
       let records = try journal.commit { draft in
         try values.map { value in

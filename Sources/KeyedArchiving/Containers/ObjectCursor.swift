@@ -103,7 +103,8 @@
 
   // MARK: - What a header describes
 
-  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values.
+  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values. That there is
+  /// an object of that number is checked by whoever reads it.
   package mutating func reference(_ header: ObjectHeader, _ index: Int) -> Int {
     guard header.kind.isCollection, index >= 0, index < list.memberCount(header) else {
       do throws(ArchiveError) { return try list.reference(header, index) } catch {

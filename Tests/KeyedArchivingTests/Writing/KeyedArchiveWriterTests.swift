@@ -282,4 +282,68 @@ import Testing
       for index in 0..<between { #expect(try elements[index].string == "text \(index)") }
     }
   }
+
+  @Test func dictionariesThatShareTheirKeysAreReadByFoundation() throws {
+    let archive = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
+      let keys = try writer.keys([try writer.string("one"), try writer.string("two")])
+      try writer.beginArray()
+      for index in 0..<3 {
+        try writer.beginDictionaryValues()
+        try writer.append(integer: Int64(index))
+        try writer.append(string: "text \(index)")
+        try writer.append(try writer.end(keys: keys))
+      }
+      return .root(try writer.end())
+    }
+    let dictionaries = try #require(unarchived(archive) as? [[String: Any]])
+    #expect(dictionaries.map { $0["one"] as? Int } == [0, 1, 2])
+    #expect(dictionaries.map { $0["two"] as? String } == ["text 0", "text 1", "text 2"])
+    try expectSound(archive)
+  }
+
+  @Test func aDictionaryTakesAsManyValuesAsItHasKeys() throws {
+    let error = #expect(throws: ArchiveError.self) {
+      try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
+        let keys = try writer.keys([try writer.string("one")])
+        try writer.beginDictionaryValues()
+        return .root(try writer.end(keys: keys))
+      }
+    }
+    #expect(error?.code == .unencodable)
+  }
+
+  @Test(arguments: [
+    "", "a", "$null", "fourteen bytes", String(repeating: "long ", count: 20_000), "é", "Ω 😀\u{0}",
+  ])
+  func aTextInUTF8IsWrittenAsTheStringIs(text: String) throws {
+    func archive(_ text: (inout KeyedArchiveWriter) throws(ArchiveError) -> KeyedArchiveWriter.Reference)
+      throws
+      -> [UInt8]
+    {
+      try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in .root(try text(&writer)) }
+    }
+    let bytes = Array(text.utf8)
+    let ofString = try archive { (writer) throws(ArchiveError) in try writer.string(text) }
+    let ofBytes = try archive { (writer) throws(ArchiveError) in
+      var result: Result<KeyedArchiveWriter.Reference, ArchiveError>?
+      unsafe bytes.withUnsafeBytes { utf8 in
+        result = Result { () throws(ArchiveError) in try unsafe writer.string(utf8: utf8) }
+      }
+      return try result!.get()
+    }
+    #expect(ofBytes == ofString)
+  }
+
+  @Test func bytesThatAreNoUTF8AreNoText() throws {
+    let error = #expect(throws: ArchiveError.self) {
+      try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
+        var result: Result<KeyedArchiveWriter.Reference, ArchiveError>?
+        unsafe [UInt8]([0x61, 0xFF]).withUnsafeBytes { utf8 in
+          result = Result { () throws(ArchiveError) in try unsafe writer.string(utf8: utf8) }
+        }
+        return .root(try result!.get())
+      }
+    }
+    #expect(error?.code == .unencodable)
+  }
 }

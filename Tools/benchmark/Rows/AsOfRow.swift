@@ -18,7 +18,8 @@ func asOfRows(_ bench: Workbench) async throws -> [Row] {
       _ = try draft.addItem(kind: SampleData.kind, attributes: SampleData.attributes(&random))
       return
     }
-    let change: [String: Value] = ["count": .integer(.random(in: 0...1_000_000, using: &random))]
+    // Never the number that is there: that would be no change, and so no entry.
+    let change: [String: Value] = ["count": .integer(Int64(1_000_001 + index))]
     try draft.updateItem(index % entities + 1, set: change)
   }
   try writing.close()
