@@ -45,7 +45,7 @@ import Testing
       #expect(isSame, "\(text)")
     case .asciiString, .utf16String, .data:
       let content = unsafe [UInt8](cursor.content(header))
-      let expected = try list.withContent(of: header) { bytes in unsafe [UInt8](bytes) }
+      let expected = try unsafe list.withContent(of: header) { bytes in unsafe [UInt8](bytes) }
       #expect(content == expected, "\(text)")
     case .array, .set, .dictionary:
       let members = cursor.members(header)
