@@ -45,7 +45,7 @@ import Testing
       #expect(isSame, "\(text)")
     case .asciiString, .utf16String, .data:
       let content = unsafe [UInt8](cursor.content(header))
-      let expected = try list.withContent(of: header) { bytes in unsafe [UInt8](bytes) }
+      let expected = try unsafe list.withContent(of: header) { bytes in unsafe [UInt8](bytes) }
       #expect(content == expected, "\(text)")
     case .array, .set, .dictionary:
       let members = cursor.members(header)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func afterAFaultNothingMoreIsRead() throws {
+  @Test func whatIsWrongFirstIsThrownAtTheEnd() throws {
     let bytes = RawPropertyList([0xA1, 1], [0x51, 0x61]).bytes
     let list = try PropertyList(ArchiveBytes(bytes))
     var cursor = ObjectCursor(list)
