@@ -61,7 +61,7 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
     let keeper = SnapshotKeeper(
-      folder, id: id, log: log, ladder: ladder, policy: options.snapshots, version: opened.version,
+      folder, id: id, log: log, ladder: ladder, options: options, version: opened.version,
       eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
     let committer = Committer(
       id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,

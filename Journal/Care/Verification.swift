@@ -39,7 +39,8 @@ extension Journal {
   ///
   /// Commits may go on meanwhile; what is verified is the journal at the start.
   /// - Parameters:
-  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make.
+  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make. Only
+  ///     this finds one that was forged together with its checksums.
   ///   - progress: called now and then with the revision reached and the newest one.
   /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.

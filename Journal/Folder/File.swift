@@ -61,6 +61,14 @@ struct File: ~Copyable {
     return status
   }
 
+  /// How many bytes the file system has left for this user.
+  func freeByteCount() throws(JournalError) -> Int {
+    var status = statvfs()
+    guard unsafe fstatvfs(descriptor, &status) == 0 else { throw failure("can't examine the file system") }
+    let (count, isTooLarge) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    return isTooLarge ? .max : Int(clamping: count)
+  }
+
   /// Writes all bytes at an offset.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) {
     var rest = unsafe bytes

@@ -125,14 +125,16 @@ extension SnapshotFile {
   }
 
   /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
+  /// - Parameter reserve: how many bytes must be left on the disk: the last room is for commits.
   /// - Throws: ``JournalError`` when the disk does not take it; nothing is left behind.
   static func write(
-    _ parts: StateParts, _ header: SnapshotHeader, to path: String, in folder: String, hook: FileHook?
+    _ parts: StateParts, _ header: SnapshotHeader, to path: String, in folder: String, reserve: Int,
+    hook: FileHook?
   ) throws(JournalError) -> Written {
     let temporary = path + Folder.temporarySuffix
     try Folder.removeFile(temporary, hook: hook)
     do {
-      let sink = SnapshotSink(try File(temporary, .creating, hook: hook))
+      let sink = SnapshotSink(try File(temporary, .creating, hook: hook), reserve: reserve)
       let digest: Digest
       do {
         digest = try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
@@ -165,11 +167,20 @@ private final class SnapshotSink {
   /// The checksum of the page that is not yet full.
   private var checksum = CRC32C()
   private(set) var failure: JournalError?
+  private let reserve: Int
 
-  init(_ file: consuming File) { self.file = file }
+  init(_ file: consuming File, reserve: Int) {
+    self.file = file
+    self.reserve = reserve
+  }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
+      guard try file.freeByteCount() >= reserve + bytes.count else {
+        throw JournalError(
+          .io, "the disk is nearly full, and a snapshot does not take its last room from commits; make room",
+          path: file.path)
+      }
       try unsafe file.write(bytes, at: byteCount)
     } catch {
       failure = error

@@ -1,4 +1,5 @@
 import Foundation
+import LevelDB
 import Locks
 
 /// Takes snapshots, in the background when they are due, and drops those that have become superfluous.
@@ -22,6 +23,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let folder: JournalFolder
   private let id: JournalID
   private let policy: SnapshotPolicy
+  /// How many bytes a snapshot leaves on the disk: what LevelDB needs to write its buffer out, twice.
+  private let reserve: Int
   private let log: any EntryLog
   private let ladder: SnapshotLadder<State>
   private let progress: Lock<Progress>
@@ -33,13 +36,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   init(
     _ folder: JournalFolder, id: JournalID, log: any EntryLog, ladder: SnapshotLadder<State>,
-    policy: SnapshotPolicy, version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int
+    options: JournalOptions, version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int
   ) {
     self.folder = folder
     self.id = id
     self.log = log
     self.ladder = ladder
-    self.policy = policy
+    policy = options.snapshots
+    reserve = 2 * options.database.writeBufferByteCount
     progress = Lock(
       Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
   }
@@ -145,7 +149,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let header = SnapshotHeader(
       journal: id, schema: State.schema, head: version.head, kinds: State.kindNames,
       fieldNames: State.allFieldNames)
-    let written = try SnapshotFile.write(parts, header, to: path, in: folder.snapshots, hook: folder.hook)
+    let written = try SnapshotFile.write(
+      parts, header, to: path, in: folder.snapshots, reserve: reserve, hook: folder.hook)
     let before = known.first { $0.revision == version.revision }
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums,
