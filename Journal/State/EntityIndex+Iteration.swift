@@ -1,9 +1,11 @@
 import Tables
 
 extension EntityIndex {
-  /// The members of a group, found as they are asked for. O(log n) and the answer.
+  /// The members of a group, found as they are asked for. O(log n) and the answer. A negative one has none.
   public func members(of group: Int) -> Members {
-    Members(
+    // Where a snapshot's lines take a negative number for less than all, a search would begin at their start.
+    let group = group < 0 ? .max : group
+    return Members(
       lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: .max)))
   }
 

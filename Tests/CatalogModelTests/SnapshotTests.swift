@@ -9,6 +9,16 @@ import Testing
 
 /// Snapshots save time and can cost nothing else: whatever happens to them, the states are right.
 struct SnapshotTests {
+  @Test func whatNeverWasListsNothingOnASnapshotEither() throws {
+    try withGarden { garden in
+      try garden.journal.takeSnapshot()
+      try garden.reopen()
+      let catalog = garden.journal.state
+      #expect(Array(catalog.items(ofKind: "a kind that never was")).isEmpty)
+      #expect(Array(catalog.items(in: -1)).isEmpty && Array(catalog.images(of: -1)).isEmpty)
+    }
+  }
+
   @Test func aStateThatStandsOnASnapshotIsTheStateThatWasCommitted() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
