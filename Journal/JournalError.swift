@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What went wrong, where, and what can be done about it.
 ///
 /// After any error but ``Code/outcomeUnknown`` nothing was written.
@@ -37,6 +39,9 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let permission = Code(rawValue: "permission")
     /// The operating system reports a failure of a file.
     public static let io = Code(rawValue: "io")
+    /// The system is short of descriptors, threads or memory. Nothing was written, and the same call may
+    /// succeed later.
+    public static let outOfResources = Code(rawValue: "outOfResources")
     /// A value is larger than the journal takes.
     public static let tooLarge = Code(rawValue: "tooLarge")
     /// A call that makes no sense here, such as a commit inside a commit.
@@ -82,4 +87,9 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     if let cause { text += ": \(cause)" }
     return text
   }
+}
+
+extension JournalError: LocalizedError {
+  /// What ``description`` says: for an alert.
+  public var errorDescription: String? { description }
 }

@@ -191,6 +191,7 @@ extension JournalError {
       case EACCES, EPERM, EROFS: .permission
       case ENOENT: .notFound
       case EEXIST, ENOTEMPTY: .alreadyExists
+      case EMFILE, ENFILE, ENOMEM, EAGAIN: .outOfResources
       default: .io
       }
     let reason: String

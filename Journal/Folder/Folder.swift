@@ -99,28 +99,19 @@ enum Folder {
   /// The same for many folders: flushes that wait together become one of the drive's.
   static func synchronize(_ paths: [String], hook: FileHook?) throws(JournalError) {
     // A test that counts operations wants them in order.
-    let threadCount = hook == nil ? min(paths.count, 16) : 1
-    if threadCount <= 1 {
+    guard hook == nil else {
       for path in paths { try synchronize(path, hook: hook) }
       return
     }
     let failure = Lock<JournalError?>(nil)
-    let group = DispatchGroup()
-    for first in 0..<threadCount {
-      group.enter()
-      // Threads of our own: a pool has as many as there are cores, and these only wait.
-      Thread.detachNewThread {
-        defer { group.leave() }
-        for index in stride(from: first, to: paths.count, by: threadCount) {
-          do throws(JournalError) {
-            try synchronize(paths[index], hook: nil)
-          } catch {
-            failure.withLock { $0 = $0 ?? error }
-          }
-        }
+    // Threads of our own: a pool has as many as there are cores, and these only wait.
+    Threads.forEach(below: paths.count, width: 16) { index in
+      do throws(JournalError) {
+        try synchronize(paths[index], hook: nil)
+      } catch {
+        failure.withLock { $0 = $0 ?? error }
       }
     }
-    group.wait()
     if let failure = failure.withLock({ $0 }) { throw failure }
   }
 

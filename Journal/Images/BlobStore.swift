@@ -48,8 +48,8 @@ public final class BlobStore: Sendable {
   /// - Throws: ``JournalError`` for the first that can't be stored; others may be.
   public func add(_ many: [Data]) throws -> [Blob] {
     let results = Lock([Result<Blob, any Error>?](repeating: nil, count: many.count))
-    DispatchQueue.concurrentPerform(iterations: many.count) { index in
-      let result = Result { try add(many[index]) }
+    Threads.forEach(below: many.count, width: ProcessInfo.processInfo.activeProcessorCount) { index in
+      let result = Result { try self.add(many[index]) }
       results.withLock { $0[index] = result }
     }
     return try results.withLock { $0 }.compactMap { try $0?.get() }
@@ -158,7 +158,13 @@ public final class BlobStore: Sendable {
       names.unflushed = []
       return folders
     }
-    try Folder.synchronize(folders.sorted(), hook: hook)
+    do throws(JournalError) {
+      try Folder.synchronize(folders.sorted(), hook: hook)
+    } catch {
+      // They are as durable as before: whoever tries again must flush them all.
+      names.withLock { $0.unflushed.formUnion(folders) }
+      throw error
+    }
     names.withLock { $0.flushed.formUnion(folders) }
   }
 

@@ -13,17 +13,17 @@ enum EventPipeline {
     _ log: any EntryLog, _ range: ClosedRange<Revision>,
     _ apply: (Event, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
-    if range.count < smallCount {
+    let channel = EventChannel()
+    // Without a second thread, one reads and applies.
+    guard range.count >= smallCount, Threads.start({ channel.fill(from: log, range) }) else {
       try log.readAll(range) { entry throws(JournalError) in
         var events = try entry.events()
         while let event = try events.next() { try apply(event, entry.revision) }
       }
       return
     }
-    let channel = EventChannel()
     // Whatever ends this function ends the reader too.
     defer { channel.cancel() }
-    DispatchQueue.global(qos: .userInitiated).async { channel.fill(from: log, range) }
     while let chunk = try channel.receive() {
       for event in chunk { try apply(try event.checked(), event.revision) }
     }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why bytes are not deterministic CBOR as this project writes it (RFC 8949 §4.2), and where.
 public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong. New codes may come; switch with a `default`.
@@ -41,4 +43,9 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
 public enum CBORLimits {
   /// How deep arrays and dictionaries may be nested.
   public static let depth = 128
+}
+
+extension CBORError: LocalizedError {
+  /// What ``description`` says: for an alert.
+  public var errorDescription: String? { description }
 }

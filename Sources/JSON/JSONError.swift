@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a text is not the JSON that was asked for, and where.
 public struct JSONError: Error, Hashable, Sendable {
   /// What kind of mistake it is. More kinds may come, so a `switch` over it needs a default.
@@ -44,4 +46,9 @@ extension JSONError: CustomStringConvertible {
   public var description: String {
     "line \(line), column \(column) (byte \(offset)): \(message)"
   }
+}
+
+extension JSONError: LocalizedError {
+  /// What ``description`` says: for an alert.
+  public var errorDescription: String? { description }
 }

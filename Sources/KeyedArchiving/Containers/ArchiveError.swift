@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why an archive or a property list can't be read or written, and where.
 public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong. New codes may come; switch with a `default`.
@@ -58,4 +60,9 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     let place = places.isEmpty ? "" : " (\(places.joined(separator: ", ")))"
     return (path.map { "\($0): " } ?? "") + message + place
   }
+}
+
+extension ArchiveError: LocalizedError {
+  /// What ``description`` says: for an alert.
+  public var errorDescription: String? { description }
 }

@@ -1,5 +1,5 @@
 import CatalogModel
-import Foundation
+public import Foundation
 
 /// What an app of NSCoding's days left on disk: read, understood as far as possible, and not yet brought anywhere.
 ///
@@ -112,4 +112,9 @@ public struct LegacyError: Error, Sendable, CustomStringConvertible {
     if let cause { text += ": \(cause)" }
     return text
   }
+}
+
+extension LegacyError: LocalizedError {
+  /// What ``description`` says: for an alert.
+  public var errorDescription: String? { description }
 }
