@@ -15,7 +15,8 @@ let package = Package(
   targets: [
     // The floors, lowest first: each knows only those below it.
     .target(name: "Locks"),
-    .target(name: "CLevelDB", linkerSettings: [.linkedLibrary("leveldb")]),
+    .target(name: "CFiles"),
+    .target(name: "CLevelDB", dependencies: ["CFiles"], linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "LevelDB", dependencies: ["CLevelDB"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
@@ -102,7 +103,7 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-for target in package.targets where !["CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
+for target in package.targets where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

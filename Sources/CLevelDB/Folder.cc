@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "CFiles.h"
 #include "Failure.h"
 
 namespace cldb {
@@ -17,15 +18,7 @@ using leveldb::Status;
 namespace {
 
 // Flushes down to the drive. For a file, its bytes and what is needed to find them.
-int SyncDescriptor(int descriptor, bool is_folder) {
-#if defined(__APPLE__)
-  // fsync leaves the bytes in the drive's own memory here.
-  if (::fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
-  return ::fsync(descriptor) == 0 ? 0 : errno;
-#else
-  return (is_folder ? ::fsync(descriptor) : ::fdatasync(descriptor)) == 0 ? 0 : errno;
-#endif
-}
+int SyncDescriptor(int descriptor, bool is_folder) { return -cfiles_flush(descriptor, is_folder); }
 
 std::string ParentOf(const std::string& path) {
   size_t slash = path.rfind('/');

@@ -1,0 +1,269 @@
+#define _GNU_SOURCE
+
+#include "CFiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <sys/param.h>
+#include <sys/random.h>
+#endif
+
+// Makes a call until no signal interrupts it, and assigns its result, or -errno.
+#define CALL(result, call)                            \
+  do {                                                \
+    while ((result = (call)) == -1 && errno == EINTR) \
+      ;                                               \
+    if (result == -1) result = -errno;                \
+  } while (0)
+
+int cfiles_current_folder(void) { return AT_FDCWD; }
+
+int cfiles_open(int folder, const char *name, int access, bool follows_links, unsigned mode) {
+  int flags = O_CLOEXEC;
+  if (!follows_links) flags |= O_NOFOLLOW;
+  switch (access) {
+    case CFILES_READ: flags |= O_RDONLY | O_NONBLOCK; break;
+    case CFILES_UPDATE: flags |= O_RDWR | O_NONBLOCK; break;
+    case CFILES_CREATE: flags |= O_RDWR | O_CREAT | O_EXCL; break;
+    case CFILES_FOLDER: flags |= O_RDONLY | O_DIRECTORY; break;
+    default: return -EINVAL;
+  }
+  int descriptor;
+  CALL(descriptor, openat(folder, name, flags, (mode_t)mode));
+  // Systems differ in what they say of a link where O_NOFOLLOW and O_DIRECTORY meet.
+  if (descriptor == -ENOTDIR || descriptor == -EMLINK) {
+    cfiles_status status;
+    if (!follows_links && cfiles_status_of_name(folder, name, &status) == 0 && status.kind == CFILES_IS_LINK)
+      return -ELOOP;
+  }
+  return descriptor;
+}
+
+int cfiles_duplicate(int descriptor) {
+  int duplicate;
+  CALL(duplicate, fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  return duplicate;
+}
+
+int cfiles_close(int descriptor) {
+  // Not again after EINTR: the descriptor may be another thread's by then.
+  return close(descriptor) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+int64_t cfiles_read(int descriptor, void *buffer, size_t count, uint64_t offset) {
+  size_t done = 0;
+  while (done < count) {
+    ssize_t step;
+    CALL(step, pread(descriptor, (char *)buffer + done, count - done, (off_t)(offset + done)));
+    if (step < 0) return step;
+    if (step == 0) break;
+    done += (size_t)step;
+  }
+  return (int64_t)done;
+}
+
+int cfiles_write(int descriptor, const void *bytes, size_t count, uint64_t offset) {
+  size_t done = 0;
+  while (done < count) {
+    ssize_t step;
+    CALL(step, pwrite(descriptor, (const char *)bytes + done, count - done, (off_t)(offset + done)));
+    if (step < 0) return (int)step;
+    if (step == 0) return -EIO;
+    done += (size_t)step;
+  }
+  return 0;
+}
+
+int cfiles_flush(int descriptor, bool is_folder) {
+  int result;
+#if defined(__APPLE__)
+  (void)is_folder;
+  // fsync leaves the bytes in the drive's own memory here. Only a file system that has nothing better may fall back
+  // to it: a drive that failed once may well answer the second call as if nothing had been lost.
+  CALL(result, fcntl(descriptor, F_FULLFSYNC));
+  if (result != -ENOTSUP && result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY && result != -ENOSYS)
+    return result;
+  CALL(result, fsync(descriptor));
+#else
+  if (is_folder) {
+    CALL(result, fsync(descriptor));
+  } else {
+    CALL(result, fdatasync(descriptor));
+  }
+#endif
+  return result;
+}
+
+void cfiles_begin_flush(int descriptor) {
+#if defined(__linux__)
+  sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+#else
+  (void)descriptor;
+#endif
+}
+
+static int KindOf(mode_t mode) {
+  if (S_ISREG(mode)) return CFILES_IS_FILE;
+  if (S_ISDIR(mode)) return CFILES_IS_FOLDER;
+  return S_ISLNK(mode) ? CFILES_IS_LINK : CFILES_IS_OTHER;
+}
+
+static void Copy(const struct stat *from, cfiles_status *to) {
+  to->kind = KindOf(from->st_mode);
+  to->owner = from->st_uid;
+  to->byte_count = (uint64_t)from->st_size;
+  to->device = (uint64_t)from->st_dev;
+  to->inode = (uint64_t)from->st_ino;
+  to->link_count = (uint64_t)from->st_nlink;
+}
+
+int cfiles_status_of(int descriptor, cfiles_status *status) {
+  struct stat info;
+  int result;
+  CALL(result, fstat(descriptor, &info));
+  if (result == 0) Copy(&info, status);
+  return result;
+}
+
+int cfiles_status_of_name(int folder, const char *name, cfiles_status *status) {
+  struct stat info;
+  int result;
+  CALL(result, fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW));
+  if (result == 0) Copy(&info, status);
+  return result;
+}
+
+int64_t cfiles_free_byte_count(int descriptor) {
+  struct statvfs info;
+  int result;
+  CALL(result, fstatvfs(descriptor, &info));
+  if (result < 0) return result;
+  uint64_t blocks = info.f_bavail, size = info.f_frsize;
+  return size != 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
+}
+
+static int KindOfEntry(int folder, const struct dirent *entry) {
+  switch (entry->d_type) {
+    case DT_REG: return CFILES_IS_FILE;
+    case DT_DIR: return CFILES_IS_FOLDER;
+    case DT_LNK: return CFILES_IS_LINK;
+    case DT_UNKNOWN: {
+      // Some file systems don't keep kinds beside names.
+      cfiles_status status;
+      return cfiles_status_of_name(folder, entry->d_name, &status) == 0 ? status.kind : CFILES_IS_UNKNOWN;
+    }
+    default: return CFILES_IS_OTHER;
+  }
+}
+
+int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context) {
+  // A descriptor of its own, since listing moves the position of its descriptor.
+  int descriptor = cfiles_open(folder, ".", CFILES_FOLDER, false, 0);
+  if (descriptor < 0) return descriptor;
+  DIR *stream = fdopendir(descriptor);
+  if (stream == NULL) {
+    int error = errno;
+    close(descriptor);
+    return -error;
+  }
+  int error = 0;
+  for (;;) {
+    errno = 0;
+    struct dirent *entry = readdir(stream);
+    if (entry == NULL) {
+      if (errno == EINTR) continue;
+      error = errno;
+      break;
+    }
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (!body(context, entry->d_name, KindOfEntry(folder, entry))) break;
+  }
+  closedir(stream);
+  return -error;
+}
+
+int cfiles_make_folder(int folder, const char *name, unsigned mode) {
+  int result;
+  CALL(result, mkdirat(folder, name, (mode_t)mode));
+  return result;
+}
+
+int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name) {
+  int result;
+  CALL(result, renameat(folder, name, new_folder, new_name));
+  return result;
+}
+
+int cfiles_remove_file(int folder, const char *name) {
+  int result;
+  CALL(result, unlinkat(folder, name, 0));
+  return result;
+}
+
+int cfiles_remove_folder(int folder, const char *name) {
+  int result;
+  CALL(result, unlinkat(folder, name, AT_REMOVEDIR));
+  return result;
+}
+
+int cfiles_lock(int descriptor, bool exclusive) {
+  int result;
+  CALL(result, flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
+  return result;
+}
+
+int cfiles_path(int descriptor, char *path, size_t count) {
+#if defined(__APPLE__)
+  char found[MAXPATHLEN];
+  int result;
+  CALL(result, fcntl(descriptor, F_GETPATH, found));
+  if (result < 0) return result;
+  return strlcpy(path, found, count) < count ? 0 : -ENAMETOOLONG;
+#else
+  char link[32];
+  // A number of at most ten digits fits.
+  size_t length = strlen(strcpy(link, "/proc/self/fd/"));
+  char digits[12];
+  size_t digit_count = 0;
+  for (unsigned rest = (unsigned)descriptor; digit_count == 0 || rest > 0; rest /= 10)
+    digits[digit_count++] = (char)('0' + rest % 10);
+  while (digit_count > 0) link[length++] = digits[--digit_count];
+  link[length] = '\0';
+  ssize_t result;
+  CALL(result, readlink(link, path, count));
+  if (result < 0) return (int)result;
+  if ((size_t)result >= count) return -ENAMETOOLONG;
+  path[result] = '\0';
+  return 0;
+#endif
+}
+
+int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
+  size_t done = 0;
+  while (done < count) {
+    // The call gives up to 256 bytes at a time, all of them or none.
+    size_t part = count - done < 256 ? count - done : 256;
+    int result;
+    CALL(result, getentropy((char *)buffer + done, part));
+    if (result < 0) return result;
+    done += part;
+  }
+  return 0;
+}
+
+void cfiles_ignore_file_size_signal(void) {
+  struct sigaction action;
+  if (sigaction(SIGXFSZ, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, NULL);
+}
