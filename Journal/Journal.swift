@@ -61,14 +61,14 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
     let keeper = SnapshotKeeper(
-      folder, id: id, log: log, ladder: ladder, options: options, version: opened.version,
+      folder, id: id, ladder: ladder, options: options, version: opened.version,
       eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
     let committer = Committer(
       id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
       published: published, keeper: keeper, flushesHead: options.flushesHeadAtEveryCommit)
     self.keeper = keeper
     self.committer = committer
-    keeper.startIfDue(committer)
+    keeper.startIfDue()
   }
 
   // A journal that is let go is closed: what was acknowledged is durable already. Letting go takes no time, so
@@ -129,7 +129,7 @@ public final class Journal<State: EventSourced>: Sendable {
     defer { lock.release() }
     defer { published.close() }
     var failure: (any Error)?
-    if let committer { keeper?.close(takesSnapshot: takesSnapshot, committer) }
+    keeper?.close(takesSnapshot: takesSnapshot)
     do { try committer?.close() } catch { failure = error }
     blobs.close()
     ladder.use(nil)

@@ -3,25 +3,22 @@ import Locks
 /// Holds the snapshots of a journal against the states that a replay passes through.
 struct SnapshotVerifier<State: EventSourced> {
   private let folder: JournalFolder
-  private let log: any EntryLog
+  private let known: SnapshotRecords
   private let isDeep: Bool
   /// Those that are still to come, the newest first.
   private var records: [SnapshotRecord] = []
   /// How many were checked.
   private(set) var count = 0
 
-  init(folder: JournalFolder, log: any EntryLog, isDeep: Bool) {
+  init(folder: JournalFolder, isDeep: Bool) {
     self.folder = folder
-    self.log = log
+    known = SnapshotRecords(folder: folder)
     self.isDeep = isDeep
   }
 
   /// Finds the snapshots to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    try log.readSnapshotRecords(0...revision) { record throws(JournalError) in
-      if record.content != .dropped { records.append(record) }
-      return true
-    }
+    records = try known.all().filter { $0.revision <= revision }.reversed()
   }
 
   /// Checks the snapshot of a revision, if there is one, and gives what is wrong with it.
@@ -34,9 +31,7 @@ struct SnapshotVerifier<State: EventSourced> {
       records.removeLast()
       let found = check(record, state, head)
       // One that was dropped meanwhile has nothing wrong with it.
-      if !found.isEmpty, let newest = try? log.snapshotRecord(of: record.revision), newest != record {
-        continue
-      }
+      if !found.isEmpty, (try? known.record(of: record.revision)) != record { continue }
       count += 1
       problems += found
     }

@@ -49,7 +49,7 @@ extension Journal {
   ) throws -> Verification {
     let expected = version
     var verifier = Verifier<State>(id: id)
-    var snapshots = SnapshotVerifier<State>(folder: folder, log: log, isDeep: deep)
+    var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
       if error.code == .closed { throw error }
       verifier.note(error)

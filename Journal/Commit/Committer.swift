@@ -30,12 +30,10 @@ final class Committer<State: EventSourced>: Sendable {
     var newest: Version<State>?
     /// How many events they have.
     var eventCount = 0
-    /// What is to be noted of snapshots.
-    var records: [SnapshotRecord] = []
     /// Why there can be no more commits.
     var refusal: JournalError?
 
-    var isEmpty: Bool { entries.isEmpty && records.isEmpty }
+    var isEmpty: Bool { entries.isEmpty }
   }
 
   private let id: JournalID
@@ -108,19 +106,6 @@ final class Committer<State: EventSourced>: Sendable {
     }
     try? last?.wait()
     try marker.flush()
-  }
-
-  /// Notes what is known of snapshots, durably. It goes through the queue as entries do: the log has one
-  /// writer, and after a failed write none.
-  func append(_ records: [SnapshotRecord]) throws(JournalError) {
-    let (batch, leads) = try queue.withLock { queue throws(JournalError) in
-      if let refusal = queue.refusal { throw refusal }
-      let leads = queue.isEmpty
-      queue.records += records
-      return (queue.batch, leads)
-    }
-    if leads { lead(batch) }
-    try batch.wait()
   }
 
   /// Fails when nothing is written any more.
@@ -203,7 +188,6 @@ final class Committer<State: EventSourced>: Sendable {
       queue.entries = []
       queue.newest = nil
       queue.eventCount = 0
-      queue.records = []
       queue.batch = next
       return work
     }
@@ -212,11 +196,11 @@ final class Committer<State: EventSourced>: Sendable {
     if failure == nil {
       do throws(JournalError) {
         try blobs.flush()
-        try log.append(work.entries, work.records)
+        try log.append(work.entries)
         if let newest = work.newest {
           try markHead(newest.head)
           published.publish(newest)
-          keeper.note(newest, eventCount: work.eventCount, committer: self)
+          keeper.note(newest, eventCount: work.eventCount)
         }
       } catch {
         failure = error

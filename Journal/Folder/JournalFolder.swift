@@ -18,7 +18,7 @@ import LevelDB
 ///   HEAD        the head marker
 ///   entries/    LevelDB
 ///   images/     blobs by SHA-256
-///   snapshots/  keyed archives
+///   snapshots/  keyed archives, and what is known of each
 /// ```
 struct JournalFolder: Sendable {
   let path: String
@@ -32,15 +32,25 @@ struct JournalFolder: Sendable {
   var snapshots: String { path + "/snapshots" }
 
   /// The file of the snapshot of a revision.
-  func snapshot(_ revision: Revision) -> String {
+  func snapshot(_ revision: Revision) -> String { "\(snapshots)/\(Self.digits(revision)).plist" }
+
+  /// The file of what is known of that snapshot.
+  func snapshotRecord(_ revision: Revision) -> String { "\(snapshots)/\(Self.digits(revision)).record" }
+
+  private static func digits(_ revision: Revision) -> String {
     let digits = String(revision)
-    return "\(snapshots)/\(String(repeating: "0", count: max(16 - digits.count, 0)))\(digits).plist"
+    return String(repeating: "0", count: max(16 - digits.count, 0)) + digits
   }
 
   /// The revision that the name of a snapshot's file says, nil for any other name.
-  static func revision(ofSnapshot name: String) -> Revision? {
+  static func revision(ofSnapshot name: String) -> Revision? { revision(name, ".plist") }
+
+  /// The revision that the name of a snapshot's record says, nil for any other name.
+  static func revision(ofSnapshotRecord name: String) -> Revision? { revision(name, ".record") }
+
+  private static func revision(_ name: String, _ suffix: String) -> Revision? {
     let digits = name.prefix { $0.isASCII && $0.isNumber }
-    guard digits.count >= 16, name.dropFirst(digits.count) == ".plist" else { return nil }
+    guard digits.count >= 16, name.dropFirst(digits.count) == suffix else { return nil }
     return Revision(digits)
   }
 
@@ -118,7 +128,9 @@ struct JournalFolder: Sendable {
     // A snapshot is never needed, and so is the folder of them; what is in it must be theirs all the same.
     if try Folder.status(snapshots) != nil {
       try checkNames(in: snapshots) { name, kind in
-        kind == .file && Self.revision(ofSnapshot: Folder.finishedName(name)) != nil
+        let finished = Folder.finishedName(name)
+        return kind == .file
+          && (Self.revision(ofSnapshot: finished) ?? Self.revision(ofSnapshotRecord: finished)) != nil
       }
     }
     for name in ["LOCK", "HEAD", "entries", "images"]

@@ -3,11 +3,10 @@
 /// ``LevelDBLog`` is the embedded one. A log keeps bytes under revisions and gives them no meaning. It must be
 /// safe to use from many threads, except that `append` is called by one at a time.
 protocol EntryLog: Sendable {
-  /// Stores entries that follow the newest one, and what is known of snapshots, all or none, and returns when
-  /// they are durable.
+  /// Stores entries that follow the newest one, all or none, and returns when they are durable.
   /// - Throws: ``JournalError``; whether they are stored is then unknown, and nothing may be appended to
   ///   this log again.
-  func append(_ entries: [SealedEntry], _ records: [SnapshotRecord]) throws(JournalError)
+  func append(_ entries: [SealedEntry]) throws(JournalError)
 
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it
   /// answers false. The bytes are valid during the call.
@@ -19,13 +18,6 @@ protocol EntryLog: Sendable {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError)
 
-  /// Calls `body` with the newest record of each snapshot whose revision is in the range, the newest snapshot
-  /// first, until it answers false.
-  /// - Throws: ``JournalError`` with code `damaged` when something can't be read, or what `body` throws.
-  func readSnapshotRecords(
-    _ range: ClosedRange<Revision>, _ body: (SnapshotRecord) throws(JournalError) -> Bool
-  ) throws(JournalError)
-
   /// The highest revision that is stored, 0 when there is none.
   func newestRevision() throws(JournalError) -> Revision
 
@@ -34,16 +26,6 @@ protocol EntryLog: Sendable {
 }
 
 extension EntryLog {
-  /// The newest record of the snapshot of a revision, nil when there is none.
-  func snapshotRecord(of revision: Revision) throws(JournalError) -> SnapshotRecord? {
-    var found: SnapshotRecord?
-    try readSnapshotRecords(revision...revision) { record throws(JournalError) in
-      found = record
-      return false
-    }
-    return found
-  }
-
   /// Lends the bytes of one entry to `body`.
   /// - Throws: ``JournalError`` with code `damaged` when it is not there.
   func read<Result>(

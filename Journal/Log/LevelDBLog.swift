@@ -3,8 +3,7 @@ import LevelDB
 import Locks
 
 /// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that the
-/// order of keys is time; what is known of snapshots under the letter `s`, the revision and a number; what the
-/// journal is under the letter `m`.
+/// order of keys is time; what the journal is under the letter `m`.
 ///
 /// Each key is written once, and nothing is overwritten or deleted.
 final class LevelDBLog: EntryLog {
@@ -77,12 +76,11 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  func append(_ entries: [SealedEntry], _ records: [SnapshotRecord]) throws(JournalError) {
+  func append(_ entries: [SealedEntry]) throws(JournalError) {
     try using {
       try batch.withLock { batch in
         batch.clear()
         for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
-        for record in records { batch.put(Key.snapshot(record.revision, record.number), record.encoded()) }
         try database.write(&batch)
       }
     }
@@ -111,30 +109,6 @@ final class LevelDBLog: EntryLog {
         }
         guard goesOn else { break }
         isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
-      }
-      try cursor.check()
-    }
-  }
-
-  func readSnapshotRecords(
-    _ range: ClosedRange<Revision>, _ body: (SnapshotRecord) throws(JournalError) -> Bool
-  ) throws(JournalError) {
-    try using {
-      var cursor = try database.cursor()
-      var isAtRecord = try cursor.seekToLast(notAfter: Key.snapshot(range.upperBound, .max))
-      var newest: Revision?
-      while isAtRecord {
-        let goesOn = try cursor.withEntry { key, value in
-          guard let (revision, number) = Key.snapshot(key), range.contains(revision) else { return false }
-          // The newest record of a revision comes first, and only that one counts.
-          if revision == newest { return true }
-          newest = revision
-          return try unsafe value.withUnsafeBytes { bytes in
-            try body(unsafe SnapshotRecord(bytes, revision: revision, number: number))
-          }
-        }
-        guard goesOn else { break }
-        isAtRecord = try cursor.previous()
       }
       try cursor.check()
     }
@@ -182,32 +156,12 @@ final class LevelDBLog: EntryLog {
 private enum Key {
   static let journal: [UInt8] = [UInt8(ascii: "m")]
   static let entryTag = UInt8(ascii: "e")
-  static let snapshotTag = UInt8(ascii: "s")
 
-  static func entry(_ revision: Revision) -> [UInt8] { key(entryTag, revision) }
-
-  static func snapshot(_ revision: Revision, _ number: UInt32) -> [UInt8] {
-    var key = key(snapshotTag, revision)
-    key.append(bigEndian: number)
-    return key
-  }
-
-  private static func key(_ tag: UInt8, _ revision: Revision) -> [UInt8] {
-    var key = [tag]
-    key.reserveCapacity(13)
+  static func entry(_ revision: Revision) -> [UInt8] {
+    var key = [entryTag]
+    key.reserveCapacity(9)
     key.append(bigEndian: UInt64(revision))
     return key
-  }
-
-  /// The revision and the number of a snapshot's key, nil for any other key.
-  static func snapshot(_ key: RawSpan) -> (revision: Revision, number: UInt32)? {
-    guard key.byteCount == 13 else { return nil }
-    return unsafe key.withUnsafeBytes { bytes in
-      guard unsafe bytes[0] == snapshotTag else { return nil }
-      let revision = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
-      let number = unsafe UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 9, as: UInt32.self))
-      return Revision(exactly: revision).map { ($0, number) }
-    }
   }
 
   /// The revision of an entry's key, nil for any other key.

@@ -15,21 +15,14 @@ public struct Snapshot: Sendable {
   public let schema: String
   /// The SHA-256 of the state in canonical form, which a replay must reach too.
   public let stateDigest: Digest
-  /// Whether the journal took it of its own accord, and drops it when others make it superfluous.
+  /// Whether the journal took it automatically, and drops it when others make it superfluous.
   public let isAutomatic: Bool
 }
 
 extension Journal {
-  /// All snapshots that the log knows, the oldest first. Their files are not looked at: ``check(_:)`` does that.
-  /// - Throws: ``JournalError`` when the log can't be read.
-  public func snapshots() throws -> [Snapshot] {
-    var snapshots: [Snapshot] = []
-    try log.readSnapshotRecords(0...Revision.max) { record throws(JournalError) in
-      if let snapshot = snapshot(of: record) { snapshots.append(snapshot) }
-      return true
-    }
-    return snapshots.reversed()
-  }
+  /// All snapshots, the oldest first. Their files are not looked at: ``check(_:)`` does that.
+  /// - Throws: ``JournalError`` when what is known of them can't be read.
+  public func snapshots() throws -> [Snapshot] { try ladder.records.all().compactMap(snapshot(of:)) }
 
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits go on meanwhile.
   ///
@@ -40,14 +33,13 @@ extension Journal {
   /// - Complexity: O(n) in the number of entities.
   @discardableResult
   public func takeSnapshot(asOf selector: RevisionSelector = .head()) throws -> Snapshot {
-    let committer = try writing()
     let keeper = try keeping()
     let revision = try revision(at: selector)
     guard revision > 0 else {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
     let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
-    let record = try keeper.take(version, eventCount: eventCount, isAutomatic: false, committer)
+    let record = try keeper.take(version, eventCount: eventCount, isAutomatic: false)
     guard let snapshot = snapshot(of: record) else {
       throw JournalError(.io, "the snapshot was not written", revision: revision)
     }
@@ -57,7 +49,7 @@ extension Journal {
   /// Removes the snapshot of a revision. No state and no history is lost, only time.
   /// - Throws: ``JournalError`` with code `notFound` when there is none.
   public func dropSnapshot(at revision: Revision) throws {
-    try keeping().drop(revision, try writing())
+    try keeping().drop(revision)
   }
 
   /// What was found wrong with snapshots since the journal was opened: files that are missing, cut or altered.
@@ -70,14 +62,14 @@ extension Journal {
   /// - Complexity: O(n) in the bytes of the file.
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
-      guard let record = try log.snapshotRecord(of: snapshot.revision) else { return nil }
+      guard let record = try ladder.records.record(of: snapshot.revision) else { return nil }
       guard let facts = record.facts else { return record.problem }
       do throws(JournalError) {
         try SnapshotFile(snapshot.url.path, facts: facts, revision: snapshot.revision).checkAllPages()
         return nil
       } catch {
         // One that was dropped meanwhile has nothing wrong with it.
-        return try log.snapshotRecord(of: snapshot.revision) == record ? error : nil
+        return try ladder.records.record(of: snapshot.revision) == record ? error : nil
       }
     } catch {
       return error

@@ -49,7 +49,7 @@ struct SnapshotFile: Sendable {
         unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
       }
     } catch {
-      throw Self.damaged(error, revision, path)
+      throw Self.failure(error, revision, path)
     }
   }
 
@@ -71,7 +71,7 @@ struct SnapshotFile: Sendable {
         }
       }
     } catch {
-      throw Self.damaged(error, revision, path)
+      throw Self.failure(error, revision, path)
     }
   }
 
@@ -83,7 +83,7 @@ struct SnapshotFile: Sendable {
         try unsafe bytes.withBytes(in: offset..<offset + 1) { _ in }
       }
     } catch {
-      throw Self.damaged(error, revision, path)
+      throw Self.failure(error, revision, path)
     }
   }
 
@@ -100,15 +100,20 @@ struct SnapshotFile: Sendable {
       let revision = revision
       let path = path
       return SnapshotBase(layout) { error throws(JournalError) in
-        try rebuild(Self.damaged(error, revision, path))
+        try rebuild(Self.failure(error, revision, path))
       }.parts
     } catch {
-      throw Self.damaged(error, revision, path)
+      throw Self.failure(error, revision, path)
     }
   }
 
-  private static func damaged(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
-    JournalError(
+  /// What the drive does not give at the moment is no damage.
+  private static func failure(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
+    if error.code == .io {
+      return JournalError(
+        .io, "the snapshot can't be read at the moment: \(error.message)", revision: revision, path: path)
+    }
+    return JournalError(
       .damaged, "the snapshot is damaged: \(error.message)", revision: revision, path: path,
       offset: error.offset)
   }
@@ -125,16 +130,20 @@ extension SnapshotFile {
   }
 
   /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
-  /// - Parameter reserve: how many bytes must be left on the disk: the last room is for commits.
-  /// - Throws: ``JournalError`` when the disk does not take it; nothing is left behind.
+  /// - Parameters:
+  ///   - reserve: how many bytes must be left on the disk: the last room is for commits.
+  ///   - isCancelled: asked for each piece that is written.
+  /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
+  ///   is left behind.
   static func write(
     _ parts: StateParts, _ header: SnapshotHeader, to path: String, in folder: String, reserve: Int,
-    hook: FileHook?
+    hook: FileHook?, isCancelled: @escaping () -> Bool
   ) throws(JournalError) -> Written {
     let temporary = path + Folder.temporarySuffix
     try Folder.removeFile(temporary, hook: hook)
     do {
-      let sink = SnapshotSink(try File(temporary, .creating, hook: hook), reserve: reserve)
+      let sink = SnapshotSink(
+        try File(temporary, .creating, hook: hook), reserve: reserve, isCancelled: isCancelled)
       let digest: Digest
       do {
         digest = try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
@@ -168,20 +177,30 @@ private final class SnapshotSink {
   private var checksum = CRC32C()
   private(set) var failure: JournalError?
   private let reserve: Int
+  private let isCancelled: () -> Bool
+  private var unflushedByteCount = 0
 
-  init(_ file: consuming File, reserve: Int) {
+  /// A file is flushed after so many bytes, so that no flush takes long: commits have theirs meanwhile, and closing
+  /// waits for one.
+  private static let flushByteCount = 4 << 20
+
+  init(_ file: consuming File, reserve: Int, isCancelled: @escaping () -> Bool) {
     self.file = file
     self.reserve = reserve
+    self.isCancelled = isCancelled
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
+      try checkIsWanted()
       guard try file.freeByteCount() >= reserve + bytes.count else {
         throw JournalError(
           .io, "the disk is nearly full, and a snapshot does not take its last room from commits; make room",
           path: file.path)
       }
       try unsafe file.write(bytes, at: byteCount)
+      unflushedByteCount += bytes.count
+      if unflushedByteCount >= Self.flushByteCount { try flush() }
     } catch {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
@@ -197,6 +216,17 @@ private final class SnapshotSink {
     }
   }
 
+  private func checkIsWanted() throws(JournalError) {
+    if isCancelled() {
+      throw JournalError(.closed, "the journal was closed while a snapshot was written", path: file.path)
+    }
+  }
+
+  private func flush() throws(JournalError) {
+    try file.synchronize()
+    unflushedByteCount = 0
+  }
+
   private func finishPage() {
     checksums.append(checksum.value)
     checksum = CRC32C()
@@ -206,7 +236,8 @@ private final class SnapshotSink {
   /// - Returns: the checksum of each page.
   func finish() throws(JournalError) -> [UInt32] {
     if byteCount % SnapshotFacts.pageByteCount != 0 { finishPage() }
-    try file.synchronize()
+    try checkIsWanted()
+    try flush()
     return checksums
   }
 }

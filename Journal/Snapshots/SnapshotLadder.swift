@@ -5,14 +5,15 @@ import Locks
 /// Finds the state that a replay can start from: that of the newest good snapshot at or before a revision, else
 /// of the next older one, else the empty one of revision 0.
 ///
-/// 1. A snapshot is trusted for nothing: it is used when the log knows it, its entry is the log's, its schema is
-///    the model's, and what is read of it has the checksums that the log noted.
-/// 2. One that fails is noted, and not looked at again.
+/// 1. A snapshot is trusted for nothing: it is used when it has a record, its entry is the log's, its schema is
+///    the model's, and what is read of it has the checksums of the record.
+/// 2. One that is damaged is noted, and not looked at again. One that can't be read at the moment is asked again.
 /// 3. When one fails that states stand on already, they are given the parts of the same revision, rebuilt from
 ///    the next rung. So a reader gets the right answer, late.
 ///
 /// Safe to use from many threads.
 final class SnapshotLadder<State: EventSourced>: Sendable {
+  let records: SnapshotRecords
   private let folder: JournalFolder
   private let id: JournalID
   private let options: JournalOptions
@@ -27,6 +28,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
 
   init(_ folder: JournalFolder, id: JournalID, log: any EntryLog, options: JournalOptions) {
     self.folder = folder
+    records = SnapshotRecords(folder: folder)
     self.id = id
     self.options = options
     self.log = Lock(log)
@@ -38,7 +40,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   /// What was found wrong with snapshots so far, in the order in which it was.
   var problems: [JournalError] { findings.withLock { $0.errors } }
 
-  /// The revisions whose snapshots failed.
+  /// The revisions whose snapshots are damaged.
   var failed: Set<Revision> { findings.withLock { $0.failed } }
 
   /// Says that the snapshot of a revision is another now, so that it may be used again.
@@ -47,7 +49,12 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   /// Notes that a snapshot can't be used, once.
   func note(_ error: JournalError, at revision: Revision) {
     findings.withLock { findings in
-      guard findings.failed.insert(revision).inserted else { return }
+      // Only damage lasts.
+      if error.code == .damaged {
+        guard findings.failed.insert(revision).inserted else { return }
+      } else if findings.errors.contains(where: { $0.description == error.description }) {
+        return
+      }
       findings.errors.append(error)
     }
   }
@@ -62,25 +69,24 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   }
 
   private func rung(atOrBefore revision: Revision, in log: any EntryLog) throws(JournalError) -> Rung<State> {
-    var found: Rung<State>?
-    if revision > 0 {
-      try log.readSnapshotRecords(1...revision) { record throws(JournalError) in
-        if findings.withLock({ $0.failed.contains(record.revision) }) { return true }
-        if let problem = record.problem { note(problem, at: record.revision) }
-        guard let facts = record.facts, facts.schema == State.schema else { return true }
-        do throws(JournalError) {
-          found = Rung(
-            revision: record.revision, state: try state(of: record, facts, in: log),
-            eventCount: facts.eventCount)
-        } catch {
-          if error.code == .closed { throw error }
-          // One that was dropped meanwhile has nothing wrong with it.
-          if try log.snapshotRecord(of: record.revision) == record { note(error, at: record.revision) }
-        }
-        return found == nil
+    if revision == 0 { return .start }
+    for candidate in try records.revisions().reversed() where candidate <= revision {
+      if findings.withLock({ $0.failed.contains(candidate) }) { continue }
+      var record: SnapshotRecord?
+      do throws(JournalError) {
+        record = try records.record(of: candidate)
+        if let problem = record?.problem { note(problem, at: candidate) }
+        guard let record, let facts = record.facts, facts.schema == State.schema else { continue }
+        return Rung(
+          revision: candidate, state: try state(of: record, facts, in: log), eventCount: facts.eventCount)
+      } catch {
+        if error.code == .closed { throw error }
+        // One that was dropped meanwhile has nothing wrong with it.
+        if let record, (try? records.record(of: candidate)) != record { continue }
+        note(error, at: candidate)
       }
     }
-    return found ?? .start
+    return .start
   }
 
   private func state(

@@ -1,43 +1,55 @@
 import CBOR
 
-/// What the log knows of a snapshot, and what the file of it is held against.
-///
-/// A revision can have had several: one that was dropped and taken again, or written anew for another schema.
-/// Each has its own record, and the newest one of a revision counts.
+/// What is known of a snapshot, and what its file is checked against: a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
-  /// What a record says.
-  enum Content: Sendable, Equatable {
-    case taken(SnapshotFacts)
-    /// The file was removed on purpose: that it is not there is no finding.
-    case dropped
-    /// It is none that this version knows, which costs the snapshot and nothing else. Says what is wrong with it.
-    case unreadable(String)
-  }
-
   let revision: Revision
-  /// How many records of that revision came before.
-  let number: UInt32
-  let content: Content
+  /// What the record says; nil when it can't be read, which costs the snapshot and nothing else.
+  let facts: SnapshotFacts?
+  /// Why the record can't be read, and where it is.
+  private let reason: String
+  private let path: String?
 
-  var facts: SnapshotFacts? {
-    if case .taken(let facts) = content { facts } else { nil }
+  init(revision: Revision, facts: SnapshotFacts) {
+    self.revision = revision
+    self.facts = facts
+    reason = ""
+    path = nil
   }
+
+  private init(unreadable revision: Revision, because reason: String, path: String) {
+    self.revision = revision
+    facts = nil
+    self.reason = reason
+    self.path = path
+  }
+
+  /// Reads the file of a record.
+  /// - Throws: ``JournalError`` when it is not there or can't be read at the moment. One that is damaged is a
+  ///   record without facts.
+  init(reading path: String, revision: Revision) throws(JournalError) {
+    let bytes: [UInt8]
+    do throws(JournalError) {
+      bytes = try File(path, .reading).contents(limit: Self.byteLimit)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      self.init(unreadable: revision, because: error.message, path: path)
+      return
+    }
+    do throws(CBORError) {
+      self.init(revision: revision, facts: try SnapshotFacts(encoded: bytes))
+    } catch {
+      self.init(unreadable: revision, because: "\(error)", path: path)
+    }
+  }
+
+  /// No record is larger: this is enough for a snapshot of 256 GiB.
+  private static let byteLimit = 64 << 20
 
   /// What is wrong with the record itself, nil when nothing is.
   var problem: JournalError? {
-    guard case .unreadable(let reason) = content else { return nil }
+    guard facts == nil else { return nil }
     return JournalError(
-      .damaged, "what the log knows of the snapshot can't be read: \(reason)", revision: revision)
-  }
-
-  /// The record that takes the place of this one.
-  /// - Throws: ``JournalError`` with code `damaged` when no number is left, which no journal comes to by itself.
-  func followed(by content: Content) throws(JournalError) -> SnapshotRecord {
-    guard number < .max else {
-      throw JournalError(
-        .damaged, "the log has no room for what is known of the snapshot", revision: revision)
-    }
-    return SnapshotRecord(revision: revision, number: number + 1, content: content)
+      .damaged, "what is known of the snapshot can't be read: \(reason)", revision: revision, path: path)
   }
 }
 
@@ -58,60 +70,64 @@ struct SnapshotFacts: Sendable, Equatable {
   var entityCount: Int
   /// How many events the entries up to here have; tells what a replay between two snapshots costs.
   var eventCount: Int
-  /// Whether the journal took it of its own accord, and may drop it so.
+  /// Whether the journal took it automatically, and may drop it.
   var isAutomatic: Bool
 }
 
 // Documentation/Format.md, "What is known of a snapshot".
-extension SnapshotRecord {
+extension SnapshotFacts {
   private static let version: UInt64 = 1
+  private static let checksumByteCount = 4
 
-  /// The record as the log keeps it.
+  /// The bytes of a record's file: an item of CBOR and its checksum.
   func encoded() -> [UInt8] {
-    guard let facts else {
-      // Nobody writes one that could not be read.
-      var writer = CBORWriter(reserving: 2)
-      writer.appendArrayHead(count: 1)
-      writer.append(unsigned: Self.version)
-      return writer.finish()
-    }
-    var writer = CBORWriter(reserving: 128 + 4 * facts.pageChecksums.count)
+    var writer = CBORWriter(reserving: 128 + 4 * pageChecksums.count)
     writer.appendArrayHead(count: 9)
     writer.append(unsigned: Self.version)
-    writer.append(text: facts.schema)
-    writer.append(unsigned: UInt64(facts.byteCount))
-    unsafe facts.stateDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
-    unsafe facts.entryDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
-    writer.append(unsigned: UInt64(facts.entityCount))
-    writer.append(unsigned: UInt64(facts.eventCount))
-    writer.append(bool: facts.isAutomatic)
-    writer.appendBytesHead(count: 4 * facts.pageChecksums.count)
-    for checksum in facts.pageChecksums {
+    writer.append(text: schema)
+    writer.append(unsigned: UInt64(byteCount))
+    unsafe stateDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
+    unsafe entryDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
+    writer.append(unsigned: UInt64(entityCount))
+    writer.append(unsigned: UInt64(eventCount))
+    writer.append(bool: isAutomatic)
+    writer.appendBytesHead(count: 4 * pageChecksums.count)
+    for checksum in pageChecksums {
       unsafe withUnsafeBytes(of: checksum.bigEndian) { unsafe writer.append(encoded: $0) }
     }
-    return writer.finish()
+    var bytes = writer.finish()
+    bytes.append(bigEndian: CRC32C.checksum(bytes))
+    return bytes
   }
 
-  /// Reads a record.
-  init(_ bytes: UnsafeRawBufferPointer, revision: Revision, number: UInt32) {
-    self.revision = revision
-    self.number = number
-    do throws(CBORError) {
-      var reader = unsafe CBORReader(bytes)
-      let content = try Self.readContent(&reader)
-      try reader.expectEnd()
-      self.content = content
-    } catch {
-      content = .unreadable("\(error)")
-    }
-  }
-
-  private static func readContent(_ reader: inout CBORReader) throws(CBORError) -> Content {
-    let count = try reader.readArrayHead()
-    guard try reader.readUnsigned() == version, count == 1 || count == 9 else {
+  /// Reads the bytes of a record's file.
+  fileprivate init(encoded bytes: [UInt8]) throws(CBORError) {
+    let count = bytes.count - Self.checksumByteCount
+    guard count > 0, bytes[count...].elementsEqual(Self.checksum(of: bytes[..<count])) else {
       throw CBORError(.unexpectedItem, at: 0)
     }
-    if count == 1 { return .dropped }
+    // `withUnsafeBytes` does not pass the type of the error on.
+    let content = Array(bytes[..<count])
+    let result = unsafe content.withUnsafeBytes { bytes in
+      Result { () throws(CBORError) in
+        var reader = unsafe CBORReader(bytes)
+        let facts = try SnapshotFacts(&reader)
+        try reader.expectEnd()
+        return facts
+      }
+    }
+    self = try result.get()
+  }
+
+  private static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var checksum: [UInt8] = []
+    checksum.append(bigEndian: unsafe bytes.withUnsafeBytes { unsafe CRC32C.checksum($0) })
+    return checksum
+  }
+
+  private init(_ reader: inout CBORReader) throws(CBORError) {
+    try reader.expectArray(count: 9)
+    guard try reader.readUnsigned() == Self.version else { throw CBORError(.unexpectedItem, at: 0) }
     let schema = try reader.readText()
     let byteCount = try reader.readCount()
     let stateDigest = try reader.readDigest()
@@ -129,10 +145,9 @@ extension SnapshotRecord {
     guard checksums.count == SnapshotFacts.pageCount(of: byteCount) else {
       throw CBORError(.unexpectedItem, at: start)
     }
-    return .taken(
-      SnapshotFacts(
-        byteCount: byteCount, pageChecksums: checksums, stateDigest: stateDigest, entryDigest: entryDigest,
-        schema: schema, entityCount: entityCount, eventCount: eventCount, isAutomatic: isAutomatic))
+    self.init(
+      byteCount: byteCount, pageChecksums: checksums, stateDigest: stateDigest, entryDigest: entryDigest,
+      schema: schema, entityCount: entityCount, eventCount: eventCount, isAutomatic: isAutomatic)
   }
 
   private static func numbers(_ bytes: UnsafeRawBufferPointer) -> [UInt32] {

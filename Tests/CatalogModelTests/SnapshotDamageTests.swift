@@ -6,7 +6,7 @@ import Testing
 
 @testable import Journaling
 
-/// Does to the file of a snapshot, and to what the log knows of it, all that can be done: every state is right,
+/// Does to the file of a snapshot, and to its record, all that can be done: every state is right,
 /// and verification names the snapshot.
 struct SnapshotDamageTests {
   private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
@@ -107,26 +107,31 @@ struct SnapshotDamageTests {
     try withSnapshot { garden, snapshot in
       try garden.open(options: JournalOptions(snapshots: .manual))
       try garden.journal.takeSnapshot(asOf: .revision(20))
-      let record = try #require(try garden.journal.log.snapshotRecord(of: snapshot.revision))
+      let older = try Data(contentsOf: garden.recordURL(of: 20))
       try garden.journal.close()
-      let encoded = record.encoded()
-      var forgeries: [[UInt8]] = [[], [0], encoded.dropLast(), encoded + [0], generator.bytes(40)]
-      for _ in 0..<10 {
+      let url = garden.recordURL(of: snapshot.revision)
+      let encoded = Array(try Data(contentsOf: url))
+      var forgeries: [[UInt8]] = [
+        [], [0], encoded.dropLast(), encoded + [0], generator.bytes(40), Array(older),
+      ]
+      for _ in 0..<20 {
         var forgery = encoded
-        forgery[Int.random(in: 0..<2, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+        forgery[Int.random(in: 0..<forgery.count, using: &generator)] ^= .random(
+          in: 1...255, using: &generator)
         forgeries.append(forgery)
       }
-      for (number, forgery) in forgeries.enumerated() {
-        try garden.putRecord(forgery, of: snapshot.revision, UInt32(number + 1))
+      for forgery in forgeries {
+        try Data(forgery).write(to: url)
         try garden.open(options: JournalOptions(snapshots: .manual))
         #expect(garden.journal.state.json == garden.states.last)
         #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
-        #expect(try garden.journal.snapshots().map(\.revision) == [20])
         #expect(garden.journal.check(snapshot)?.code == .damaged)
         #expect(try garden.journal.verify().problems.map(\.revision) == [snapshot.revision])
+        // One that somebody asked for stays until they drop it.
+        #expect(FileManager.default.fileExists(atPath: snapshot.url.path))
         try garden.journal.close()
       }
-      // The next snapshot takes its place.
+      // One that is asked for anew takes its place.
       try garden.open(options: JournalOptions(snapshots: .manual))
       try garden.journal.takeSnapshot()
       #expect(try garden.journal.snapshots().map(\.revision) == [20, snapshot.revision])
@@ -136,17 +141,43 @@ struct SnapshotDamageTests {
     }
   }
 
-  @Test func aRecordWithoutRoomForAnotherCostsItsSnapshotAlone() throws {
+  @Test func aSnapshotWhoseRecordIsDeletedCostsNothingButTime() throws {
     try withSnapshot { garden, snapshot in
-      try garden.putRecord([0], of: snapshot.revision, .max)
+      try FileManager.default.removeItem(at: garden.recordURL(of: snapshot.revision))
+      try garden.expectEveryStateIsRight(findsProblem: false)
       try garden.open(options: JournalOptions(snapshots: .manual))
-      #expect(garden.journal.state.json == garden.states.last)
-      #expect(throws: JournalError.self) { try garden.journal.takeSnapshot() }
-      #expect(throws: JournalError.self) { try garden.journal.dropSnapshot(at: snapshot.revision) }
-      try garden.grow(3)
-      try garden.journal.takeSnapshot()
+      #expect(try garden.journal.snapshots().isEmpty)
+      try garden.journal.takeSnapshot(asOf: .revision(20))
+      #expect(!FileManager.default.fileExists(atPath: snapshot.url.path))
+    }
+  }
+
+  /// Records of snapshots were entries of the log: a backup of the log carried what was known of files that it
+  /// did not have.
+  @Test func aLogInAnotherPlaceKnowsNothingOfSnapshots() throws {
+    try withSnapshot { garden, _ in
+      let folder = garden.url.appending(path: "snapshots")
+      try FileManager.default.removeItem(at: folder)
+      try garden.expectEveryStateIsRight(findsProblem: false)
+    }
+  }
+
+  /// A snapshot that could not be read because the process had too many files open was called damaged, and the
+  /// next one removed it.
+  @Test(arguments: [true, false]) func aFaultThatPassesIsNoDamage(ofTheRecord isOfRecord: Bool) throws {
+    try withSnapshot { garden, snapshot in
+      // The tests may run as a superuser, who may read everything: a folder in its place can be opened and not read.
+      let url = isOfRecord ? garden.recordURL(of: snapshot.revision) : snapshot.url
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      let hidden = garden.url.deletingLastPathComponent().appending(path: "hidden")
+      try FileManager.default.moveItem(at: url, to: hidden)
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+      #expect(try garden.journal.state(asOf: .revision(59)).json == garden.states[59])
+      try FileManager.default.removeItem(at: url)
+      try FileManager.default.moveItem(at: hidden, to: url)
+      #expect(try garden.journal.snapshots().map(\.revision) == [snapshot.revision])
+      #expect(garden.journal.check(snapshot) == nil)
       try garden.reopen()
-      #expect(garden.journal.state.json == garden.states.last)
       #expect(garden.journal.snapshotProblems.isEmpty)
     }
   }
@@ -211,17 +242,17 @@ extension Garden {
     return try #require(StateDigest.digest(of: try journal.state(asOf: .revision(revision))))
   }
 
-  /// Gives a snapshot other bytes, and the log checksums that fit them.
+  /// Gives a snapshot other bytes, and its record checksums that fit them.
   fileprivate func forge(
     _ snapshot: Snapshot, _ bytes: [UInt8], _ change: (inout SnapshotFacts) -> Void = { _ in }
   ) throws {
     try Data(bytes).write(to: snapshot.url)
     try open(options: JournalOptions(snapshots: .manual))
     defer { try? journal.close() }
-    let record = try #require(try journal.log.snapshotRecord(of: snapshot.revision))
+    let record = try journal.ladder.records.record(of: snapshot.revision)
     let head = try journal.version(asOf: .revision(snapshot.revision)).head
     var facts =
-      record.facts
+      record?.facts
       ?? SnapshotFacts(
         byteCount: 0, pageChecksums: [], stateDigest: snapshot.stateDigest, entryDigest: head.digest,
         schema: Catalog.schema, entityCount: 0, eventCount: 0, isAutomatic: false)
@@ -230,18 +261,12 @@ extension Garden {
       CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
     }
     change(&facts)
-    try journal.log.append([], [try record.followed(by: .taken(facts))])
+    try journal.ladder.records.write(SnapshotRecord(revision: snapshot.revision, facts: facts))
   }
 
-  /// Puts bytes where the log keeps what it knows of a snapshot.
-  fileprivate func putRecord(_ bytes: [UInt8], of revision: Revision, _ number: UInt32) throws {
-    var key = [UInt8(ascii: "s")]
-    key.append(bigEndian: UInt64(revision))
-    key.append(bigEndian: number)
-    let database = try Database(path: url.appending(path: "entries").path, access: .existing)
-    var batch = WriteBatch()
-    batch.put(key, bytes)
-    try database.write(&batch)
-    try database.close()
+  /// The file of what is known of a snapshot.
+  fileprivate func recordURL(of revision: Revision) -> URL {
+    let name = String(repeating: "0", count: 16 - String(revision).count) + "\(revision).record"
+    return url.appending(path: "snapshots/\(name)")
   }
 }

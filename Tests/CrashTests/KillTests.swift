@@ -37,7 +37,8 @@ extension Battery {
             let files = try FileManager.default.contentsOfDirectory(
               atPath: url.appendingPathComponent("snapshots").path)
             snapshots += known
-            unfinished += files.count - known
+            // A file and a record each.
+            unfinished += files.count - 2 * known
             try journal.close()
             try #require(problem == nil, "round \(rounds), \(writers) writers")
           }

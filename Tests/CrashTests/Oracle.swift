@@ -71,14 +71,17 @@ struct Oracle: Sendable {
   private func strays(in journal: Journal<Logbook>) throws -> String? {
     let path = journal.url.appendingPathComponent("snapshots").path
     let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-    let known = try journal.snapshots().map(\.url.lastPathComponent)
+    let known = try journal.snapshots().flatMap { snapshot in
+      let name = snapshot.url.lastPathComponent
+      return [name, name.replacing(".plist", with: ".record")]
+    }
     return names == known ? nil : "the snapshots are \(known), and their folder has \(names)"
   }
 }
 
 extension Journal where State == Logbook {
   /// What is wrong with the journal by itself, nil when nothing is: its entries, its state, which may stand on a
-  /// snapshot, and every snapshot that the log knows. A crash costs none of these.
+  /// snapshot, and every snapshot that has a record. A crash costs none of these.
   func problem() throws -> String? {
     let verification = try verify(deep: true)
     guard verification.isSound else { return "verify: \(verification.problems)" }

@@ -33,7 +33,7 @@ import Testing
       let url = journal.url
       let snapshot = try journal.takeSnapshot()
       let archive = try ForgedArchive(journal)
-      let facts = try #require(try journal.log.snapshotRecord(of: snapshot.revision)?.facts)
+      let facts = try #require(try journal.ladder.records.record(of: snapshot.revision)?.facts)
       try journal.close()
       var mutator = Mutator(seed: seed)
       for round in cases(60) {
@@ -81,17 +81,16 @@ import Testing
     return journal
   }
 
-  /// Gives a snapshot other bytes, and the log checksums that fit them. The journal is closed.
+  /// Gives a snapshot other bytes, and its record checksums that fit them. The journal is closed.
   private func forge(_ snapshot: Snapshot, _ facts: SnapshotFacts, _ bytes: [UInt8], _ url: URL) throws {
     try Data(bytes).write(to: snapshot.url)
     let journal = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
     defer { try? journal.close() }
-    let record = try #require(try journal.log.snapshotRecord(of: snapshot.revision))
     var facts = facts
     facts.byteCount = bytes.count
     facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
       CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
     }
-    try journal.log.append([], [try record.followed(by: .taken(facts))])
+    try journal.ladder.records.write(SnapshotRecord(revision: snapshot.revision, facts: facts))
   }
 }
