@@ -135,7 +135,7 @@ import Foundation
 struct UncheckedEvent: Sendable {
   let revision: Revision
   fileprivate let operation: Event.Operation
-  fileprivate let entity: Entity
+  let entity: Entity
   fileprivate let previous: Revision
   fileprivate let payload: [UInt8]
   /// Where the payload stands in its entry.

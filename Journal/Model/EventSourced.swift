@@ -29,6 +29,20 @@ public protocol EventSourced: Sendable {
   /// Rules of the model that this state breaks, in words; empty when all is well. Asked by `verify`.
   func problems() -> [String]
 
+  /// A few words by which a person knows an entity with that record; nil when it has none.
+  static func label(of record: Record, of kind: EntityKind) -> String?
+
+  /// The entities that a record refers to, each of which must be there for as long as it does.
+  static func references(in record: Record, of kind: EntityKind) -> [Entity]
+  /// The entities that are there and refer to an entity.
+  func referrers(to entity: Entity) -> [Entity]
+  /// What becomes of a record when an entity goes that it refers to; nil when its own entity goes with it.
+  static func record(_ record: Record, of kind: EntityKind, without entity: Entity) -> Record?
+  /// Whether restores, reverts and undo touch entities of that kind.
+  static func isRestored(_ kind: EntityKind) -> Bool
+  /// The revision that a tag of that name stands for; nil when there is none.
+  func revision(tagged name: String) -> Revision?
+
   /// What the state is made of, as a snapshot keeps it. With nil the model has no snapshots, and a journal
   /// always opens by a replay.
   var parts: StateParts? { get }
@@ -43,6 +57,20 @@ extension EventSourced {
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
   /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
+  /// The value of `title`, `name` or `path`, or the first short text: what a model has that does not say otherwise.
+  public static func label(of record: Record, of kind: EntityKind) -> String? { record.label }
+  /// No references: what a model has that does not say otherwise.
+  public static func references(in record: Record, of kind: EntityKind) -> [Entity] { [] }
+  /// No references: what a model has that does not say otherwise.
+  public func referrers(to entity: Entity) -> [Entity] { [] }
+  /// No references: what a model has that does not say otherwise.
+  public static func record(_ record: Record, of kind: EntityKind, without entity: Entity) -> Record? {
+    record
+  }
+  /// All kinds: what a model has that does not say otherwise.
+  public static func isRestored(_ kind: EntityKind) -> Bool { true }
+  /// No tags: what a model has that does not say otherwise.
+  public func revision(tagged name: String) -> Revision? { nil }
   /// No snapshots: what a model has that does not say otherwise.
   public var parts: StateParts? { nil }
   /// No state: what a model makes of parts that does not say otherwise.

@@ -84,12 +84,31 @@ public struct Record: Hashable, Sendable {
   }
 }
 
-/// The name of a part of a record.
-public enum FieldKey: Hashable, Sendable {
+/// The name of a part of a record. Names are compared byte by byte, as records compare them.
+public enum FieldKey: Sendable {
   /// A field that the model defines.
   case field(UInt8)
   /// An attribute that the user named.
   case attribute(String)
+}
+
+extension FieldKey: Hashable {
+  /// Whether two keys name the same part of a record.
+  public static func == (left: FieldKey, right: FieldKey) -> Bool {
+    switch (left, right) {
+    case (.field(let left), .field(let right)): left == right
+    case (.attribute(let left), .attribute(let right)): left.utf8.elementsEqual(right.utf8)
+    default: false
+    }
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .field(let number): hasher.combine(number)
+    case .attribute(let name): for byte in name.utf8 { hasher.combine(byte) }
+    }
+  }
 }
 
 /// The difference between two records of one entity: the payload of an update.

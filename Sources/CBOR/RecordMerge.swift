@@ -31,6 +31,49 @@ extension Record {
     }
     return RecordChanges(trusted: merge.finish())
   }
+
+  /// The same, but only for the parts that are wanted; nil when none of them differs.
+  package func changes(to other: Record, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
+    if bytes == other.bytes { return nil }
+    var merge = FieldMerge()
+    merge.walk(bytes, other.bytes) { left, right, merge in
+      if let left, let right, left.hasValue(of: right) { return }
+      guard let key = (left ?? right)?.key, isWanted(key) else { return }
+      if let right { merge.take(right) } else if let left { merge.takeKeyAsUndefined(of: left) }
+    }
+    return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())
+  }
+
+  /// The parts in which two records of one entity differ, in the order of the bytes. A record that is not there
+  /// has no parts.
+  /// - Complexity: O(n + m) in the numbers of bytes.
+  public static func differences(from old: Record?, to new: Record?) -> [PartChange] {
+    var changes: [PartChange] = []
+    var merge = FieldMerge()
+    merge.walk((old ?? Record()).bytes, (new ?? Record()).bytes) { left, right, _ in
+      if let left, let right, left.hasValue(of: right) { return }
+      guard let key = (left ?? right)?.key else { return }
+      changes.append(PartChange(key: key, old: left?.value, new: right?.value))
+    }
+    return changes
+  }
+}
+
+/// One part of a record that is another before and after.
+public struct PartChange: Hashable, Sendable {
+  /// Which part it is.
+  public let key: FieldKey
+  /// The value before; nil when there was none.
+  public let old: Value?
+  /// The value after; nil when there is none.
+  public let new: Value?
+
+  /// A part with these values.
+  public init(key: FieldKey, old: Value?, new: Value?) {
+    self.key = key
+    self.old = old
+    self.new = new
+  }
 }
 
 /// One field met on a walk, lent from the bytes it stands in.
@@ -39,6 +82,18 @@ extension Record {
   let field: FieldMap.Field
 
   var isUndefined: Bool { unsafe bytes[field.value.lowerBound] == CBORByte.undefined }
+
+  var key: FieldKey? {
+    var reader = unsafe CBORReader(bytes, from: field.key.lowerBound)
+    guard let first = try? reader.peek() else { return nil }
+    if first < 24 { return .field(first) }
+    return (try? reader.readText()).map { .attribute($0) }
+  }
+
+  var value: Value? {
+    var reader = unsafe CBORReader(bytes, from: field.value.lowerBound)
+    return try? reader.readValue()
+  }
 
   func hasValue(of other: LentField) -> Bool {
     unsafe field.value.count == other.field.value.count
@@ -58,6 +113,8 @@ extension Record {
 private struct FieldMerge: ~Copyable {
   private var count = 0
   private var body: [UInt8] = []
+
+  var isEmpty: Bool { count == 0 }
 
   /// Calls `visit` with each key that either map has, in order, and the fields that carry it.
   mutating func walk(

@@ -1,0 +1,68 @@
+/// What a search for the first revision at which something holds found.
+public struct Bisection: Sendable {
+  /// One state that was looked at.
+  public struct Look: Hashable, Sendable {
+    /// The revision of the state.
+    public let revision: Revision
+    /// Whether it held there.
+    public let holds: Bool
+  }
+
+  /// The first revision at which it holds; nil when it does not hold at the last one.
+  public let revision: Revision?
+  /// The states that were looked at, in that order.
+  public let looks: [Look]
+}
+
+extension Journal {
+  /// Finds the first revision at which something holds that has held ever since.
+  ///
+  /// ```swift
+  /// let found = try journal.bisect { $0.state.item(42)?["title"] == .string("Dune") }
+  /// ```
+  /// Where it changes more than once between the two ends, one of the revisions is found at which it begins to hold.
+  /// - Parameters:
+  ///   - first: the earliest revision to look at.
+  ///   - last: the latest one.
+  ///   - holds: asked about some states. What it throws is thrown on.
+  /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
+  /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the state that was looked at
+  ///   last, whichever is nearer.
+  public func bisect(
+    from first: RevisionSelector = .revision(0), through last: RevisionSelector = .head(),
+    where holds: (Version<State>) throws -> Bool
+  ) throws -> Bisection {
+    var (low, high) = (try revision(at: first), try revision(at: last))
+    guard low <= high else {
+      throw JournalError(.wrongUse, "revision \(low) is after \(high), so there is nothing between them")
+    }
+    var looks: [Bisection.Look] = []
+    // The latest state before all that are still to be looked at.
+    var known = Rung<State>.start
+    func look(_ revision: Revision) throws -> Bool {
+      let version = try version(at: revision, from: known)
+      let answer = try holds(version)
+      if !answer {
+        known = Rung(revision: revision, state: version.state, eventCount: 0)
+      }
+      looks.append(Bisection.Look(revision: revision, holds: answer))
+      return answer
+    }
+    guard try look(high) else { return Bisection(revision: nil, looks: looks) }
+    known = .start
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try look(middle) { high = middle } else { low = middle + 1 }
+    }
+    return Bisection(revision: high, looks: looks)
+  }
+
+  /// A version from the nearest state before it that is at hand.
+  private func version(at revision: Revision, from known: Rung<State>) throws -> Version<State> {
+    let newest = version
+    if revision == newest.revision { return newest }
+    let base = try ladder.rung(atOrBefore: revision)
+    let nearest = known.revision > base.revision && known.revision <= revision ? known : base
+    return try Replay<State>(log: log, id: id).version(through: revision, from: nearest).version
+  }
+}

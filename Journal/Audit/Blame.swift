@@ -1,0 +1,75 @@
+public import Foundation
+
+/// Where the value of one part of an entity comes from.
+public struct Blame: Sendable {
+  /// Which part.
+  public let key: FieldKey
+  /// Its value.
+  public let value: Value
+  /// The entry that set it.
+  public let revision: Revision
+  /// The entry's date.
+  public let date: Date
+  /// Who made it.
+  public let author: String
+  /// Why.
+  public let note: String
+}
+
+extension Journal {
+  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil when the
+  /// entity was not there.
+  /// - Parameters:
+  ///   - selector: the point in time at which the entity is looked at.
+  ///   - findsOrigin: where an entry only brought an earlier value back, names the entry that had set it first.
+  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
+  public func blame(
+    _ entity: Entity, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
+  ) throws -> [Blame]? {
+    let revision = try revision(at: selector)
+    let setters = try setters(of: entity, asOf: revision)
+    guard let record = try self.entity(entity, asOf: .revision(revision))?.record else { return nil }
+    var parts: [(key: FieldKey, value: Value)] = []
+    record.visit { parts.append(($0, $1)) }
+    var blame: [Blame] = []
+    for (key, value) in parts {
+      guard var setter = setters[key] else { continue }
+      if findsOrigin { setter = try origin(of: key, in: entity, setter) }
+      blame.append(
+        Blame(
+          key: key, value: value, revision: setter.revision, date: setter.header.date.date,
+          author: setter.header.author, note: setter.header.note))
+    }
+    return blame
+  }
+
+  /// The newest event that set each part of an entity up to a revision; empty when it was not there.
+  private func setters(of entity: Entity, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
+    var setters: [FieldKey: PastEvent] = [:]
+    var next = try newestEvent(of: entity, atOrBefore: revision)
+    while next > 0 {
+      let past = try pastEvent(of: entity, at: next)
+      func note(_ key: FieldKey) { if setters[key] == nil { setters[key] = past } }
+      switch past.event.change {
+      case .delete: return setters
+      case .add(let record):
+        record.visit { key, _ in note(key) }
+        return setters
+      case .update(let changes): changes.visit { key, _ in note(key) }
+      }
+      next = past.event.previous
+    }
+    return setters
+  }
+
+  /// The entry that first set the value which another one brought back.
+  private func origin(of key: FieldKey, in entity: Entity, _ setter: PastEvent) throws -> PastEvent {
+    var setter = setter
+    while let source = setter.header.source, source < setter.revision {
+      guard let earlier = try setters(of: entity, asOf: source)[key] else { break }
+      setter = earlier
+    }
+    return setter
+  }
+}

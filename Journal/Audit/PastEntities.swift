@@ -1,0 +1,112 @@
+extension Journal {
+  /// An entity as it was, nil when it was not there: the same as of the state at that point, without the state.
+  ///
+  /// Each event names the one before it, so this goes back from the entity's newest event and replays nothing else.
+  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
+  public func entity(_ entity: Entity, asOf selector: RevisionSelector) throws -> Row? {
+    let revision = try revision(at: selector)
+    return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
+  }
+
+  /// The parts that an event changes, with the old value and the new one of each.
+  /// - Parameter event: one of the entry of `revision`.
+  /// - Complexity: O(k) reads of the log, where k events back stands the newest one that set the same parts.
+  public func parts(changedBy event: Event) throws -> [PartChange] {
+    switch event.change {
+    case .add(let record): return Record.differences(from: nil, to: record)
+    case .delete:
+      return Record.differences(from: try row(of: event.entity, after: event.previous)?.record, to: nil)
+    case .update(let changes):
+      var new: [(key: FieldKey, value: Value?)] = []
+      changes.visit { new.append(($0, $1)) }
+      let old = try values(of: Set(new.map(\.key)), in: event.entity, after: event.previous)
+      return new.map { PartChange(key: $0.key, old: old[$0.key] ?? nil, new: $0.value) }
+    }
+  }
+
+  /// The row that an entity had after one of its events, nil after its deletion or for revision 0.
+  func row(of entity: Entity, after revision: Revision) throws(JournalError) -> Row? {
+    var updates: [(revision: Revision, changes: RecordChanges)] = []
+    var found: Row?
+    try goBack(from: revision, over: entity) { revision, event, base throws(JournalError) in
+      if let base {
+        found = base
+        return false
+      }
+      switch event?.change {
+      case .add(let record): found = Row(record: record, created: revision, modified: revision)
+      case .update(let changes):
+        updates.append((revision, changes))
+        return true
+      case .delete, nil: break
+      }
+      return false
+    }
+    guard var row = found else {
+      if updates.isEmpty { return nil }
+      throw JournalError(
+        .damaged, "the entry changes \(State.name(of: entity)), which is not there", revision: revision)
+    }
+    for update in updates.reversed() { row = row.applying(update.changes, at: update.revision) }
+    return row
+  }
+
+  /// The values that some parts of an entity had after one of its events; what is nil was not there.
+  private func values(
+    of keys: Set<FieldKey>, in entity: Entity, after revision: Revision
+  ) throws(JournalError) -> [FieldKey: Value?] {
+    var missing = keys
+    var values: [FieldKey: Value?] = [:]
+    func take(_ key: FieldKey, _ value: Value?) {
+      if missing.remove(key) != nil { values[key] = .some(value) }
+    }
+    try goBack(from: revision, over: entity) { _, event, base throws(JournalError) in
+      if let base {
+        base.record.visit { take($0, $1) }
+        return false
+      }
+      switch event?.change {
+      case .add(let record): record.visit { take($0, $1) }
+      case .update(let changes):
+        changes.visit { take($0, $1) }
+        return !missing.isEmpty
+      case .delete, nil: break
+      }
+      return false
+    }
+    return values
+  }
+
+  /// Calls `body` with the events of an entity from one on back, until it answers false or there are no more.
+  ///
+  /// After some steps it looks whether a snapshot knows the rest; the row that it has is then the last that `body`
+  /// is called with. So an entity with very many events costs no more than those since a snapshot.
+  private func goBack(
+    from revision: Revision, over entity: Entity,
+    _ body: (Revision, Event?, _ base: Row?) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    var revision = revision
+    var base: Rung<State>?
+    var steps = 0
+    while revision > 0 {
+      if steps == 64 { base = try ladder.rung(atOrBefore: revision) }
+      if let base, revision <= base.revision, let row = base.state.row(of: entity) {
+        _ = try body(revision, nil, row)
+        return
+      }
+      let event = try event(of: entity, at: revision)
+      guard try body(revision, event, nil) else { return }
+      revision = event.previous
+      steps += 1
+    }
+  }
+}
+
+extension EventSourced {
+  /// The row of an entity that is there; nil, too, for a model that does not say what it is made of.
+  func row(of entity: Entity) -> Row? {
+    guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return nil }
+    return tables[Int(entity.kind.rawValue)][entity.number]
+  }
+}

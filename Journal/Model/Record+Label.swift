@@ -1,0 +1,33 @@
+extension Record {
+  /// Texts up to this many characters are short enough to know something by.
+  private static let labelLimit = 80
+
+  /// The attribute `title`, `name` or `path`, or the first short text; nil when there is none.
+  ///
+  /// A name in parts, such as `{"common": "Germany", "official": …}`, gives its first part.
+  public var label: String? {
+    for name in ["title", "name", "path"] {
+      switch self[name] {
+      case .string(let text)? where !text.isEmpty: return text
+      case .dictionary(let parts)?:
+        let texts = parts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.lazy.compactMap {
+          Self.shortText($0.value)
+        }
+        if let text = texts.first { return text }
+      default: continue
+      }
+    }
+    var found: String?
+    visit { key, value in
+      if found == nil, case .attribute = key { found = Self.shortText(value) }
+    }
+    return found
+  }
+
+  private static func shortText(_ value: Value) -> String? {
+    guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 4 * labelLimit,
+      text.count <= labelLimit, !text.contains(where: \.isNewline)
+    else { return nil }
+    return text
+  }
+}

@@ -1,0 +1,151 @@
+/// What a restore covers.
+public enum RestoreScope: Sendable {
+  /// These entities, each with what belongs to it.
+  case entities([Entity])
+  /// All that there is or was at the point.
+  case everything
+}
+
+extension Journal {
+  /// Plans to bring entities, or everything, back to what they were at a point in time.
+  ///
+  /// What was deleted since comes back under its number, with what belongs to it and, where it is gone, what it refers
+  /// to. What came since goes, with what belongs to it. Nothing that the model's rules forbid is ever made.
+  /// - Parameters:
+  ///   - scope: what to bring back.
+  ///   - selector: the point in time.
+  ///   - fields: only these parts of entities that are there now and were there then; all parts when nil.
+  ///   - keepsNew: keeps entities and parts that came since.
+  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time, or an entity never was.
+  /// - Complexity: that of the state at the point, or for everything that of ``diff(from:to:)``.
+  public func planRestore(
+    of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
+    keepsNew: Bool = false
+  ) throws -> RestorePlan {
+    let newest = version
+    let point = try revision(at: selector)
+    guard point <= newest.revision else {
+      throw JournalError(.notFound, "there is no revision \(point); the newest one is \(newest.revision)")
+    }
+    let now = newest.state
+    var targets: RestoreTargets<State>
+    let selected: [(entity: Entity, past: Record?)]
+    switch scope {
+    case .everything:
+      selected = try diff(from: .revision(newest.revision), to: .revision(point)).map { ($0.entity, $0.new) }
+      targets = RestoreTargets(now: now) { [self] in try entity($0, asOf: .revision(point))?.record }
+    case .entities(let entities):
+      let past = try state(asOf: .revision(point))
+      for entity in entities where now.revision(of: entity) == 0 {
+        throw JournalError(.notFound, "there never was \(State.name(of: entity)) in this journal")
+      }
+      let all = Self.withParts(entities, now: now, past: past)
+      selected = all.sorted().map { ($0, past.record(of: $0)) }
+      targets = RestoreTargets(now: now) { past.record(of: $0) }
+    }
+    for (entity, past) in selected where State.isRestored(entity.kind) {
+      let present = now.record(of: entity)
+      if let fields {
+        guard let past, let present else { continue }
+        let changes = present.changes(to: past) { key in
+          fields.contains(key) && !(keepsNew && !past.has(key))
+        }
+        if let changes { targets.set(entity, present.applying(changes)) }
+      } else if let past {
+        guard keepsNew, let present else {
+          targets.set(entity, past)
+          continue
+        }
+        if let changes = present.changes(to: past, where: { past.has($0) }) {
+          targets.set(entity, present.applying(changes))
+        }
+      } else if !keepsNew {
+        targets.set(entity, nil)
+      }
+    }
+    try targets.complete()
+    let changes = targets.changes
+    var note = "restored "
+    var coversEverything = false
+    switch scope {
+    case .everything:
+      note += "everything"
+      coversEverything = true
+    case .entities(let entities):
+      note += entities.prefix(3).map { State.name(of: $0) }.joined(separator: ", ")
+      if entities.count > 3 { note += " and \(entities.count - 3) more" }
+    }
+    note += " as of revision \(point)"
+    return RestorePlan(
+      action: .restore(asOf: point), basis: newest.revision, changes: changes,
+      undoes: try laterEdits(lostBy: changes, since: point), conflicts: [], note: note,
+      metadata: [RestoreMetadata.restores: "\(point)"],
+      coversEverything: coversEverything)
+  }
+
+  /// The entities, and those that can't be without them, now or in the past.
+  private static func withParts(_ entities: [Entity], now: State, past: State) -> Set<Entity> {
+    var all = Set(entities)
+    var open = entities
+    while let entity = open.popLast() {
+      for state in [now, past] {
+        for referrer in state.referrers(to: entity) where !all.contains(referrer) {
+          guard let record = state.record(of: referrer),
+            State.record(record, of: referrer.kind, without: entity) == nil
+          else { continue }
+          all.insert(referrer)
+          open.append(referrer)
+        }
+      }
+    }
+    return all
+  }
+
+  /// The edits after a revision that changes take back, newest first.
+  func laterEdits(lostBy changes: [EntityDifference], since revision: Revision) throws -> [LaterEdit] {
+    var edits: [LaterEdit] = []
+    for change in changes {
+      let parts = Set(change.parts.map(\.key))
+      for past in try events(of: change.entity, after: revision) {
+        if let edit = past.edit(of: change.operation == .update ? parts : nil) { edits.append(edit) }
+      }
+    }
+    return edits.sorted { ($1.revision, $0.entity) < ($0.revision, $1.entity) }
+  }
+
+  /// The events of an entity after a revision, newest first.
+  func events(of entity: Entity, after revision: Revision) throws -> [PastEvent] {
+    var events: [PastEvent] = []
+    var next = state.revision(of: entity)
+    while next > revision {
+      let past = try pastEvent(of: entity, at: next)
+      events.append(past)
+      next = past.event.previous
+    }
+    return events
+  }
+}
+
+extension PastEvent {
+  /// This event as an edit; nil when it changed none of the parts that are named.
+  func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
+    var fields: [FieldKey] = []
+    if case .update(let changes) = event.change {
+      changes.visit { key, _ in if parts?.contains(key) ?? true { fields.append(key) } }
+      if fields.isEmpty { return nil }
+    }
+    return LaterEdit(
+      revision: revision, date: header.date.date, author: header.author, note: header.note,
+      entity: event.entity, operation: event.operation, fields: fields)
+  }
+}
+
+extension Record {
+  /// Whether the record has a part of that name.
+  func has(_ key: FieldKey) -> Bool {
+    switch key {
+    case .field(let number): self[field: number] != nil
+    case .attribute(let name): self[name] != nil
+    }
+  }
+}

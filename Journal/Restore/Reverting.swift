@@ -1,0 +1,154 @@
+/// What becomes of later edits that a revert meets.
+public enum LaterEdits: Sendable {
+  /// They are conflicts, and the plan can't be committed.
+  case refuse
+  /// They stay, and what they did not touch is reverted.
+  case keep
+  /// They are lost.
+  case override
+}
+
+extension Journal {
+  /// Plans to undo exactly one entry: each part that it changed becomes what it was before.
+  ///
+  /// A later edit of the same part is in the way, unless it was reverted itself.
+  /// - Parameters:
+  ///   - revision: the entry.
+  ///   - later: what becomes of later edits that are in the way.
+  /// - Throws: ``JournalError`` with code `notFound` when there is no such entry.
+  /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
+  public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
+    try planRevert(
+      of: try entry(at: revision), later, action: .revert(revision), verb: "reverted",
+      metadata: [RestoreMetadata.reverts: "\(revision)"])
+  }
+
+  func planRevert(
+    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String, metadata: [String: String]
+  ) throws -> RestorePlan {
+    let newest = version
+    var reversal = Reversal(
+      RestoreTargets(now: newest.state) { [self] in
+        try entity($0, asOf: .revision(entry.revision - 1))?.record
+      }, later)
+    for event in entry.events where State.isRestored(event.entity.kind) {
+      reversal.revert(
+        event, from: try row(of: event.entity, after: event.previous)?.record,
+        to: try row(of: event.entity, after: entry.revision)?.record,
+        touches: Touches(of: try events(of: event.entity, after: entry.revision), since: entry.revision))
+    }
+    try reversal.targets.complete()
+    let touched = Set(entry.events.map(\.entity))
+    // What must go or change with an entity that goes was made later, by whomever.
+    let others = reversal.targets.changes.filter { !touched.contains($0.entity) && $0.old != nil }
+    for change in others where later != .override {
+      guard let past = try events(of: change.entity, after: 0).first, let edit = past.edit(of: nil) else {
+        continue
+      }
+      reversal.note(edit)
+    }
+    if later == .keep, !others.isEmpty {
+      reversal.keepWhatOthersNeed(entry.events.map(\.entity))
+      try reversal.targets.complete()
+    }
+    let changes = reversal.targets.changes
+    let subject = entry.note.prefix { !$0.isNewline }
+    return RestorePlan(
+      action: action, basis: newest.revision, changes: changes,
+      undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision) : [],
+      conflicts: later == .refuse ? reversal.conflicts : [],
+      note: "\(verb) entry \(entry.revision)" + (subject.isEmpty ? "" : ": \(subject)"), metadata: metadata,
+      coversEverything: false)
+  }
+}
+
+/// Collects what becomes of the entities that an entry touched.
+private struct Reversal<State: EventSourced> {
+  var targets: RestoreTargets<State>
+  private let later: LaterEdits
+  private(set) var conflicts: [LaterEdit] = []
+
+  init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
+    self.targets = targets
+    self.later = later
+  }
+
+  mutating func note(_ edit: LaterEdit) { if !conflicts.contains(edit) { conflicts.append(edit) } }
+
+  /// Takes one event back.
+  /// - Parameters:
+  ///   - before: the record before the event.
+  ///   - after: the record after it.
+  mutating func revert(_ event: Event, from before: Record?, to after: Record?, touches: Touches) {
+    let now = targets.now.record(of: event.entity)
+    if now == before { return }
+    guard let before, let after, let now else {
+      // It was added or deleted, then or since: the entity comes and goes as a whole.
+      let (isReverted, edits) = touches.standing { _ in true }
+      if isReverted, later != .override { return }
+      for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
+      if edits.isEmpty || later == .override { targets.set(event.entity, before) }
+      return
+    }
+    var wanted: Set<FieldKey> = []
+    for part in Record.differences(from: before, to: after) {
+      let (isReverted, edits) = touches.standing { $0.touches(part.key) }
+      if isReverted, later != .override { continue }
+      let isLost = now.changes(to: before) { $0 == part.key } != nil
+      if isLost { for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } } }
+      if edits.isEmpty || later == .override { wanted.insert(part.key) }
+    }
+    if let changes = now.changes(to: before, where: { wanted.contains($0) }) {
+      targets.set(event.entity, now.applying(changes))
+    }
+  }
+
+  /// Leaves entities there that others need now.
+  mutating func keepWhatOthersNeed(_ entities: [Entity]) {
+    var kept = RestoreTargets(now: targets.now, past: targets.past)
+    for entity in entities {
+      guard let now = targets.now.record(of: entity) else {
+        kept.set(entity, targets.record(of: entity))
+        continue
+      }
+      kept.set(entity, targets.record(of: entity) ?? (targets.now.referrers(to: entity).isEmpty ? nil : now))
+    }
+    targets = kept
+  }
+}
+
+/// The events of one entity after an entry, newest first, from which those are taken out that were reverted.
+private struct Touches {
+  private let events: [PastEvent]
+  private let entry: Revision
+
+  init(of events: [PastEvent], since entry: Revision) {
+    self.events = events
+    self.entry = entry
+  }
+
+  /// The later events that still count, of those that are asked for, newest first; and whether one of them has
+  /// reverted the entry already.
+  func standing(where isAskedFor: (PastEvent) -> Bool) -> (isReverted: Bool, events: [PastEvent]) {
+    var reverted: Set<Revision> = []
+    var standing: [PastEvent] = []
+    for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
+      switch past.header.reverted {
+      case entry?: return (true, standing)
+      case let target? where target > entry: reverted.insert(target)
+      default: standing.append(past)
+      }
+    }
+    return (false, standing)
+  }
+}
+
+extension PastEvent {
+  /// Whether the event sets or takes away a part; adding and deleting do that to all parts.
+  fileprivate func touches(_ key: FieldKey) -> Bool {
+    guard case .update(let changes) = event.change else { return true }
+    var isTouched = false
+    changes.visit { changed, _ in if changed == key { isTouched = true } }
+    return isTouched
+  }
+}

@@ -1,0 +1,63 @@
+extension Journal {
+  /// Plans to undo the newest entry of an author that is still theirs to undo; nil when there is none.
+  ///
+  /// It depends on the log alone, so it is the same after the app is started again. Entries of other authors in between
+  /// stay as they are; where they touched the same parts later, the plan has conflicts.
+  /// - Throws: ``JournalError`` when the log can't be read.
+  /// - Complexity: O(m) in the number of entries since the one that is found, and as ``planRevert(of:later:)``.
+  public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
+    var undone: Set<Revision> = []
+    var redone: Set<Revision> = []
+    let cursor = entries(newestFirst: true)
+    while let entry = try cursor.next() {
+      guard entry.author == author else { continue }
+      if entry.metadata[RestoreMetadata.redoes] != nil {
+        if let revision = entry.reverted { redone.insert(revision) }
+      } else if entry.metadata[RestoreMetadata.undoes] != nil {
+        if !redone.contains(entry.revision), let revision = entry.reverted { undone.insert(revision) }
+      } else if !undone.contains(entry.revision), entry.isUndoable(State.self) {
+        return try planRevert(
+          of: entry, later, action: .undo(entry.revision), verb: "undid",
+          metadata: [
+            RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
+          ])
+      }
+    }
+    return nil
+  }
+
+  /// Plans to do again what an author has undone last; nil when there is nothing, or the author has made another
+  /// entry since.
+  /// - Throws: ``JournalError`` when the log can't be read.
+  /// - Complexity: O(m) in the number of entries since the one that is found, and as ``planRevert(of:later:)``.
+  public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
+    var redone: Set<Revision> = []
+    let cursor = entries(newestFirst: true)
+    while let entry = try cursor.next() {
+      guard entry.author == author else { continue }
+      if entry.metadata[RestoreMetadata.redoes] != nil {
+        if let revision = entry.reverted { redone.insert(revision) }
+      } else if let original = entry.metadata[RestoreMetadata.undoes].flatMap({ Revision($0) }) {
+        if redone.contains(entry.revision) { continue }
+        return try planRevert(
+          of: entry, later, action: .redo(original), verb: "did again what was undone by",
+          metadata: [
+            RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
+          ])
+      } else if entry.isUndoable(State.self) {
+        return nil
+      }
+    }
+    return nil
+  }
+}
+
+extension Entry {
+  /// The revision that the entry reverts, nil when it is no revert.
+  fileprivate var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
+
+  /// Whether the entry changed anything that can be changed back.
+  fileprivate func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
+    events.contains { State.isRestored($0.entity.kind) }
+  }
+}

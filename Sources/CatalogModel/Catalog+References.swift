@@ -1,0 +1,37 @@
+import CBOR
+
+// What refers to what: an image to its item, and an item to its category. Restores and reverts keep to it.
+extension Catalog {
+  /// The category of an item, and the item of an image.
+  public static func references(in record: Record, of kind: EntityKind) -> [Entity] {
+    switch kind {
+    case .item: (try? ItemFields(record))?.category.map { [.category($0)] } ?? []
+    case .image: (try? ImageFields(record)).map { [.item($0.item)] } ?? []
+    default: []
+    }
+  }
+
+  /// The items of a category, and the images of an item.
+  /// - Complexity: grows with the answer, not with the catalog.
+  public func referrers(to entity: Entity) -> [Entity] {
+    switch entity.kind {
+    case .category: itemsByCategory.members(of: entity.number).map { .item($0) }
+    case .item: imagesByItem.members(of: entity.number).map { .image($0) }
+    default: []
+    }
+  }
+
+  /// An item stays, in no category, when its category goes. An image goes with its item.
+  public static func record(_ record: Record, of kind: EntityKind, without entity: Entity) -> Record? {
+    kind == .item ? record.setting(ItemField.category, to: nil) : nil
+  }
+
+  /// The name of a category or an image; of an item its title, name or path, or its first short text.
+  public static func label(of record: Record, of kind: EntityKind) -> String? {
+    switch kind {
+    case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }
+    case .image: (try? ImageFields(record)).map { record.text(at: $0.name) }
+    default: record.label
+    }
+  }
+}

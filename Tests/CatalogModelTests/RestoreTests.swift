@@ -1,0 +1,195 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Bringing back, against a naive model: what each entity shall be is computed from all states.
+struct RestoreTests {
+  @Test func restoringEverythingMakesExactlyTheStateThatWas() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var made = try RandomJournal(folder, commits: 40, using: &random)
+      for _ in 0..<30 {
+        try made.commit(using: &random)
+        let revision = Int.random(in: 0...made.newest, using: &random)
+        let plan = try made.journal.planRestore(of: .everything, asOf: .revision(revision))
+        #expect(plan.isEmpty == (made.states[revision].records == made.journal.state.records))
+        try made.journal.commit(plan, by: "eve")
+        made.note()
+        #expect(made.journal.state.records == made.states[revision].records)
+      }
+      #expect(try made.journal.verify().isSound)
+      try made.journal.close()
+    }
+  }
+
+  @Test func restoringEverythingButKeepingWhatIsNewLosesNothingNew() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var made = try RandomJournal(folder, commits: 40, using: &random)
+      for _ in 0..<30 {
+        try made.commit(using: &random)
+        let revision = Int.random(in: 0...made.newest, using: &random)
+        let (past, before) = (made.states[revision].records, made.journal.state.records)
+        try made.journal.commit(
+          try made.journal.planRestore(of: .everything, asOf: .revision(revision), keepsNew: true))
+        made.note()
+        let after = made.journal.state.records
+        #expect(Set(after.keys) == Set(past.keys).union(before.keys))
+        for (entity, record) in after {
+          var expected: [FieldKey: Value] = [:]
+          before[entity]?.visit { expected[$0] = $1 }
+          past[entity]?.visit { expected[$0] = $1 }
+          var found: [FieldKey: Value] = [:]
+          record.visit { found[$0] = $1 }
+          #expect(found == expected)
+        }
+      }
+      try made.journal.close()
+    }
+  }
+
+  @Test func restoringSomeEntitiesBringsWhatBelongsToThemAndLeavesAllElse() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var made = try RandomJournal(folder, commits: 40, using: &random)
+      for _ in 0..<100 {
+        try made.commit(using: &random)
+        let revision = Int.random(in: 0...made.newest, using: &random)
+        let (past, now) = (made.states[revision], made.journal.state)
+        let entities = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+          made.anyEntity(using: &random)
+        }.filter { now.revision(of: $0) > 0 }
+        let plan = try made.journal.planRestore(of: .entities(entities), asOf: .revision(revision))
+        let expected = Self.restored(entities, now: now, past: past)
+        try made.journal.commit(plan)
+        made.note()
+        #expect(made.journal.state.records == expected)
+        #expect(plan.changes == made.journal.state.differences(from: now))
+        for edit in plan.undoes { #expect(edit.revision > revision) }
+      }
+      #expect(try made.journal.verify().isSound)
+      try made.journal.close()
+    }
+  }
+
+  /// What the catalog must be, put together from the two states.
+  private static func restored(
+    _ entities: [Entity], now: Catalog, past: Catalog
+  ) -> [Entity: Record] {
+    var records = now.records
+    func bringBack(_ entity: Entity) {
+      records[entity] = past.record(of: entity)
+      switch entity.kind {
+      case .item:
+        guard let item = past.item(entity.number) else { return }
+        if let category = item.category, records[.category(category)] == nil {
+          bringBack(.category(category))
+        }
+      case .image:
+        guard let image = past.image(entity.number) else { return }
+        if records[.item(image.item)] == nil { bringBack(.item(image.item)) }
+      default: break
+      }
+    }
+    for entity in entities where entity.kind == .category { records[entity] = past.record(of: entity) }
+    for entity in entities where entity.kind == .item {
+      records[entity] = past.record(of: entity)
+      for image in now.images(of: entity.number) {
+        records[.image(image.id)] = past.record(of: .image(image.id))
+      }
+      for image in past.images(of: entity.number) { bringBack(.image(image.id)) }
+    }
+    for entity in entities { bringBack(entity) }
+    // What refers to what is gone goes with it, or leaves it.
+    for entity in entities where records[entity] == nil {
+      switch entity.kind {
+      case .category:
+        for item in now.items(in: entity.number) {
+          guard let record = records[.item(item.id)],
+            record[field: 1] == .integer(Int64(entity.number))
+          else { continue }
+          records[.item(item.id)] = record.applying(RecordChanges(removeFields: [1]))
+        }
+      case .item:
+        for image in now.images(of: entity.number) { records[.image(image.id)] = nil }
+      default: break
+      }
+    }
+    return records
+  }
+
+  @Test func aDeletedItemComesBackUnderItsNumberWithItsImagesAndItsCategory() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit(by: "ana") { draft in
+        let shelf = try draft.addCategory(name: "Novels")
+        try draft.addItem(kind: "book", category: shelf, attributes: ["title": .string("Dune")])
+        try draft.addImage(to: 1, name: "cover.svg", mediaType: "image/svg+xml", blob: blob)
+      }
+      try journal.commit(by: "bob", note: "tidy up") { draft in
+        try draft.deleteItem(1)
+        try draft.deleteCategory(1)
+      }
+      let plan = try journal.planRestore(of: .entities([.item(1)]), asOf: .head(back: 1))
+      #expect(plan.changes.map(\.entity) == [.category(1), .item(1), .image(1)])
+      #expect(plan.changes.allSatisfy { $0.operation == .add })
+      #expect(plan.undoes.map(\.author) == ["bob", "bob", "bob"])
+      #expect(journal.head.revision == 2)
+      try journal.commit(plan, by: "ana")
+      #expect(journal.state.records == (try journal.state(asOf: .revision(1)).records))
+      let entry = try journal.entry(at: 3)
+      #expect(entry.metadata == ["journal.restores": "1"])
+      #expect(entry.note == "restored item:1 as of revision 1")
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  @Test func onlyTheNamedFieldsComeBack() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      try journal.commit {
+        try $0.addItem(kind: "book", attributes: ["title": .string("Dune"), "stars": .integer(3)])
+      }
+      try journal.commit {
+        try $0.updateItem(1, set: ["title": .string("Dun"), "stars": .integer(5), "read": .bool(true)])
+      }
+      try journal.commit(
+        try journal.planRestore(
+          of: .entities([.item(1)]), asOf: .revision(1), fields: [.attribute("title")]))
+      #expect(
+        journal.state.item(1)?.attributes == [
+          "title": .string("Dune"), "stars": .integer(5), "read": .bool(true),
+        ])
+      try journal.close()
+    }
+  }
+
+  @Test func aPlanIsNotCommittedWhenSomethingCameBetween() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      try journal.commit { draft in
+        try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
+        try draft.addItem(kind: "book", attributes: ["title": .string("Emma")])
+      }
+      try journal.commit { try $0.updateItem(1, set: ["title": .string("Dun")]) }
+      let one = try journal.planRestore(of: .entities([.item(1)]), asOf: .revision(1))
+      let all = try journal.planRestore(of: .everything, asOf: .revision(1))
+      try journal.commit(by: "bob", note: "another book") { try $0.deleteItem(2) }
+      // Another entity is no matter for the first, but for the second.
+      let whole = #expect(throws: JournalError.self) { try journal.commit(all) }
+      #expect(whole?.code == .conflict)
+      #expect(whole?.message.contains("entry 3") == true)
+      #expect(whole?.message.contains("bob: another book") == true)
+      let late = try journal.planRestore(of: .entities([.item(1)]), asOf: .revision(1))
+      try journal.commit(one)
+      #expect(journal.state.item(1)?["title"] == .string("Dune"))
+      let again = #expect(throws: JournalError.self) { try journal.commit(late) }
+      #expect(again?.code == .conflict)
+      #expect(journal.head.revision == 4)
+      try journal.close()
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Reverting one entry, and undo and redo by author.
+struct UndoTests {
+  /// An author's edits as a menu of an app keeps them.
+  private struct Stack {
+    var done: [(old: Value?, new: Value?, item: Int)] = []
+    var undone: [(old: Value?, new: Value?, item: Int)] = []
+  }
+
+  @Test func undoAndRedoOfManyAuthorsTouchOnlyTheirOwnEdits() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      var journal = try CatalogJournal.create(at: url)
+      try journal.commit(by: "setup") { draft in for _ in 1...4 { try draft.addItem(kind: "book") } }
+      var stacks: [String: Stack] = [:]
+      for _ in 0..<400 {
+        let author = RandomJournal.authors.randomElement(using: &random)!
+        var stack = stacks[author, default: Stack()]
+        var fields = Dictionary(
+          uniqueKeysWithValues: (1...4).map { ($0, journal.state.item($0)!.attributes) })
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+          let plan = try journal.planUndo(by: author)
+          #expect((plan == nil) == stack.done.isEmpty)
+          guard let plan, let edit = stack.done.popLast() else { continue }
+          fields[edit.item]?[author] = edit.old
+          stack.undone.append(edit)
+          #expect(plan.conflicts.isEmpty)
+          try journal.commit(plan, by: author)
+        case 1:
+          let plan = try journal.planRedo(by: author)
+          #expect((plan == nil) == stack.undone.isEmpty)
+          guard let plan, let edit = stack.undone.popLast() else { continue }
+          fields[edit.item]?[author] = edit.new
+          stack.done.append(edit)
+          #expect(plan.conflicts.isEmpty)
+          try journal.commit(plan, by: author)
+        default:
+          let item = Int.random(in: 1...4, using: &random)
+          let old = fields[item]?[author]
+          let new: Value? = [nil, .integer(1), .integer(2), .string("x")].randomElement(using: &random)!
+          if old == new { continue }
+          fields[item]?[author] = new
+          stack.done.append((old, new, item))
+          stack.undone = []
+          try journal.commit(by: author) { draft in
+            try draft.updateItem(item, set: new.map { [author: $0] } ?? [:], remove: [author])
+          }
+        }
+        stacks[author] = stack
+        for item in 1...4 { #expect(journal.state.item(item)?.attributes == fields[item]) }
+        if random.chance(1, in: 50) {
+          try journal.close()
+          journal = try CatalogJournal.open(at: url)
+        }
+      }
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  @Test func revertingTheNewestEntryMakesTheStateBeforeIt() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var made = try RandomJournal(folder, commits: 30, using: &random)
+      for _ in 0..<100 {
+        try made.commit(using: &random)
+        guard made.newest > 0 else { continue }
+        let newest = made.newest
+        let plan = try made.journal.planRevert(of: newest)
+        #expect(plan.conflicts.isEmpty)
+        try made.journal.commit(plan, by: "eve")
+        made.note()
+        #expect(made.journal.state.records == made.states[newest - 1].records)
+        #expect(try made.journal.planRevert(of: newest).isEmpty)
+        if random.chance(1, in: 2) {
+          try made.journal.commit(try made.journal.planRevert(of: made.newest), by: "eve")
+          made.note()
+          #expect(made.journal.state.records == made.states[newest].records)
+        }
+      }
+      #expect(try made.journal.verify().isSound)
+      try made.journal.close()
+    }
+  }
+
+  @Test func revertingAnyEntryLeavesAllPartsThatItDidNotTouch() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var made = try RandomJournal(folder, commits: 60, using: &random)
+      for _ in 0..<150 {
+        if random.chance(1, in: 3) { try made.commit(using: &random) }
+        let revision = Int.random(in: 1...made.newest, using: &random)
+        let later = [LaterEdits.refuse, .keep, .override].randomElement(using: &random)!
+        let plan = try made.journal.planRevert(of: revision, later: later)
+        if !plan.conflicts.isEmpty {
+          #expect(plan.conflicts.allSatisfy { $0.revision > revision })
+          let error = #expect(throws: JournalError.self) { try made.journal.commit(plan) }
+          #expect(error?.code == .conflict)
+          made.note()
+          continue
+        }
+        let before = made.journal.state.records
+        try made.journal.commit(plan)
+        made.note()
+        let touched = made.states[revision].differences(from: made.states[revision - 1]) ?? []
+        for change in plan.changes {
+          guard let own = touched.first(where: { $0.entity == change.entity }) else {
+            // Something that it needs came back, or something that needed it went.
+            #expect(change.operation == .add || later == .override)
+            continue
+          }
+          if change.operation == .update {
+            let keys = Set(own.parts.map(\.key))
+            #expect(change.parts.allSatisfy { keys.contains($0.key) } || later == .override)
+          }
+        }
+        if later == .override {
+          for own in touched {
+            #expect(made.journal.state.record(of: own.entity).has(own, before[own.entity]))
+          }
+        }
+      }
+      #expect(try made.journal.verify().isSound)
+      try made.journal.close()
+    }
+  }
+
+  @Test func aLaterEditOfTheSameFieldIsInTheWay() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func title(_ text: String, by author: String, _ more: [String: Value] = [:]) throws {
+        try journal.commit(by: author, note: "title \(text)") {
+          try $0.updateItem(1, set: more.merging(["title": .string(text)]) { $1 })
+        }
+      }
+      try journal.commit { try $0.addItem(kind: "book", attributes: ["title": .string("a")]) }
+      try title("b", by: "ana", ["stars": .integer(1)])
+      try title("c", by: "bob")
+      // Bob's edit counts even where it brings the old value back.
+      try title("b", by: "bob")
+      let plan = try journal.planUndo(by: "ana")
+      #expect(plan?.action == .undo(2))
+      #expect(plan?.conflicts.map(\.revision) == [4, 3])
+      #expect(plan?.conflicts.first?.fields == [.attribute("title")])
+      let kept = try #require(try journal.planUndo(by: "ana", later: .keep))
+      #expect(kept.changes.first?.parts.map(\.key) == [.attribute("stars")])
+      let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+      #expect(forced.undoes.map(\.author) == ["bob", "bob"])
+      // When Bob has undone both, nothing is in the way any more.
+      for _ in 0..<2 {
+        let undo = try #require(try journal.planUndo(by: "bob"))
+        try journal.commit(undo, by: "bob")
+      }
+      let free = try #require(try journal.planUndo(by: "ana"))
+      #expect(free.conflicts.isEmpty)
+      try journal.commit(free, by: "ana")
+      #expect(journal.state.item(1)?.attributes == ["title": .string("a")])
+      try journal.close()
+    }
+  }
+
+  @Test func addingACategoryIsNotRevertedUnderTheItemsOfOthers() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      try journal.commit(by: "ana") { try $0.addCategory(name: "Novels") }
+      try journal.commit(by: "bob") { try $0.addItem(kind: "book", category: 1) }
+      let plan = try journal.planUndo(by: "ana")
+      #expect(plan?.conflicts.map(\.entity) == [.item(1)])
+      let kept = try #require(try journal.planUndo(by: "ana", later: .keep))
+      #expect(kept.isEmpty)
+      let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+      try journal.commit(forced, by: "ana")
+      #expect(journal.state.categoryCount == 0)
+      #expect(journal.state.item(1) != nil && journal.state.item(1)?.category == nil)
+      #expect(journal.state.problems() == [])
+      try journal.close()
+    }
+  }
+}
+
+extension Record? {
+  /// Whether the parts that a change touched are again what they were before it, or were so already.
+  fileprivate func has(_ change: EntityDifference, _ before: Record?) -> Bool {
+    guard let old = change.old, let new = change.new, let record = self else {
+      return (self == nil) == (change.old == nil) || self == before
+    }
+    let keys = Set(Record.differences(from: old, to: new).map(\.key))
+    return self == before
+      || !Record.differences(from: old, to: record).contains { keys.contains($0.key) }
+  }
+}
