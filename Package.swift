@@ -66,7 +66,8 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
     .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
-    .testTarget(name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "TestSupport"]),
+    .testTarget(
+      name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "Locks", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
@@ -103,7 +104,8 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-for target in package.targets where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
+for target in package.targets
+where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

@@ -117,10 +117,12 @@ public final class Journal<State: EventSourced>: Sendable {
   /// that were handed out stay. Closing twice is fine.
   ///
   /// It takes a snapshot first when the next opening gains more by it than this takes; see ``SnapshotPolicy``.
-  /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same.
+  /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same. With code `wrongUse`
+  ///   inside of a commit's body, and then it stays open.
   public func close() throws { try close(takesSnapshot: true) }
 
   private func close(takesSnapshot: Bool) throws {
+    try committer?.checkIsOutsideOfBody()
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
       return isClosed
@@ -165,13 +167,14 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - author: who makes the change, in the app's own words.
   ///   - note: why.
-  ///   - metadata: whatever else shall be kept with the entry.
+  ///   - metadata: whatever else shall be kept with the entry: with author and note up to 1 MiB.
   ///   - date: when it was made; now when nil. The entry before it sets the earliest date.
   ///   - expecting: what must still be so.
   ///   - body: changes the draft. It must not commit to this journal itself.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: ``JournalError``: `rejected` or `conflict`, and nothing was written; `outcomeUnknown`, and
-  ///   the entry is wholly there or wholly absent.
+  /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources`, and nothing was written;
+  ///   `outcomeUnknown`, and the entry is wholly there or wholly absent. What an error says of the journal is
+  ///   durable.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   public func commit<Value>(
@@ -184,9 +187,10 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// The same for tasks: suspends instead of blocking a thread while the flush is in progress.
   ///
-  /// The body runs at once, on the thread of the task.
+  /// The body runs where the caller does, on the main actor or any other, and may use what is there. The task's
+  /// thread waits for bodies that came before, and for the drive only when the system has no thread for that.
   @discardableResult
-  public func commit<Value: Sendable>(
+  nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
@@ -223,13 +227,13 @@ public final class Journal<State: EventSourced>: Sendable {
   ) throws(JournalError) -> CommitRequest {
     var timestamp: Timestamp?
     if let date {
-      timestamp = Timestamp(date)
-      guard let timestamp, Timestamp.fourDigitYears.contains(timestamp) else {
-        throw JournalError(.rejected, "the date is out of range: its year must be 1 to 9999")
-      }
+      // One that is beyond all timestamps is refused with those that have a year of five digits.
+      timestamp = Timestamp(date) ?? Timestamp(microseconds: date < .distantPast ? .min : .max)
     }
-    return CommitRequest(
+    let request = CommitRequest(
       author: author, note: note, metadata: metadata, date: timestamp, expecting: expecting)
+    try request.checkSize()
+    return request
   }
 }
 

@@ -55,12 +55,14 @@ extension Journal {
       verifier.note(error)
     }
     do throws(JournalError) {
-      if expected.revision > 0 {
-        try log.readAll(1...expected.revision) { entry throws(JournalError) in
+      // In pieces: while the log is read it can't be closed, and `progress` may want to.
+      for first in stride(from: 1, through: expected.revision, by: Self.progressStep) {
+        let last = min(first + Self.progressStep - 1, expected.revision)
+        try log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
           for problem in snapshots.check(verifier.state, verifier.result.head) { verifier.note(problem) }
-          if entry.revision % 1000 == 0 { progress(entry.revision, expected.revision) }
         }
+        if last < expected.revision { progress(last, expected.revision) }
       }
       verifier.finish(expected)
     } catch {
@@ -77,6 +79,9 @@ extension Journal {
     progress(expected.revision, expected.revision)
     return verifier.result
   }
+
+  /// How many entries are read between two calls of `progress`.
+  private static var progressStep: Int { 1000 }
 
   private func checkMarker(_ expected: Version<State>, _ verifier: inout Verifier<State>) throws {
     let mark: HeadMarker.Mark

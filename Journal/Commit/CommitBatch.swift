@@ -2,13 +2,13 @@ import Dispatch
 import Locks
 import Synchronization
 
-/// The commits that one flush makes durable together.
+/// The commits that one flush makes durable together, and who waits for them.
 ///
 /// The first to enter leads: it waits for the batch before this one, lets nobody in any more, writes, and
-/// tells the others. Who comes while a flush is in progress enters the next batch: group commit.
+/// tells the others. Commits that arrive during a flush enter the next batch: group commit. What is to be written
+/// stands in the committer's queue.
 ///
-/// Thread-safety: `entries` and `waiting` are guarded by the committer's queue until the batch is closed, and
-/// then belong to the leader; the rest synchronises itself.
+/// Safe to use from many threads.
 final class CommitBatch: Sendable {
   /// Ends when the batch before this one is done.
   private let turn = DispatchSemaphore(value: 0)
@@ -23,15 +23,21 @@ final class CommitBatch: Sendable {
     var resume: [CheckedContinuation<Void, any Error>] = []
   }
 
-  init() { done.enter() }
+  /// Called when the first commit enters, before anybody waits.
+  func begin() { done.enter() }
 
   /// Lets the leader of this batch write. Called once.
   func giveTurn() { turn.signal() }
 
   /// Called by the leader of this batch, once.
-  func waitForTurn() { turn.wait() }
+  /// - Returns: false when there is nothing to write any more: the batch before this one failed, and this one
+  ///   with it.
+  func waitForTurn() -> Bool {
+    turn.wait()
+    return !hasFailed.load(ordering: .acquiring)
+  }
 
-  /// Called by the leader when the batch is durable, or is not.
+  /// Called when the batch is durable, or is not.
   func finish(_ error: JournalError?) {
     let resume = outcome.withLock { outcome in
       outcome.error = error
@@ -44,7 +50,7 @@ final class CommitBatch: Sendable {
   }
 
   /// Blocks until the batch is durable.
-  /// - Throws: ``JournalError`` with code `outcomeUnknown` when that failed.
+  /// - Throws: ``JournalError`` when that failed.
   func wait() throws(JournalError) {
     done.wait()
     // Nearly always it went well, and then the many that wake at once need no lock.
@@ -53,7 +59,7 @@ final class CommitBatch: Sendable {
   }
 
   /// Suspends until the batch is durable.
-  func wait() async throws {
+  nonisolated(nonsending) func wait() async throws {
     try await withCheckedThrowingContinuation { continuation in
       let now: Result<Void, any Error>? = outcome.withLock { outcome in
         if outcome.isDone { return Self.result(outcome.error) }

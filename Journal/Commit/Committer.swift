@@ -1,39 +1,38 @@
-import Dispatch
 import Foundation
 import Locks
-import Synchronization
 
 /// Turns bodies into entries and entries into durable ones.
 ///
 /// 1. Bodies run one at a time, each over the state that the one before it left (``DraftingTurn``).
 /// 2. An entry is sealed under the same turn, so the chain of digests is the order of the bodies.
-/// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitBatch``).
+/// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``).
 /// 4. Readers see a state when its entry is durable, and not before.
-/// 5. After a failed write nothing is written any more.
+/// 5. Whoever leads a batch is a thread that runs: the caller's, or for tasks one that has been started. Nothing
+///    waits for a thread that the system may refuse.
+/// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
+///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.
 ///
 /// Safe to use from many threads. Locks are taken in this order: turn, queue, published.
 final class Committer<State: EventSourced>: Sendable {
   /// What the next body starts from, durable or not.
   private struct Accepted: Sendable {
     var version: Version<State>
-    /// The batch of the newest entry; nil when the journal was just opened.
+    /// The batch of the newest entry; nil when there is none that may still be under way.
     var batch: CommitBatch?
+    /// How many times entries had been taken back when this was accepted.
+    var takenBackCount = 0
     var salts = RandomBytes()
   }
 
-  private struct Queue: Sendable {
-    /// The batch that takes new entries.
-    var batch: CommitBatch
-    /// Its entries so far, in order.
-    var entries: [SealedEntry] = []
-    /// What the newest of them makes.
-    var newest: Version<State>?
-    /// How many events they have.
-    var eventCount = 0
-    /// Why there can be no more commits.
-    var refusal: JournalError?
+  /// What came of a body.
+  private struct Prepared<Value> {
+    let outcome: Result<Commit<Value>, any Error>
+    /// What must be durable before anybody is told, as the outcome rests on it; nil when it is.
+    let batch: CommitBatch?
+    /// Whether the caller has to see to it that the batch is written.
+    let leads: Bool
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isOwnEntry: Bool { if case .success(let commit) = outcome { !commit.isEmpty } else { false } }
   }
 
   private let id: JournalID
@@ -44,11 +43,12 @@ final class Committer<State: EventSourced>: Sendable {
   /// Told of each version that is published, in order.
   private let keeper: SnapshotKeeper<State>
   private let turn: DraftingTurn<Accepted>
-  private let queue: Lock<Queue>
+  private let queue = Lock(CommitQueue<State>())
   private let published: Published<State>
-  /// Leads batches that only tasks wait for, and flushes HEAD.
-  private let background = DispatchQueue(label: "journal.commit")
-  private let headFlushIsDue = Atomic<Bool>(false)
+  /// Leads batches whose first commit is a task's.
+  private let leader = Worker()
+  /// Flushes HEAD about every second. A worker of its own, so that no batch waits for that.
+  private let flusher = Worker()
 
   init(
     id: JournalID, log: any EntryLog, marker: HeadMarker, blobs: BlobStore, published: Published<State>,
@@ -62,42 +62,56 @@ final class Committer<State: EventSourced>: Sendable {
     self.flushesHead = flushesHead
     self.keeper = keeper
     turn = DraftingTurn(Accepted(version: published.version, batch: nil))
-    let batch = CommitBatch()
-    batch.giveTurn()
-    queue = Lock(Queue(batch: batch))
+    queue.withLock { $0.start() }
   }
 
   /// Runs a body and returns when its entry is durable.
   func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    let (commit, batch, leads) = try prepare(request, body)
-    if leads, let batch { lead(batch) }
-    try batch?.wait()
-    return commit
+    let prepared = try prepare(request, body)
+    if prepared.leads, let batch = prepared.batch { lead(batch) }
+    try wait(for: prepared)
+    return try prepared.outcome.get()
   }
 
   /// The same without blocking a thread while the flush is in progress.
-  func commit<Value: Sendable>(
+  nonisolated(nonsending) func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    let (commit, batch, leads) = try prepare(request, body)
-    if leads, let batch { background.async { self.lead(batch) } }
-    try await batch?.wait()
-    return commit
+    let prepared = try prepare(request, body)
+    if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
+    do {
+      try await prepared.batch?.wait()
+    } catch {
+      throw prepared.isOwnEntry ? error : Self.asBystander(error)
+    }
+    return try prepared.outcome.get()
   }
 
   /// Runs a body and returns at once; the entry becomes durable in the background.
   func submit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> PendingCommit<Value> {
-    let (commit, batch, leads) = try prepare(request, body)
-    if leads, let batch { background.async { self.lead(batch) } }
-    return PendingCommit(commit: commit, batch: batch)
+    let prepared = try prepare(request, body)
+    if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
+    if case .failure = prepared.outcome { try wait(for: prepared) }
+    return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
+  }
+
+  /// Fails inside of a commit's body, which closing would wait for.
+  func checkIsOutsideOfBody() throws(JournalError) {
+    if turn.isTakenByThisThread {
+      throw JournalError(.wrongUse, "a commit's body can't close the journal; close it after the commit")
+    }
   }
 
   /// Lets commits in progress end and refuses all others.
   func close() throws {
+    defer {
+      leader.close()
+      flusher.close()
+    }
     let last = try turn.take { accepted in
       queue.withLock { queue in
         if queue.refusal == nil { queue.refusal = JournalError(.closed, "the journal has been closed") }
@@ -108,53 +122,80 @@ final class Committer<State: EventSourced>: Sendable {
     try marker.flush()
   }
 
-  /// Fails when nothing is written any more.
-  func checkIsWriting() throws(JournalError) {
-    if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
+  private func wait<Value>(for prepared: Prepared<Value>) throws(JournalError) {
+    do throws(JournalError) {
+      try prepared.batch?.wait()
+    } catch {
+      throw prepared.isOwnEntry ? error : Self.asBystander(error)
+    }
+  }
+
+  /// What the failure of a batch means to a commit that is not in it: nothing of that one was written.
+  private static func asBystander<Failure: Error>(_ error: Failure) -> Failure {
+    guard let failure = error as? JournalError, failure.code == .outcomeUnknown else { return error }
+    return poisoned(failure.cause) as? Failure ?? error
+  }
+
+  private static func poisoned(_ cause: (any Error)?) -> JournalError {
+    JournalError(
+      .poisoned, "an earlier write failed, so the journal takes no more; open it again", cause: cause)
   }
 
   // MARK: One after the other
 
   private func prepare<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
-  ) throws -> (Commit<Value>, CommitBatch?, leads: Bool) {
+  ) throws -> Prepared<Value> {
     try turn.take { accepted in
-      try checkIsWriting()
-      let base = accepted.version
-      try request.check(base)
-
-      let revision = base.revision + 1
-      let date = max(request.date ?? .now, base.head.timestamp)
-      var draft = Draft(base: base, date: date.date)
-      let value = try body(&draft)
-      let (events, state) = try draft.finish()
-      if events.isEmpty {
-        // What the body saw may not be durable yet, and its answer may rest on it.
-        let commit = Commit(value: value, revision: base.revision, isEmpty: true)
-        return (commit, accepted.batch, false)
-      }
-      try checkBlobs(events, state)
-
-      let header = EntryHeader(
-        date: date, author: request.author, note: request.note, metadata: request.metadata,
-        previousDigest: base.digest)
-      let entry = try EntryCoding.seal(
-        header, events: events, revision: revision, journal: id, salts: &accepted.salts)
-      let version = Version(
-        head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state)
-      accepted.version = version
-      let (batch, leads) = try queue.withLock { queue in
-        // A batch may have failed while the body ran; nothing would come of this entry.
+      try queue.withLock { queue throws(JournalError) in
         if let refusal = queue.refusal { throw refusal }
-        let leads = queue.isEmpty
-        queue.entries.append(entry)
-        queue.newest = version
-        queue.eventCount += events.count
-        return (queue.batch, leads)
+        if accepted.takenBackCount == queue.takenBackCount { return }
+        accepted.takenBackCount = queue.takenBackCount
+        accepted.version = published.version
+        accepted.batch = nil
       }
-      accepted.batch = batch
-      return (Commit(value: value, revision: revision, isEmpty: false), batch, leads)
+      do {
+        return try run(body, of: request, on: &accepted)
+      } catch {
+        // What the body saw, or what a conflict names, may not be durable yet.
+        return Prepared(outcome: .failure(error), batch: accepted.batch, leads: false)
+      }
     }
+  }
+
+  private func run<Value>(
+    _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted
+  ) throws -> Prepared<Value> {
+    let base = accepted.version
+    try request.check(base)
+    let revision = base.revision + 1
+    let date = try request.date(after: base.head)
+    var draft = Draft(base: base, date: date.date)
+    let value = try body(&draft)
+    let (events, state) = try draft.finish()
+    if events.isEmpty {
+      let commit = Commit(value: value, revision: base.revision, isEmpty: true)
+      return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
+    }
+    try checkBlobs(events, state)
+
+    let header = EntryHeader(
+      date: date, author: request.author, note: request.note, metadata: request.metadata,
+      previousDigest: base.digest)
+    let entry = try EntryCoding.seal(
+      header, events: events, revision: revision, journal: id, salts: &accepted.salts)
+    let version = Version(
+      head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state)
+    let (batch, leads) = try queue.withLock { queue throws(JournalError) in
+      // The batch before may have failed while the body ran; nothing would come of this entry.
+      if let refusal = queue.refusal { throw refusal }
+      if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
+      return queue.enter(entry, version, eventCount: events.count)
+    }
+    accepted.version = version
+    accepted.batch = batch
+    let commit = Commit(value: value, revision: revision, isEmpty: false)
+    return Prepared(outcome: .success(commit), batch: batch, leads: leads)
   }
 
   private func checkBlobs(_ events: [Event], _ state: State) throws(JournalError) {
@@ -180,92 +221,81 @@ final class Committer<State: EventSourced>: Sendable {
 
   // MARK: Making a batch durable
 
+  private func leadInBackground(_ batch: CommitBatch) {
+    // A task's thread waits for the drive only when there is no other thread to be had.
+    if !leader.run({ self.lead(batch) }) { lead(batch) }
+  }
+
   private func lead(_ batch: CommitBatch) {
-    batch.waitForTurn()
-    let next = CommitBatch()
-    let work = queue.withLock { queue in
-      let work = queue
-      queue.entries = []
-      queue.newest = nil
-      queue.eventCount = 0
-      queue.batch = next
-      return work
-    }
-    // A journal that is being closed still writes what it has accepted.
-    var failure = work.refusal?.code == .closed ? nil : work.refusal
-    if failure == nil {
-      do throws(JournalError) {
-        try blobs.flush()
-        try log.append(work.entries)
-        if let newest = work.newest {
-          try markHead(newest.head)
-          published.publish(newest)
-          keeper.note(newest, eventCount: work.eventCount)
-        }
-      } catch {
-        failure = error
-        refuseAll(because: error)
-      }
-    }
-    next.giveTurn()
-    batch.finish(
-      failure.map {
+    guard batch.waitForTurn() else { return }
+    let (work, next) = queue.withLock { $0.takeFirst() }
+    do throws(JournalError) {
+      // A journal that is being closed still writes what it has accepted.
+      if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw refusal }
+      try write(work)
+      next.giveTurn()
+      batch.finish(nil)
+    } catch {
+      if error.code == .outOfResources { return takeBack(batch, because: error) }
+      refuseAll(because: error)
+      next.giveTurn()
+      batch.finish(
         JournalError(
           .outcomeUnknown,
           "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
-          revision: work.entries.first?.revision, cause: $0)
-      })
+          revision: work.entries.first?.revision, cause: error))
+    }
+  }
+
+  /// - Throws: ``JournalError``: with code `outOfResources` when nothing was written.
+  private func write(_ work: CommitQueue<State>.Work) throws(JournalError) {
+    try blobs.flush()
+    try log.append(work.entries)
+    guard let newest = work.newest else { return }
+    do throws(JournalError) { try markHead(newest.head) } catch { throw error.afterAWrite }
+    published.publish(newest)
+    keeper.note(newest, eventCount: work.eventCount)
+  }
+
+  /// Fails a batch of which nothing was written, and all that was accepted after it: it rests on that one.
+  private func takeBack(_ batch: CommitBatch, because error: JournalError) {
+    let (later, next) = queue.withLock { $0.takeBack() }
+    next.giveTurn()
+    for batch in [batch] + later {
+      batch.finish(Self.nothingWritten(error))
+      // Its leader waits for its turn, which is over.
+      batch.giveTurn()
+    }
+  }
+
+  private static func nothingWritten(_ cause: JournalError?) -> JournalError {
+    JournalError(
+      .outOfResources,
+      "the system was short of something that the commit needed; nothing was written, so try again",
+      cause: cause)
   }
 
   private func refuseAll(because error: JournalError) {
     queue.withLock { queue in
-      queue.refusal = JournalError(
-        .poisoned, "an earlier write failed, so the journal takes no more; open it again", cause: error)
+      if queue.refusal?.code != .poisoned { queue.refusal = Self.poisoned(error) }
     }
   }
 
   private func markHead(_ head: Head) throws(JournalError) {
     try marker.mark(HeadMarker.Mark(revision: head.revision, digest: head.digest))
-    if flushesHead {
-      try marker.flush()
-    } else if headFlushIsDue.exchange(true, ordering: .relaxed) == false {
-      background.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.flushHead() }
-    }
+    // Without a thread for it, HEAD is flushed now.
+    if flushesHead || !flusher.runLater({ [weak self] in self?.flushHead() }) { try marker.flush() }
   }
 
   private func flushHead() {
-    headFlushIsDue.store(false, ordering: .relaxed)
     do throws(JournalError) { try marker.flush() } catch { refuseAll(because: error) }
   }
 }
 
-/// What a commit says of itself, and expects.
-struct CommitRequest: Sendable {
-  var author: String
-  var note: String
-  var metadata: [String: String]
-  /// Nil: now.
-  var date: Timestamp?
-  var expecting: [Expectation]
-
-  /// Fails when something is not as expected.
-  fileprivate func check<State: EventSourced>(_ version: Version<State>) throws(JournalError) {
-    if expecting.isEmpty { return }
-    let (revision, state) = (version.revision, version.state)
-    for expectation in expecting {
-      switch expectation {
-      case .journal(let expected) where expected != revision:
-        throw JournalError(
-          .conflict, "the journal is at revision \(revision), not at \(expected); look at what came since",
-          revision: revision)
-      case .entity(let entity, let expected) where expected != state.revision(of: entity):
-        let found = state.revision(of: entity)
-        throw JournalError(
-          .conflict,
-          "\(State.name(of: entity)) was changed by revision \(found), not last by \(expected); "
-            + "look at what came since", revision: found)
-      default: continue
-      }
-    }
+extension JournalError {
+  /// The same where something has been written before, so that it is no longer an error that passes.
+  var afterAWrite: JournalError {
+    guard code == .outOfResources else { return self }
+    return JournalError(.io, message, revision: revision, path: path, offset: offset, cause: cause)
   }
 }

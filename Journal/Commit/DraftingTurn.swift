@@ -14,17 +14,19 @@ final class DraftingTurn<Guarded: Sendable>: Sendable {
   /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would
   ///   wait for itself; and what `body` throws.
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
-    let thread = currentThread()
-    guard owner.load(ordering: .relaxed) != thread else {
+    guard !isTakenByThisThread else {
       throw JournalError(
         .wrongUse, "a commit's body can't commit to the same journal; use the draft it was given")
     }
     return try guarded.withLock { guarded in
-      owner.store(thread, ordering: .relaxed)
+      owner.store(currentThread(), ordering: .relaxed)
       defer { owner.store(0, ordering: .relaxed) }
       return try body(&guarded)
     }
   }
+
+  /// Whether the caller is inside of a body.
+  var isTakenByThisThread: Bool { owner.load(ordering: .relaxed) == currentThread() }
 
   private func currentThread() -> UInt {
     #if canImport(Darwin)

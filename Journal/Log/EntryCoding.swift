@@ -33,12 +33,14 @@ enum EntryCoding {
     _ header: EntryHeader, events: [Event], revision: Revision, journal: JournalID, salts: inout RandomBytes
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
-    guard payloadByteCount < byteLimit else {
+    // Of an event, its head and its salt besides its payload; what the header has is bounded before.
+    let byteCount = payloadByteCount + 44 * events.count
+    guard byteCount < byteLimit else {
       throw JournalError(
         .tooLarge,
-        "an entry of \(payloadByteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
+        "an entry of \(byteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
     }
-    var writer = CBORWriter(reserving: 160 + header.note.utf8.count + payloadByteCount + 44 * events.count)
+    var writer = CBORWriter(reserving: 160 + header.note.utf8.count + byteCount)
     writer.appendArrayHead(count: 7)
     writer.append(unsigned: UInt64(version))
     writer.append(integer: header.date.microseconds)

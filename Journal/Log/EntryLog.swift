@@ -4,8 +4,8 @@
 /// safe to use from many threads, except that `append` is called by one at a time.
 protocol EntryLog: Sendable {
   /// Stores entries that follow the newest one, all or none, and returns when they are durable.
-  /// - Throws: ``JournalError``; whether they are stored is then unknown, and nothing may be appended to
-  ///   this log again.
+  /// - Throws: ``JournalError`` with code `outOfResources` when nothing was stored and the next append may succeed;
+  ///   with any other code it is unknown whether they are stored, and nothing may be appended to this log again.
   func append(_ entries: [SealedEntry]) throws(JournalError)
 
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it

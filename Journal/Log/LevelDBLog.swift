@@ -20,6 +20,8 @@ final class LevelDBLog: EntryLog {
   /// Entered by each call; closing waits until all have left.
   private let calls = DispatchGroup()
   private let isClosed = Lock(false)
+  /// Up to so many bytes.
+  private static let keptByteCount = 1 << 20
   /// Kept for its memory; `append` is called by one thread at a time.
   private let batch = Lock(WriteBatch())
 
@@ -77,12 +79,19 @@ final class LevelDBLog: EntryLog {
   }
 
   func append(_ entries: [SealedEntry]) throws(JournalError) {
-    try using {
-      try batch.withLock { batch in
-        batch.clear()
-        for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
-        try database.write(&batch)
+    do throws(JournalError) {
+      try using {
+        try batch.withLock { batch in
+          batch.clear()
+          for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
+          // The memory of a large batch is not kept.
+          defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
+          try database.write(&batch)
+        }
       }
+    } catch {
+      // LevelDB may have written a part before it ran short.
+      throw error.afterAWrite
     }
   }
 

@@ -3,7 +3,11 @@ public import Foundation
 /// What the body of a commit works on: the newest accepted state, and the events that change it.
 ///
 /// Each change is applied at once, by the same code that replays the log, so the body sees what it has done.
-/// A model gives its own verbs to the draft in an extension and checks its rules there:
+/// What a draft takes, every later opening takes: a change that the log could not give back is refused here.
+///
+/// ``add(_:_:)``, ``update(_:to:)`` and ``delete(_:)`` know records and no meaning. A model makes its own verbs of
+/// them in an extension, for the app to use, and says in ``EventSourced/problems(after:)`` what must hold however
+/// a change was made:
 ///
 /// ```swift
 /// extension Draft where State == Ledger {
@@ -20,6 +24,10 @@ public struct Draft<State: EventSourced>: ~Copyable {
 
   private let base: Version<State>
   private var events: [Event] = []
+  /// Whether the state may be another than the one the events make.
+  private var isInDoubt = false
+  /// Why nothing can come of this draft any more.
+  private var failure: JournalError?
   /// Where the event of an entity stands that was touched more than once; built when the first one is.
   private var indexes: [Entity: Int]?
 
@@ -31,23 +39,25 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Adds an entity, or brings a deleted one back.
-  /// - Throws: ``JournalError`` when it is there.
+  /// - Throws: ``JournalError`` with code `rejected` when it is there, when its kind or its number is none that
+  ///   an entity can have, or when the record is too large or nested too deep.
   public mutating func add(_ entity: Entity, _ record: Record) throws(JournalError) {
-    try record.checkSize(entity, State.self)
+    try record.check(entity, State.self)
     try change(entity, .add(record))
   }
 
   /// Makes an entity's record equal to another; what is recorded is the difference, and nothing when there
   /// is none.
-  /// - Throws: ``JournalError`` when the entity is not there.
+  /// - Throws: ``JournalError`` with code `rejected` when the entity is not there, or the record is too large or
+  ///   nested too deep.
   public mutating func update(_ entity: Entity, to record: Record) throws(JournalError) {
-    try record.checkSize(entity, State.self)
+    try record.check(entity, State.self)
     guard let old = state.record(of: entity) else { throw absent(entity) }
     if let changes = old.changes(to: record) { try change(entity, .update(changes)) }
   }
 
   /// Deletes an entity. Its history stays.
-  /// - Throws: ``JournalError`` when it is not there.
+  /// - Throws: ``JournalError`` with code `rejected` when it is not there.
   public mutating func delete(_ entity: Entity) throws(JournalError) {
     guard state.record(of: entity) != nil else { throw absent(entity) }
     try change(entity, .delete)
@@ -58,25 +68,49 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   private mutating func change(_ entity: Entity, _ change: Event.Change) throws(JournalError) {
+    guard Int(entity.kind.rawValue) < State.kindNames.count, Entity.numbers.contains(entity.number) else {
+      throw JournalError(
+        .rejected,
+        "\(State.name(of: entity)) can't be: the kinds of \(State.schema) are "
+          + "\(State.kindNames.joined(separator: ", ")), and numbers go from 1 to \(Entity.numbers.upperBound)"
+      )
+    }
     let event = Event(entity: entity, previous: state.revision(of: entity), change: change)
     do {
       try state.apply(event, at: revision)
     } catch {
+      // A model may have changed a part before it found the rest wrong.
+      isInDoubt = true
       // The log is not damaged: a caller asked for what can't be.
       throw JournalError(.rejected, error.message, cause: error.cause)
     }
+    guard state.revision(of: entity) == revision else {
+      throw fail("does not say that revision \(revision) changed \(State.name(of: entity)), though it did")
+    }
     if event.previous == revision {
-      coalesce(entity)
+      try coalesce(entity)
     } else {
       indexes?[entity] = events.count
       events.append(event)
     }
   }
 
+  /// Ends the draft because of a mistake in the model.
+  private mutating func fail(_ mistake: String) -> JournalError {
+    let error = JournalError(
+      .wrongUse,
+      "\(State.self) \(mistake); an event changes the entity that it names, and no other")
+    failure = error
+    return error
+  }
+
   /// Within one entry an entity has at most one event: the difference between before and after.
-  private mutating func coalesce(_ entity: Entity) {
+  private mutating func coalesce(_ entity: Entity) throws(JournalError) {
     if indexes == nil {
       indexes = Dictionary(uniqueKeysWithValues: events.enumerated().map { ($1.entity, $0) })
+    }
+    guard let index = indexes?[entity] else {
+      throw fail("changed \(State.name(of: entity)) by an event of another entity")
     }
     let before = base.state.record(of: entity)
     let change: Event.Change? =
@@ -86,20 +120,28 @@ public struct Draft<State: EventSourced>: ~Copyable {
       case (_?, nil): .delete
       case (let before?, let after?): before.changes(to: after).map { .update($0) }
       }
-    let index = indexes![entity]!
     // An event without effect keeps its place until the end, so that the indexes stay true.
     events[index] = Event(
       entity: entity, previous: base.state.revision(of: entity), change: change ?? .update(RecordChanges()))
   }
 
   /// The events, and the state that they make, exactly as a replay will make it.
+  /// - Throws: ``JournalError`` with code `rejected` when they break a rule of the model together.
   consuming func finish() throws(JournalError) -> (events: [Event], state: State) {
-    guard indexes != nil else { return (events, state) }
-    let nothing = Event.Change.update(RecordChanges())
-    let effective = events.filter { $0.change != nothing }
-    var replayed = base.state
-    for event in effective { try replayed.apply(event, at: revision) }
-    return (effective, replayed)
+    if let failure { throw failure }
+    var (events, state) = (events, state)
+    if indexes != nil || isInDoubt {
+      let nothing = Event.Change.update(RecordChanges())
+      events = events.filter { $0.change != nothing }
+      state = base.state
+      do throws(JournalError) {
+        for event in events { try state.apply(event, at: revision) }
+      } catch {
+        throw JournalError(.rejected, error.message, cause: error.cause)
+      }
+    }
+    if let problem = state.problems(after: events).first { throw JournalError(.rejected, problem) }
+    return (events, state)
   }
 }
 
@@ -107,11 +149,28 @@ extension Record {
   /// How many bytes the record of one entity may have.
   public static let byteLimit = 16 << 20
 
-  fileprivate func checkSize<State: EventSourced>(_ entity: Entity, _: State.Type) throws(JournalError) {
-    guard bytes.count > Self.byteLimit else { return }
-    throw JournalError(
-      .rejected,
-      "\(State.name(of: entity)) would take \(bytes.count) bytes, and a record may have \(Self.byteLimit); "
-        + "keep large data as an image")
+  /// Fails unless the log would give back just this record.
+  fileprivate func check<State: EventSourced>(_ entity: Entity, _: State.Type) throws(JournalError) {
+    guard bytes.count <= Self.byteLimit else {
+      throw JournalError(
+        .rejected,
+        "\(State.name(of: entity)) would take \(bytes.count) bytes, and a record may have \(Self.byteLimit); "
+          + "keep large data as an image")
+    }
+    do throws(CBORError) {
+      try checkEncoding()
+    } catch {
+      let part: String =
+        switch key(at: error.offset) {
+        case .attribute(let name): "the attribute \"\(name)\" of \(State.name(of: entity))"
+        case .field(let number): "the field \(number) of \(State.name(of: entity))"
+        case nil: "the record of \(State.name(of: entity))"
+        }
+      let reason =
+        error.code == .tooDeep
+        ? "is nested more than \(CBORLimits.depth - 1) deep"
+        : "can't be kept: fields have the numbers 0 to 23, each once"
+      throw JournalError(.rejected, "\(part) \(reason)", cause: error)
+    }
   }
 }

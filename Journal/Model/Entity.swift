@@ -13,8 +13,11 @@ public struct EntityKind: RawRepresentable, Hashable, Sendable {
 public struct Entity: Hashable, Comparable, Sendable {
   /// What sort of thing it is.
   public let kind: EntityKind
-  /// Its number among those of its kind, from 1.
+  /// Its number among those of its kind, one of ``numbers``.
   public let number: Int
+
+  /// The numbers that an entity can have: those that JSON and a `Double` hold exactly.
+  public static let numbers = 1...(1 << 53) - 1
 
   /// The entity of that kind and number; it need not be there.
   public init(kind: EntityKind, number: Int) {

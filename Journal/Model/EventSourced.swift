@@ -19,7 +19,8 @@ public protocol EventSourced: Sendable {
 
   /// Runs an event. The result may depend on nothing but this state and the event.
   ///
-  /// A draft calls it for what is new, a replay for what the log holds: they can't differ.
+  /// A draft calls it for what is new, a replay for what the log holds: they can't differ. It changes the entity
+  /// that the event names and no other, and ``revision(of:)`` says so.
   /// - Throws: ``JournalError`` with code `damaged` when the event can't follow from this state, as when it
   ///   adds what is there or updates what is not.
   mutating func apply(_ event: Event, at revision: Revision) throws(JournalError)
@@ -28,6 +29,13 @@ public protocol EventSourced: Sendable {
   static func blobs(in record: Record, of kind: EntityKind) -> [Blob]
   /// Rules of the model that this state breaks, in words; empty when all is well. Asked by `verify`.
   func problems() -> [String]
+  /// Those of ``problems()`` that the newest entry can have caused: this is the state after its events, and the
+  /// state before them had none. Asked once for each commit, which is `rejected` with the first.
+  ///
+  /// It holds whichever way a change is made: by the model's verbs, by a draft's own, or by restoring what was.
+  /// - Parameter events: each entity at most once.
+  /// - Complexity: should grow with the events, and not with the state.
+  func problems(after events: [Event]) -> [String]
 
   /// A few words by which a person knows an entity with that record; nil when it has none.
   static func label(of record: Record, of kind: EntityKind) -> String?
@@ -57,6 +65,8 @@ extension EventSourced {
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
   /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
+  /// No rules: what a model has that does not say otherwise.
+  public func problems(after events: [Event]) -> [String] { [] }
   /// The value of `title`, `name` or `path`, or the first short text: what a model has that does not say otherwise.
   public static func label(of record: Record, of kind: EntityKind) -> String? { record.label }
   /// No references: what a model has that does not say otherwise.

@@ -39,8 +39,8 @@ extension EntityTable {
     let number = event.entity.number
     let name = State.name(of: event.entity)
     let reason =
-      if number < 1 {
-        "\(name) can't be added: numbers start at 1"
+      if !Entity.numbers.contains(number) {
+        "\(name) can't be added: numbers go from 1 to \(Entity.numbers.upperBound)"
       } else if self[number] != nil {
         "\(name) can't be added: it is there"
       } else if self.revision(of: number) != event.previous {

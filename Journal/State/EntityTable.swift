@@ -84,13 +84,15 @@ public struct EntityTable: Sendable {
 
   /// The revision of an entity's newest event, its deletion included; 0: it never was. O(log n).
   public func revision(of number: Int) -> Revision {
-    rows[number]?.modified ?? deletions[number] ?? base?.revision(of: number) ?? 0
+    // A new number is in no table, and need not be looked for.
+    if number > highest { return 0 }
+    return rows[number]?.modified ?? deletions[number] ?? base?.revision(of: number) ?? 0
   }
 
   /// Whether an event that follows `previous` may add that number: it is new, or that of an entity that is gone.
   func canAdd(_ number: Int, previous: Revision) -> Bool {
     // Nearly always a number is the next one, and then no table need be searched.
-    if number > highest { return number > 0 && previous == 0 }
+    if number > highest { return Entity.numbers.contains(number) && previous == 0 }
     return previous != 0 && self[number] == nil && revision(of: number) == previous
   }
 }

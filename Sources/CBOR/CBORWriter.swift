@@ -74,7 +74,11 @@ package struct CBORWriter: ~Copyable {
   package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
   package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
-  package mutating func append(_ value: Value) {
+  /// A value of any kind. One that is nested deeper than any reader goes is cut off below, so that this takes a
+  /// bounded stack; what is written is too deep all the same.
+  package mutating func append(_ value: Value) { append(value, depth: 0) }
+
+  private mutating func append(_ value: Value, depth: Int) {
     switch value {
     case .null: appendNull()
     case .bool(let bool): append(bool: bool)
@@ -87,14 +91,16 @@ package struct CBORWriter: ~Copyable {
       bytes.append(contentsOf: data)
     case .date(let date):
       append(foundationDate: date.timeIntervalSinceReferenceDate)
+    case .array where depth > CBORLimits.depth: appendArrayHead(count: 0)
+    case .dictionary where depth > CBORLimits.depth: appendArrayHead(count: 0)
     case .array(let elements):
       appendArrayHead(count: elements.count)
-      for element in elements { append(element) }
+      for element in elements { append(element, depth: depth + 1) }
     case .dictionary(let dictionary):
       appendMapHead(count: dictionary.count)
       for (key, value) in dictionary.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
         append(text: key)
-        append(value)
+        append(value, depth: depth + 1)
       }
     }
   }

@@ -1,8 +1,12 @@
 /// What records and their changes share: maps whose keys are small numbers, then texts.
 ///
-/// All functions but ``check`` are given bytes that passed it; were that wrong, they would answer less, but
-/// never read outside of the bytes.
+/// All functions but ``check`` are given bytes that passed it, or that this module has made of whatever values it
+/// was given: then numbers can be too high and values nested too deep, and they are passed as any other. Were the
+/// bytes anything else, the functions would answer less, but never read outside of them.
 enum FieldMap {
+  /// Where a value stands that is passed without a check: the deepest that a writer makes is within the limit.
+  private static let uncheckedDepth = -2
+
   /// Fails unless the bytes are one such map in deterministic form.
   static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
     var reader = unsafe CBORReader(bytes)
@@ -13,6 +17,8 @@ enum FieldMap {
       let start = reader.offset
       // The first byte of a key says its kind and its length, so it mostly decides the order.
       let first = Int(try reader.peek())
+      // Numbers of one byte and texts.
+      if (24..<0x60).contains(first) { throw CBORError(.unexpectedItem, at: start) }
       try skipKey(&reader)
       if index > 0 {
         guard
@@ -42,7 +48,7 @@ enum FieldMap {
   @inline(__always)
   private static func skipKey(_ reader: inout CBORReader) throws(CBORError) {
     let first = try reader.peek()
-    if first < 24 {
+    if first >> 5 == CBORMajor.unsigned.rawValue {
       _ = try reader.head()
     } else if !(0x60...0x77).contains(first) || !reader.skipShort() {
       try reader.skipValidText()
@@ -67,7 +73,7 @@ enum FieldMap {
           bytes.baseAddress! + start, reader.offset - start, key.baseAddress!, key.count)
         if order > 0 { return nil }
         let valueStart = reader.offset
-        try reader.skip(depth: 1, allowingUndefined: true)
+        try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
         if order == 0 { return valueStart..<reader.offset }
       }
     } catch {
@@ -82,14 +88,14 @@ enum FieldMap {
     do throws(CBORError) {
       for _ in 0..<(try reader.readMapHead()) {
         let key: FieldKey
-        if try reader.peek() < 24 {
-          key = .field(UInt8(try reader.readUnsigned()))
+        if try reader.peek() >> 5 == CBORMajor.unsigned.rawValue {
+          key = .field(UInt8(truncatingIfNeeded: try reader.readUnsigned()))
         } else {
           key = .attribute(try reader.readText())
         }
         let start = reader.offset
         body(key, &reader)
-        if reader.offset == start { try reader.skip(depth: 1, allowingUndefined: true) }
+        if reader.offset == start { try reader.skip(depth: uncheckedDepth, allowingUndefined: true) }
       }
     } catch {
       return
@@ -103,9 +109,9 @@ enum FieldMap {
     do throws(CBORError) {
       let count = try reader.readMapHead()
       for index in 0..<count {
-        if try reader.peek() < 24 {
+        if try reader.peek() >> 5 == CBORMajor.unsigned.rawValue {
           _ = try reader.readUnsigned()
-          try reader.skip(depth: 1, allowingUndefined: true)
+          try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
         } else {
           if attributes.isEmpty { attributes.reserveCapacity(count - index) }
           let name = try reader.readText()
@@ -135,7 +141,7 @@ enum FieldMap {
         let start = reader.offset
         try skipKey(&reader)
         let middle = reader.offset
-        try reader.skip(depth: 1, allowingUndefined: true)
+        try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
         fields.append(Field(key: start..<middle, value: middle..<reader.offset))
       }
     } catch {

@@ -19,7 +19,6 @@ struct FieldMapBuilder: ~Copyable {
 
   /// Adds a numbered field; nil stands for one that goes away.
   mutating func add(_ number: UInt8, _ value: Value?) {
-    precondition(number < 24, "a numbered field has a number from 0 to 23")
     let start = writer.bytes.count
     writer.append(unsigned: UInt64(number))
     finishSlot(start, value)

@@ -14,6 +14,9 @@ public struct Record: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// Encodes fields and attributes.
+  ///
+  /// A field's number above 23, or a value that is nested more than 127 deep, makes a record that no journal
+  /// takes: committing it is `rejected`.
   /// - Parameters:
   ///   - attributes: what the user named.
   ///   - fields: what the model numbered, from 0 to 23, each number once.
@@ -50,6 +53,20 @@ public struct Record: Hashable, Sendable {
 
   /// Takes bytes that this module has just made.
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Fails unless the bytes are what ``bytes`` promises: whoever made them of values may have given too much.
+  /// - Complexity: O(n) in the number of bytes; nothing is decoded.
+  package func checkEncoding() throws(CBORError) { try FieldMap.check(bytes, allowingUndefined: false) }
+
+  /// The key of the part that a byte belongs to.
+  package func key(at offset: Int) -> FieldKey? {
+    unsafe bytes.withUnsafeBytes { buffer in
+      let index = unsafe FieldMap.fields(in: buffer).firstIndex { $0.value.upperBound > offset }
+      var keys: [FieldKey] = []
+      unsafe FieldMap.forEach(in: buffer) { key, _ in keys.append(key) }
+      return index.flatMap { $0 < keys.count ? keys[$0] : nil }
+    }
+  }
 
   /// The value of an attribute, nil when there is none of that name.
   public subscript(name: String) -> Value? {

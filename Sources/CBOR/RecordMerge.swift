@@ -16,6 +16,18 @@ extension Record {
     return Record(trusted: merge.finish())
   }
 
+  /// This record without some of its attributes.
+  /// - Complexity: O(n) in the number of bytes.
+  package func removingAttributes(where isRemoved: (String) -> Bool) -> Record {
+    var merge = FieldMerge()
+    merge.walk(bytes, []) { field, _, merge in
+      guard let field else { return }
+      if case .attribute(let name)? = field.key, isRemoved(name) { return }
+      merge.take(field)
+    }
+    return Record(trusted: merge.finish())
+  }
+
   /// What must be applied to this record to get the other, nil when they are equal.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public func changes(to other: Record) -> RecordChanges? {

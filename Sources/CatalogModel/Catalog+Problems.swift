@@ -17,6 +17,46 @@ extension Catalog {
     return problems
   }
 
+  /// Those that these events can have caused: an item in a category that is not there, or an image of an item
+  /// that is not.
+  /// - Complexity: O(e log n) for e events.
+  public func problems(after events: [Event]) -> [String] {
+    var problems: [String] = []
+    for event in events {
+      let number = event.entity.number
+      switch (event.entity.kind, event.change) {
+      // Attributes refer to nothing.
+      case (_, .update(let changes)) where !changes.changeFields: break
+      case (.item, .delete):
+        if let image = imagesByItem.members(of: number).first(where: { _ in true }) {
+          problems.append(Self.problem(ofImage: image, item: number))
+        }
+      case (.category, .delete):
+        if let item = itemsByCategory.members(of: number).first(where: { _ in true }) {
+          problems.append(Self.problem(ofItem: item, category: number))
+        }
+      case (.item, _):
+        guard let row = itemTable[number], let category = try? ItemFields(row.record).category else { break }
+        if categoryTable[category] == nil {
+          problems.append(Self.problem(ofItem: number, category: category))
+        }
+      case (.image, _):
+        guard let row = imageTable[number], let item = try? ImageFields(row.record).item else { break }
+        if itemTable[item] == nil { problems.append(Self.problem(ofImage: number, item: item)) }
+      default: break
+      }
+    }
+    return problems
+  }
+
+  private static func problem(ofItem item: Int, category: Int) -> String {
+    "item:\(item) is in category:\(category), which is not there"
+  }
+
+  private static func problem(ofImage image: Int, item: Int) -> String {
+    "image:\(image) belongs to item:\(item), which is not there"
+  }
+
   private func checkItems(_ problems: inout [String]) {
     var categorized = 0
     for (number, row) in itemTable {
@@ -31,7 +71,7 @@ extension Catalog {
       guard let category = fields.category else { continue }
       categorized += 1
       if categoryTable[category] == nil {
-        problems.append("item:\(number) is in category:\(category), which is not there")
+        problems.append(Self.problem(ofItem: number, category: category))
       }
       if !itemsByCategory.contains(number, in: category) {
         problems.append("item:\(number) is not listed under its category")
@@ -53,7 +93,7 @@ extension Catalog {
         continue
       }
       if itemTable[fields.item] == nil {
-        problems.append("image:\(number) belongs to item:\(fields.item), which is not there")
+        problems.append(Self.problem(ofImage: number, item: fields.item))
       }
       if !imagesByItem.contains(number, in: fields.item) {
         problems.append("image:\(number) is not listed under its item")

@@ -22,7 +22,6 @@ extension Draft where State == Catalog {
     let entity = Entity.item(number)
     try Rules.checkName(kind, "kind", of: entity)
     try state.checkCategory(category, for: entity)
-    try Rules.checkDepth(attributes, of: entity)
     var fields = [(number: ItemField.kind, value: Value.string(kind))]
     if let category { fields.append((ItemField.category, .integer(Int64(category)))) }
     let record = Record(attributes, numbered: fields)
@@ -52,18 +51,12 @@ extension Draft where State == Catalog {
   public mutating func updateItem(
     _ id: Int, set attributes: [String: Value] = [:], remove names: some Sequence<String> = EmptyCollection()
   ) throws(JournalError) {
-    try Rules.checkDepth(attributes, of: .item(id))
-    var record = try state.presentRecord(of: .item(id))
     let removed = Set(names)
-    for name in record.attributeNames {
-      if let index = attributes.index(forKey: name) {
-        if attributes[index].key.utf8.elementsEqual(name.utf8) { continue }
-      } else if !removed.contains(name) {
-        continue
-      }
-      record = record.applying(RecordChanges(remove: [name]))
+    let kept = try state.presentRecord(of: .item(id)).removingAttributes { name in
+      guard let index = attributes.index(forKey: name) else { return removed.contains(name) }
+      return !attributes[index].key.utf8.elementsEqual(name.utf8)
     }
-    try update(.item(id), to: record.applying(RecordChanges(set: attributes)))
+    try update(.item(id), to: kept.applying(RecordChanges(set: attributes)))
   }
 
   /// Makes these the item's attributes, all of them; what is recorded is the difference.
@@ -71,7 +64,6 @@ extension Draft where State == Catalog {
   public mutating func replaceAttributes(
     ofItem id: Int, with attributes: [String: Value]
   ) throws(JournalError) {
-    try Rules.checkDepth(attributes, of: .item(id))
     let record = try state.presentRecord(of: .item(id))
     try update(.item(id), to: Record(attributes, fields: record.numberedFields))
   }

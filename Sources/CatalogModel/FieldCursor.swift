@@ -77,17 +77,4 @@ import CBOR
   }
 
   mutating func readValue() throws(CBORError) -> Value { try reader.readValue() }
-
-  mutating func skipValue() throws(CBORError) { try reader.skip() }
-
-  /// The text keys of all that is left.
-  mutating func readNames() throws(CBORError) -> [String] {
-    var names: [String] = []
-    while left > 0 {
-      left -= 1
-      names.append(try reader.readText())
-      try reader.skip()
-    }
-    return names
-  }
 }

@@ -122,15 +122,6 @@ extension Record {
     }
     return fields ?? [:]
   }
-
-  /// The names of all attributes, in the order of the bytes; their values are not decoded.
-  var attributeNames: [String] {
-    let names = try? readFields { cursor throws(CBORError) in
-      while try cursor.nextField() != nil { try cursor.skipValue() }
-      return try cursor.readNames()
-    }
-    return names ?? []
-  }
 }
 
 extension RecordChanges {

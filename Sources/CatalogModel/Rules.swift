@@ -1,14 +1,12 @@
 import CBOR
 
-/// The rules that hold for what a commit writes, all checked before anything of it is recorded.
+/// What the verbs of the draft check before anything is recorded: more than must hold of a catalog, which
+/// ``Catalog/problems(after:)`` says, so that old entries stay valid when a rule of these changes.
 ///
 /// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
 enum Rules {
   /// How many bytes of UTF-8 a name, a kind or a media type may have: as many as a path.
   static let nameByteLimit = 4_096
-
-  /// How deep an attribute may be nested: its record is the outermost dictionary.
-  static let attributeDepth = CBORLimits.depth - 1
 
   static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }
 
@@ -23,24 +21,6 @@ enum Rules {
     if count > nameByteLimit {
       throw rejected(
         "the \(part) of \(Catalog.name(of: entity)) has \(count) bytes, and may have \(nameByteLimit)")
-    }
-  }
-
-  /// Fails when attributes are nested so deep that they could not be read again.
-  static func checkDepth(_ attributes: [String: Value], of entity: Entity) throws(JournalError) {
-    for (name, value) in attributes where isNested(value, deeperThan: attributeDepth) {
-      throw rejected(
-        "the attribute \"\(name)\" of \(Catalog.name(of: entity)) is nested more than "
-          + "\(attributeDepth) deep")
-    }
-  }
-
-  private static func isNested(_ value: Value, deeperThan depth: Int) -> Bool {
-    switch value {
-    case .array(let elements): depth == 0 || elements.contains { isNested($0, deeperThan: depth - 1) }
-    case .dictionary(let members):
-      depth == 0 || members.values.contains { isNested($0, deeperThan: depth - 1) }
-    default: false
     }
   }
 

@@ -39,7 +39,7 @@ struct EntityTableTests {
     for table in [table, EntityTable(base: FrozenEntities(table), highest: 4)] {
       for (event, words) in [
         (Event(entity: .account(1), previous: 1, change: .add(Record())), "it is there"),
-        (Event(entity: .account(0), previous: 0, change: .add(Record())), "numbers start at 1"),
+        (Event(entity: .account(0), previous: 0, change: .add(Record())), "numbers go from 1"),
         (Event(entity: .account(3), previous: 0, change: .add(Record())), "and 4 was given already"),
         (Event(entity: .account(2), previous: 2, change: .add(Record())), "the newest one is 5"),
         (Event(entity: .account(9), previous: 1, change: .add(Record())), "the newest one is 0"),

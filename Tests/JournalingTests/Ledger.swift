@@ -16,6 +16,19 @@ struct Ledger: EventSourced {
   }
 }
 
+// What must hold whichever way an account changes: each commit is asked about the accounts that it touched, and
+// `verify` about all.
+extension Ledger {
+  func problems(after events: [Event]) -> [String] { events.compactMap { problem(of: $0.entity.number) } }
+
+  func problems() -> [String] { accounts.compactMap { problem(of: $0.number) } }
+
+  private func problem(of number: Int) -> String? {
+    guard let account = accounts[number], account.balance < 0 else { return nil }
+    return "account \(number) would have \(account.balance)"
+  }
+}
+
 extension Ledger {
   var parts: StateParts? { StateParts(tables: [accounts]) }
 

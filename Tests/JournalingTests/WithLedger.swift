@@ -12,8 +12,10 @@ func withLedger<Result>(
   }
 }
 
-/// The same for tests that suspend.
-func withLedger<Result>(_ body: (Journal<Ledger>, URL) async throws -> Result) async throws -> Result {
+/// The same for tests that suspend, on whichever actor they are.
+nonisolated(nonsending) func withLedger<Result>(_ body: (Journal<Ledger>, URL) async throws -> Result)
+  async throws -> Result
+{
   try await withTemporaryFolder { folder in
     let url = folder.url.appendingPathComponent("Bank.journal")
     return try await body(try Journal<Ledger>.create(at: url), url)

@@ -1,0 +1,70 @@
+/// The entries that are accepted and not yet written, in batches.
+///
+/// 1. There is always a last batch, which takes what comes; those before it were closed because they are large.
+/// 2. A batch is led by whoever entered it first.
+///
+/// Guarded by the committer's lock.
+struct CommitQueue<State: EventSourced>: Sendable {
+  /// What one flush makes durable.
+  struct Work: Sendable {
+    let batch = CommitBatch()
+    /// The entries so far, in order.
+    var entries: [SealedEntry] = []
+    /// What the newest of them makes.
+    var newest: Version<State>?
+    /// How many events they have.
+    var eventCount = 0
+    /// How many bytes they have.
+    var byteCount = 0
+  }
+
+  /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch, and
+  /// LevelDB counts its bytes in 32 bits.
+  static var batchByteLimit: Int { 16 << 20 }
+
+  private var waiting = [Work()]
+  /// Why there can be no more commits.
+  var refusal: JournalError?
+  /// How many times entries that had been accepted were taken back.
+  private(set) var takenBackCount = 0
+
+  /// Lets an entry into a batch.
+  /// - Returns: the batch, and whether the caller leads it.
+  mutating func enter(
+    _ entry: SealedEntry, _ version: Version<State>, eventCount: Int
+  ) -> (CommitBatch, leads: Bool) {
+    if !last.entries.isEmpty, last.byteCount + entry.bytes.count > Self.batchByteLimit {
+      waiting.append(Work())
+    }
+    let leads = last.entries.isEmpty
+    if leads { last.batch.begin() }
+    last.entries.append(entry)
+    last.newest = version
+    last.eventCount += eventCount
+    last.byteCount += entry.bytes.count
+    return (last.batch, leads)
+  }
+
+  /// Gives the oldest batch to its leader, and the one after it, which is next.
+  mutating func takeFirst() -> (Work, next: CommitBatch) {
+    let work = waiting.removeFirst()
+    if waiting.isEmpty { waiting.append(Work()) }
+    return (work, waiting[0].batch)
+  }
+
+  /// Gives up all that is accepted: it rests on what could not be written.
+  mutating func takeBack() -> (batches: [CommitBatch], next: CommitBatch) {
+    let batches = waiting.filter { !$0.entries.isEmpty }.map(\.batch)
+    waiting = [Work()]
+    takenBackCount += 1
+    return (batches, waiting[0].batch)
+  }
+
+  /// Lets the first leader of all write.
+  func start() { waiting[0].batch.giveTurn() }
+
+  private var last: Work {
+    get { waiting[waiting.count - 1] }
+    _modify { yield &waiting[waiting.count - 1] }
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Journaling
+import LevelDB
+import Locks
+import TestSupport
+import Testing
+
+/// Who waits for what, and who must not.
+@Suite struct WaitingTests {
+  @Test func closingInsideOfABodyIsAnErrorAndLeavesTheJournalOpen() throws {
+    try withLedger { journal, url in
+      let error = #expect(throws: JournalError.self) { try journal.commit { _ in try journal.close() } }
+      #expect(error?.code == .wrongUse)
+      try journal.commit { draft in
+        #expect(throws: JournalError.self) { try journal.close() }
+        _ = try draft.open(owner: "Ana")
+      }
+      #expect(try journal.entry(at: 1).events.count == 1)
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 1)
+    }
+  }
+
+  @Test func aVerificationThatIsWatchedCanBeEndedByClosing() throws {
+    try withLedger { journal, _ in
+      for _ in 0..<1_001 { _ = try journal.submit { try $0.open(owner: "Ana") } }
+      try journal.commit { try $0.open(owner: "Ana") }
+      var calls = 0
+      let error = #expect(throws: JournalError.self) {
+        try journal.verify { _, _ in
+          calls += 1
+          try? journal.close()
+        }
+      }
+      #expect(error?.code == .closed)
+      #expect(calls == 1)
+    }
+  }
+
+  /// Keeps the flush of the log waiting.
+  private final class Gate: Sendable {
+    let isReached = DispatchSemaphore(value: 0)
+    let isOpen = DispatchSemaphore(value: 0)
+    let isArmed = Lock(false)
+
+    var hook: FileHook {
+      { [self] operation in
+        guard operation.kind == .sync, operation.path.hasSuffix(".log") else { return .proceed }
+        let waits = isArmed.withLock { isArmed in
+          defer { isArmed = false }
+          return isArmed
+        }
+        if waits {
+          isReached.signal()
+          isOpen.wait()
+        }
+        return .proceed
+      }
+    }
+  }
+
+  @Test func whatAFailedOrEmptyCommitSaysOfTheJournalIsDurable() throws {
+    let gate = Gate()
+    var options = JournalOptions()
+    options.fileHook = gate.hook
+    try withLedger(options: options) { journal, _ in
+      try journal.commit { try $0.open(owner: "Ana") }
+      gate.isArmed.withLock { $0 = true }
+      let ended = DispatchGroup()
+      let isFlushed = Lock(false)
+      let tooEarly = Lock<[String]>([])
+      let start: (String, @escaping @Sendable () throws -> Void) -> Void = { name, body in
+        ended.enter()
+        #expect(
+          Threads.start {
+            do { try body() } catch {}
+            if !isFlushed.withLock({ $0 }) { tooEarly.withLock { $0.append(name) } }
+            ended.leave()
+          })
+      }
+      start("the commit") { try journal.commit { try $0.open(owner: "Bob") } }
+      gate.isReached.wait()
+      start("a conflict") { try journal.commit(expecting: [.journal(at: 1)]) { _ in } }
+      start("a rejection") { try journal.commit { try $0.deposit(-1, on: 2) } }
+      start("an error of the body's") { try journal.commit { _ in throw CancellationError() } }
+      start("an empty commit") { try journal.commit { draft in draft.state.accounts.count } }
+      // Time for those that would not wait; one that waits is never too early.
+      usleep(50_000)
+      isFlushed.withLock { $0 = true }
+      gate.isOpen.signal()
+      ended.wait()
+      #expect(tooEarly.withLock { $0 } == [])
+      #expect(journal.head.revision == 2)
+    }
+  }
+
+  @Test func aBatchIsClosedWhenItIsLarge() throws {
+    let gate = Gate()
+    let largest = Lock(0)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      if operation.kind == .write { largest.withLock { $0 = max($0, operation.bytes.count) } }
+      return gate.hook(operation)
+    }
+    try withLedger(options: options) { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      gate.isArmed.withLock { $0 = true }
+      let owner = String(repeating: "x", count: 6 << 20)
+      let ended = DispatchGroup()
+      for turn in 0..<9 {
+        ended.enter()
+        #expect(
+          Threads.start {
+            do { try journal.commit { try $0.open(owner: owner) } } catch { Issue.record(error) }
+            ended.leave()
+          })
+        if turn == 0 { gate.isReached.wait() }
+      }
+      usleep(50_000)
+      gate.isOpen.signal()
+      ended.wait()
+      #expect(journal.head.revision == 10)
+      #expect(try journal.verify().isSound)
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).state.accounts.count == 10)
+    }
+  }
+}
