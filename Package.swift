@@ -17,7 +17,8 @@ let package = Package(
     .target(name: "Locks"),
     .target(name: "CFiles"),
     .target(name: "CLevelDB", dependencies: ["CFiles"], linkerSettings: [.linkedLibrary("leveldb")]),
-    .target(name: "LevelDB", dependencies: ["CLevelDB"]),
+    .target(name: "Files", dependencies: ["CFiles"]),
+    .target(name: "LevelDB", dependencies: ["CLevelDB", "Files"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
     .target(name: "CCRC32C"),
@@ -27,7 +28,7 @@ let package = Package(
     .target(name: "KeyedArchiving"),
     .target(
       name: "Journaling",
-      dependencies: ["LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
+      dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     .target(
@@ -61,17 +62,19 @@ let package = Package(
       name: "CrashChild", dependencies: ["Journaling", "LogbookModel", "TestSupport"],
       path: "Tests/CrashChild"),
     .testTarget(name: "LocksTests", dependencies: ["Locks"]),
-    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Locks", "TestSupport"]),
+    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Files", "Locks", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
     .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
     .testTarget(
-      name: "JournalingTests", dependencies: ["Journaling", "LevelDB", "SHA256", "Locks", "TestSupport"]),
+      name: "JournalingTests",
+      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
-        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "LevelDB", "Locks", "TestSupport",
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Files", "LevelDB", "Locks",
+        "TestSupport",
       ]),
     .testTarget(
       name: "ExamplesTests",
@@ -93,7 +96,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["Journaling", "LevelDB", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
+      dependencies: ["Journaling", "LevelDB", "Files", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
     .testTarget(
       name: "FuzzTests",
       dependencies: [

@@ -83,8 +83,9 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
-    let folder = JournalFolder(url, hook: options.fileHook)
-    try folder.create { folder, id in try LevelDBLog.create(in: folder, id: id) }
+    try JournalFolder.create(at: url, hook: options.fileHook) { folder, id in
+      try LevelDBLog.create(in: folder, id: id)
+    }
     return try open(at: url, options: options)
   }
 
@@ -106,10 +107,16 @@ public final class Journal<State: EventSourced>: Sendable {
   public static func openOrCreate(
     at url: URL, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
+    let path = try JournalFolder.path(of: url)
     do {
       return try open(at: url, options: options)
-    } catch let error as JournalError where error.code == .notFound && error.path == url.journalPath {
-      return try create(at: url, options: options)
+    } catch let error as JournalError where error.code == .notFound && error.path == path {
+      do {
+        return try create(at: url, options: options)
+      } catch let error as JournalError where error.code == .alreadyExists {
+        // Somebody else has just made it.
+        return try open(at: url, options: options)
+      }
     }
   }
 
@@ -235,9 +242,4 @@ public final class Journal<State: EventSourced>: Sendable {
     try request.checkSize()
     return request
   }
-}
-
-extension URL {
-  /// The path that errors about a journal at this URL name.
-  fileprivate var journalPath: String { JournalFolder(self, hook: nil).path }
 }

@@ -1,3 +1,4 @@
+package import Files
 package import LevelDB
 
 /// How a journal is opened, beyond what suits nearly all.

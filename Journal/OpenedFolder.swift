@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import LevelDB
 
@@ -19,12 +20,10 @@ struct OpenedFolder<State: EventSourced> {
   let eventCountAtSnapshot: Int
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
-    folder = JournalFolder(url, hook: options.fileHook)
+    folder = try JournalFolder(url, hook: options.fileHook)
+    lock = try FolderLock(folder, exclusive: mode == .readWrite)
     try folder.check()
     id = try folder.readFormat()
-    lock = try FolderLock(folder, exclusive: mode == .readWrite)
-    // Whoever had the journal before may have changed the folder until the lock was free.
-    try folder.check()
     let mark = try HeadMarker.read(folder, id: id)
 
     let viewed = try Self.view(folder, id: id, mark: mark, options: options)
@@ -32,14 +31,16 @@ struct OpenedFolder<State: EventSourced> {
     ladder = viewed.replayed.ladder
     eventCount = viewed.replayed.eventCount
     eventCountAtSnapshot = viewed.replayed.eventCountAtSnapshot
-    blobs = BlobStore(folder, isReadOnly: mode == .readOnly)
     guard mode == .readWrite else {
       log = viewed.log
+      blobs = BlobStore(folder, try folder.openImages(), isReadOnly: true)
       return
     }
     // Whoever needs the log meanwhile, for a snapshot that fails, has a look of his own.
     ladder.use(nil)
     try viewed.log.close()
+    try folder.prepareForWriting()
+    System.ignoreFileSizeSignal()
     if viewed.hasTornTail { try LevelDBLog.dropTornTail(in: folder, id: id, options: options.database) }
     log = try LevelDBLog.open(in: folder, id: id, .readWrite, options: options.database)
     guard try log.newestRevision() == version.revision else {
@@ -48,6 +49,7 @@ struct OpenedFolder<State: EventSourced> {
         path: folder.entries)
     }
     ladder.use(log)
+    blobs = BlobStore(folder, try folder.openImages(), isReadOnly: false)
     try blobs.removeUnfinished()
   }
 

@@ -48,7 +48,7 @@ struct SnapshotVerifier<State: EventSourced> {
       guard facts.entryDigest == head.digest else {
         return [problem("the snapshot is of another entry than the log has")]
       }
-      let file = try SnapshotFile(path, facts: facts, revision: record.revision)
+      let file = try SnapshotFile(in: folder.openSnapshots(), facts: facts, revision: record.revision)
       try file.checkAllPages()
       // What another version of the model wrote is never used, so it can't give a wrong state.
       guard isDeep, facts.schema == State.schema else { return [] }

@@ -1,4 +1,4 @@
-import Foundation
+import Files
 
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
@@ -17,23 +17,19 @@ extension Journal {
   /// - Throws: ``JournalError`` when they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
-    let logByteCount = try byteCounts(folder.entries).reduce(0, +)
+    let logByteCount = try byteCounts(folder.root.folder("entries")).reduce(0, +)
     var blobByteCounts: [Int] = []
-    for name in try Folder.names(folder.images) where name.count == 2 {
-      blobByteCounts += try byteCounts("\(folder.images)/\(name)")
-    }
+    try blobs.forEachByteCount { blobByteCounts.append($0) }
     return JournalStatistics(
       entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
       blobCount: blobByteCounts.count)
   }
 
-  private func byteCounts(_ path: String) throws(JournalError) -> [Int] {
+  private func byteCounts(_ folder: Folder) throws(JournalError) -> [Int] {
     var counts: [Int] = []
-    for name in try Folder.names(path) {
+    for name in try folder.names() {
       // LevelDB may remove a file between the two looks.
-      if let status = try Folder.status("\(path)/\(name)"), status.kind == .file {
-        counts.append(status.byteCount)
-      }
+      if let status = try folder.status(of: name), status.kind == .file { counts.append(status.byteCount) }
     }
     return counts
   }

@@ -69,11 +69,7 @@ extension Journal {
       if error.code == .closed { throw error }
       verifier.note(error)
     }
-    for blob in verifier.blobs {
-      guard let problem = blobs.problem(with: blob) else { continue }
-      if problem.code == .closed { throw problem }
-      verifier.note(problem)
-    }
+    try checkBlobs(&verifier)
     verifier.result.snapshotCount = snapshots.count
     try checkMarker(expected, &verifier)
     progress(expected.revision, expected.revision)
@@ -82,6 +78,19 @@ extension Journal {
 
   /// How many entries are read between two calls of `progress`.
   private static var progressStep: Int { 1000 }
+
+  private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
+    for problem in try blobs.foreignNames() { verifier.note(problem) }
+    for blob in verifier.blobs {
+      do throws(JournalError) {
+        try blobs.check(blob)
+      } catch {
+        // What the system lacks at the moment says nothing about the journal.
+        if error.code == .closed || error.code == .outOfResources { throw error }
+        verifier.note(error)
+      }
+    }
+  }
 
   private func checkMarker(_ expected: Version<State>, _ verifier: inout Verifier<State>) throws {
     let mark: HeadMarker.Mark

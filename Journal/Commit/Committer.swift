@@ -214,7 +214,6 @@ final class Committer<State: EventSourced>: Sendable {
             "\(State.name(of: event.entity)) names \(blob.byteCount) bytes with the SHA-256 \(blob.digest), "
               + "which are not in the journal; add the bytes first")
         }
-        blobs.willName(blob)
       }
     }
   }

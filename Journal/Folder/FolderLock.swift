@@ -1,26 +1,24 @@
-import Foundation
-import LevelDB
+import Files
 import Locks
 
-/// Holds a journal for one opener: against other processes by `flock` on LOCK, against this one by a list
-/// of what is open.
+/// Holds a journal for one opener: against other processes by `flock` on its folder, against this one by a list of
+/// what is open.
 ///
-/// LevelDB's own lock is not enough: it is lost as soon as any code of the process closes that file. And the
-/// list goes by device and inode, as one folder can have many names.
+/// The folder itself is locked, as no copy shares it: a file in it can have a second name in a backup that was made
+/// of hard links. LevelDB's own lock is not enough: it is lost as soon as any code of the process closes that file.
 final class FolderLock: Sendable {
-  /// Per file, how many read; -1: one writes.
+  /// Per folder, how many read; -1: one writes.
   private static let open = Lock<[FileIdentity: Int]>([:])
 
-  private let file: Lock<File?>
+  /// Opened for this lock alone, which ends with it.
+  private let held: Lock<Folder?>
   private let identity: FileIdentity
-  private let exclusive: Bool
 
   /// - Throws: ``JournalError`` with code `locked` when somebody else holds the journal in a way that
   ///   excludes this one: any number may read, or one may write.
   init(_ folder: JournalFolder, exclusive: Bool) throws(JournalError) {
-    // A reader may have no right to write; a shared lock needs none.
-    let file = try File(folder.lock, exclusive ? .updating : .reading)
-    let identity = try file.identity()
+    let own = try folder.root.reopened()
+    let identity = try own.status().identity
     let isFree = Self.open.withLock { open in
       let holders = open[identity] ?? 0
       guard exclusive ? holders == 0 : holders >= 0 else { return false }
@@ -32,9 +30,8 @@ final class FolderLock: Sendable {
         .locked, "this process has the journal open already; share that one", path: folder.path)
     }
     self.identity = identity
-    self.exclusive = exclusive
     do throws(JournalError) {
-      guard try file.lock(exclusive: exclusive) else {
+      guard try own.lock(exclusive: exclusive) else {
         throw JournalError(
           .locked, "another process has the journal open; close it there first", path: folder.path)
       }
@@ -42,19 +39,19 @@ final class FolderLock: Sendable {
       Self.leave(identity)
       throw error
     }
-    self.file = Lock(consume file)
+    held = Lock(own)
   }
 
   deinit { release() }
 
   /// Lets others open the journal. Can be called twice.
   func release() {
-    let held = file.withLock { file in
-      let isHeld = file != nil
-      file = nil
-      return isHeld
+    let wasHeld = held.withLock { held in
+      defer { held = nil }
+      held?.unlock()
+      return held != nil
     }
-    if held { Self.leave(identity) }
+    if wasHeld { Self.leave(identity) }
   }
 
   private static func leave(_ identity: FileIdentity) {

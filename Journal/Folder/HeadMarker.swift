@@ -1,12 +1,16 @@
-import Foundation
-import LevelDB
+import Files
 import Locks
 
 /// HEAD: which entry was the newest one acknowledged.
 ///
-/// LevelDB opens in silence when its log was cut or deleted; this file is what tells that entries are gone.
-/// It has two slots, written in turn, so that a torn write leaves the other. It may lag behind the log (it is
-/// flushed about every second), never be ahead of it.
+/// LevelDB opens in silence when its log was cut or deleted; this file is what tells that entries are gone. It may
+/// lag behind the log (it is flushed about every second), never be ahead of it.
+///
+/// 1. It has three slots. One holds the newest mark that the drive has confirmed, and is not written; one may be
+///    on its way to the drive; marks go to the third. So whatever a power loss does to writes that were not
+///    confirmed, a whole slot is left.
+/// 2. Marking never waits for a flush.
+/// 3. The file has one name. A second one is a backup's, which must stay as it is: then a new file takes its place.
 ///
 /// Safe to use from several threads.
 final class HeadMarker: Sendable {
@@ -17,70 +21,136 @@ final class HeadMarker: Sendable {
   }
 
   /// A slot: 8 bytes "JRNLHEAD", journal id (16), revision (8), digest (32), CRC-32C of these 64 (4), zeros
-  /// up to the next sector, so that one torn sector can't take both slots.
+  /// up to the next page, so that no sector belongs to two slots.
   private enum Slot {
     static let magic = Array("JRNLHEAD".utf8)
     static let byteCount = 68
     static let stride = 4096
+    static let count = 3
   }
 
-  private struct State: ~Copyable {
-    var file: File
-    /// The slot that is written next: never the one that holds the newest mark.
-    var next: Int
-    var isFlushed: Bool
+  /// The open file; shared by who marks and who flushes.
+  private final class OpenFile: Sendable {
+    let file: File
+    init(_ file: consuming File) { self.file = file }
   }
+
+  private struct State: Sendable {
+    var open: OpenFile
+    /// The slot of the newest confirmed mark.
+    var durable: Int
+    /// The slot that a flush in progress may confirm.
+    var flushing: Int?
+    /// The slot of the marks since.
+    var current: Int?
+    /// Why nothing more is marked: after a failure nobody knows what the file holds.
+    var failure: JournalError?
+
+    /// Where the next mark goes.
+    mutating func slot() -> Int {
+      let slot = current ?? (0..<Slot.count).first { $0 != durable && $0 != flushing } ?? 0
+      current = slot
+      return slot
+    }
+  }
+
+  private static let name = "HEAD"
 
   private let id: JournalID
+  private let folder: Folder
   private let state: Lock<State>
+  /// Held by who flushes.
+  private let turn = Lock(())
 
   /// Makes the file of a new journal.
   static func create(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
-    var contents = [UInt8](repeating: 0, count: 2 * Slot.stride)
-    for (index, byte) in encode(Mark(revision: 0, digest: .zero), id: id).enumerated() {
-      contents[index] = byte
-    }
-    try Folder.writeFile(folder.head, contents, in: folder.path, hook: folder.hook)
+    try folder.root.write(name, contents(Mark(revision: 0, digest: .zero), id: id))
+    try folder.root.flush()
   }
 
   /// Reads the newest mark.
   /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> Mark {
-    try readSlots(File(folder.head, .reading), folder, id: id).mark
+    try readSlots(folder.root.file(name, .reading), id: id).mark
   }
 
   /// Opens HEAD for marking, and notes the newest entry, which a crash can have kept from it.
   init(_ folder: JournalFolder, id: JournalID, newest: Mark) throws(JournalError) {
-    let file = try File(folder.head, .updating, hook: folder.hook)
-    let found = try Self.readSlots(file, folder, id: id)
+    let file = try folder.root.file(Self.name, .updating)
+    let found = try Self.readSlots(file, id: id)
+    // A process that was killed may have left marks that the drive does not have yet.
+    try file.flush()
     self.id = id
-    state = Lock(State(file: file, next: 1 - found.slot, isFlushed: true))
+    self.folder = folder.root
+    state = Lock(State(open: OpenFile(file), durable: found.slot))
     if newest.revision > found.mark.revision { try mark(newest) }
   }
 
   /// Notes the newest acknowledged entry. It reaches the drive with the next ``flush()``.
   func mark(_ mark: Mark) throws(JournalError) {
     try state.withLock { state throws(JournalError) in
-      let slot = Self.encode(mark, id: id)
-      var failure: JournalError?
-      unsafe slot.withUnsafeBytes { bytes in
-        do throws(JournalError) {
-          try unsafe state.file.write(bytes, at: state.next * Slot.stride)
-        } catch { failure = error }
+      if let failure = state.failure { throw failure }
+      do throws(JournalError) {
+        if try state.open.file.status().linkCount == 1 {
+          try Self.write(Self.encode(mark, id: id), at: state.slot() * Slot.stride, state.open.file)
+        } else {
+          try replace(&state, with: mark)
+        }
+      } catch {
+        state.failure = error
+        throw error
       }
-      if let failure { throw failure }
-      state.next = 1 - state.next
-      state.isFlushed = false
     }
+  }
+
+  /// Puts a file of our own in the place of one that has another name too, or none any more.
+  private func replace(_ state: inout State, with mark: Mark) throws(JournalError) {
+    try folder.write(Self.name, Self.contents(mark, id: id))
+    try folder.flush()
+    // A flush in progress is of the old file, and confirms nothing of this one.
+    state = State(open: OpenFile(try folder.file(Self.name, .updating)), durable: 0)
   }
 
   /// Returns when the drive has confirmed the newest mark.
   func flush() throws(JournalError) {
-    try state.withLock { state throws(JournalError) in
-      if state.isFlushed { return }
-      try state.file.synchronize()
-      state.isFlushed = true
+    try turn.withLock { _ throws(JournalError) in
+      let open = try state.withLock { state throws(JournalError) -> OpenFile? in
+        if let failure = state.failure { throw failure }
+        guard let current = state.current else { return nil }
+        state.flushing = current
+        state.current = nil
+        return state.open
+      }
+      guard let open else { return }
+      do throws(JournalError) { try open.file.flush() } catch {
+        // The system may take what it could not write for written, so no second flush can be trusted.
+        state.withLock { $0.failure = error }
+        throw error
+      }
+      state.withLock { state in
+        guard state.open === open, let flushed = state.flushing else { return }
+        state.durable = flushed
+        state.flushing = nil
+      }
     }
+  }
+
+  // MARK: Bytes
+
+  private static func write(
+    _ bytes: [UInt8], at offset: Int, _ file: borrowing File
+  ) throws(JournalError) {
+    var failure: JournalError?
+    unsafe bytes.withUnsafeBytes { bytes in
+      do throws(JournalError) { try unsafe file.write(bytes, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  /// A file whose first slot has the mark.
+  private static func contents(_ mark: Mark, id: JournalID) -> [UInt8] {
+    let slot = encode(mark, id: id)
+    return slot + [UInt8](repeating: 0, count: Slot.count * Slot.stride - slot.count)
   }
 
   private static func encode(_ mark: Mark, id: JournalID) -> [UInt8] {
@@ -95,12 +165,12 @@ final class HeadMarker: Sendable {
   }
 
   private static func readSlots(
-    _ file: borrowing File, _ folder: JournalFolder, id: JournalID
+    _ file: borrowing File, id: JournalID
   ) throws(JournalError) -> (mark: Mark, slot: Int) {
-    let contents = try file.contents(limit: 2 * Slot.stride)
+    let contents = try file.contents(limit: Slot.count * Slot.stride)
     var newest: (mark: Mark, slot: Int)?
     var isForeign = false
-    for slot in 0..<2 where contents.count >= slot * Slot.stride + Slot.byteCount {
+    for slot in 0..<Slot.count where contents.count >= slot * Slot.stride + Slot.byteCount {
       let bytes = contents[slot * Slot.stride..<slot * Slot.stride + Slot.byteCount]
       let start = bytes.startIndex
       let checksum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -123,6 +193,6 @@ final class HeadMarker: Sendable {
       isForeign
         ? "HEAD belongs to another journal; put this journal's own back from a backup"
         : "HEAD is damaged, so it can't be told whether entries are missing; put it back from a backup",
-      path: folder.head)
+      path: file.path)
   }
 }

@@ -1,41 +1,39 @@
+import Files
 import Foundation
-import LevelDB
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
-/// The folder of a journal: what is in it, and what must not be.
+/// The folder of a journal, open: what is in it, and what must not be.
 ///
 /// ```
 /// Name.journal/
 ///   FORMAT      one line: the format's version and the journal's id
-///   LOCK        locked while the journal is open
 ///   HEAD        the head marker
 ///   entries/    LevelDB
 ///   images/     blobs by SHA-256
 ///   snapshots/  keyed archives, and what is known of each
 /// ```
+///
+/// All of it is reached through the folder's descriptor, so that it stays the same journal when the folder is moved
+/// and another one takes its place. Paths are for messages, and for LevelDB when it is opened.
 struct JournalFolder: Sendable {
-  let path: String
-  let hook: FileHook?
+  let root: Folder
 
+  var path: String { root.path }
+  var hook: FileHook? { root.hook }
   var format: String { path + "/FORMAT" }
-  var lock: String { path + "/LOCK" }
   var head: String { path + "/HEAD" }
-  var entries: String { path + "/entries" }
+  /// Where the entries are now, also after the folder was moved.
+  var entries: String { currentPath + "/entries" }
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
   /// The file of the snapshot of a revision.
-  func snapshot(_ revision: Revision) -> String { "\(snapshots)/\(Self.digits(revision)).plist" }
+  func snapshot(_ revision: Revision) -> String { "\(snapshots)/\(Self.snapshotName(revision))" }
 
-  /// The file of what is known of that snapshot.
-  func snapshotRecord(_ revision: Revision) -> String { "\(snapshots)/\(Self.digits(revision)).record" }
+  /// The name of that file in the folder of snapshots.
+  static func snapshotName(_ revision: Revision) -> String { digits(revision) + ".plist" }
+
+  /// The name of the file of what is known of that snapshot.
+  static func snapshotRecordName(_ revision: Revision) -> String { digits(revision) + ".record" }
 
   private static func digits(_ revision: Revision) -> String {
     let digits = String(revision)
@@ -54,55 +52,11 @@ struct JournalFolder: Sendable {
     return Revision(digits)
   }
 
-  private static let names: Set<String> = ["FORMAT", "LOCK", "HEAD", "entries", "images", "snapshots"]
-
-  init(_ url: URL, hook: FileHook?) {
-    var path = url.standardizedFileURL.path
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    self.path = path
-    self.hook = hook
-  }
-
-  private init(path: String, hook: FileHook?) {
-    self.path = path
-    self.hook = hook
-  }
-
-  /// Makes a new journal's folder with everything but its log.
-  ///
-  /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
-  /// behind that name.
-  func create(_ buildLog: (JournalFolder, JournalID) throws -> Void) throws {
-    if let status = try Folder.status(path) {
-      guard status.kind == .folder, try Folder.names(path).isEmpty else {
-        throw JournalError(.alreadyExists, "something is already there; choose another name", path: path)
-      }
-    }
-    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let id = JournalID()
-    let building = JournalFolder(path: "\(path).\(id).new", hook: hook)
-    try Folder.make(building.path, hook: hook)
-    do {
-      for folder in [building.entries, building.images, building.snapshots] {
-        try Folder.make(folder, hook: hook)
-      }
-      try Folder.writeFile(building.lock, [], in: building.path, hook: hook)
-      try HeadMarker.create(building, id: id)
-      try buildLog(building, id)
-      try Folder.writeFile(building.format, Array(Self.formatLine(id).utf8), in: building.path, hook: hook)
-      try Folder.rename(building.path, to: path, hook: hook)
-      try Folder.synchronize(parent, hook: hook)
-    } catch {
-      // What was built is nobody's yet. Its removal is a courtesy: the first error is the one to tell.
-      try? FileManager.default.removeItem(atPath: building.path)
-      throw error
-    }
-  }
-
-  /// Fails when this is no journal's folder, or not one that can be trusted: not this user's, with links or
-  /// with files that no journal has.
-  func check() throws(JournalError) {
-    guard let status = try Folder.status(path) else {
+  /// Opens the folder and looks at nothing in it yet.
+  /// - Throws: ``JournalError``: `notFound`, or `notAJournal` when it can't be the folder of one.
+  init(_ url: URL, hook: FileHook?) throws(JournalError) {
+    let path = try Self.path(of: url)
+    guard let status = try Folder.status(ofPath: path) else {
       throw JournalError(.notFound, "there is no journal; make one first", path: path)
     }
     guard status.kind == .folder else {
@@ -112,57 +66,130 @@ struct JournalFolder: Sendable {
           ? "the journal is behind a symbolic link; name the folder itself"
           : "this is a file, and a journal is a folder", path: path)
     }
-    guard status.owner == geteuid() else {
+    self.init(root: try Folder(path, followsLinks: false, hook: hook))
+  }
+
+  init(root: Folder) { self.root = root }
+
+  /// The path that errors about a journal at a URL name.
+  /// - Throws: ``JournalError`` with code `wrongUse` for the URL of something on the network.
+  static func path(of url: URL) throws(JournalError) -> String {
+    guard url.isFileURL else {
       throw JournalError(
-        .permission, "the folder belongs to another user (id \(status.owner)); open it as that user",
-        path: path)
+        .wrongUse,
+        "a journal is in a folder, which \"\(url.absoluteString)\" does not name; use URL(filePath:)")
     }
-    guard try Folder.status(format) != nil else {
+    var path = url.standardizedFileURL.path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  /// Its path as it was named, while that still leads to it.
+  private var currentPath: String {
+    let named = (try? Folder.status(ofPath: path)).flatMap { $0?.identity }
+    if let named, named == (try? root.status().identity) { return path }
+    return root.currentPath() ?? path
+  }
+
+  // MARK: What is in it
+
+  /// The folder of blobs; nil when a copy of the journal left it out because it was empty.
+  func openImages() throws(JournalError) -> Folder? { try openFolder("images") }
+
+  /// The folder of snapshots; nil when it is missing.
+  func openSnapshots() throws(JournalError) -> Folder? { try openFolder("snapshots") }
+
+  /// The folder of snapshots, made when it is missing.
+  func makeSnapshots() throws(JournalError) -> Folder { try makeFolder("snapshots") }
+
+  /// Makes the folder ready to be written to: folders that a copy left out because they were empty are made again,
+  /// and what a backup of hard links shares with it is parted from the backup. Called with the lock held.
+  func prepareForWriting() throws(JournalError) {
+    for name in ["images", "snapshots"] { _ = try makeFolder(name) }
+    // LevelDB locks this file, and makes it when it is not there; all others it only replaces.
+    let entries = try root.folder("entries")
+    if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
+  }
+
+  private func openFolder(_ name: String) throws(JournalError) -> Folder? {
+    try root.status(of: name) == nil ? nil : root.folder(name)
+  }
+
+  private func makeFolder(_ name: String) throws(JournalError) -> Folder {
+    if try root.status(of: name) == nil {
+      try root.makeFolder(name)
+      try root.flush()
+    }
+    return try root.folder(name)
+  }
+
+  // MARK: Checking
+
+  /// Fails when this is no journal's folder, or not one that can be trusted: not this user's, with links or
+  /// with files that no journal has. What file managers leave in folders is passed over.
+  func check() throws(JournalError) {
+    let owner = try root.status().owner
+    guard owner == geteuid() else {
+      throw JournalError(
+        .permission, "the folder belongs to another user (id \(owner)); open it as that user", path: path)
+    }
+    guard try root.status(of: "FORMAT") != nil else {
       throw JournalError(.notAJournal, "there is no FORMAT file, so this is no journal", path: path)
     }
-    try checkNames(in: path) { name, kind in
-      guard Self.names.contains(name) else { return false }
-      return ["entries", "images", "snapshots"].contains(name) ? kind == .folder : kind == .file
+    try Self.checkNames(in: root) { name, kind in Self.isKnown(name, kind) }
+    for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
+      throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: root.path(of: name))
     }
-    try checkNames(in: entries) { name, kind in kind == .file && LogFiles.isKnown(name) }
-    // A snapshot is never needed, and so is the folder of them; what is in it must be theirs all the same.
-    if try Folder.status(snapshots) != nil {
-      try checkNames(in: snapshots) { name, kind in
-        let finished = Folder.finishedName(name)
+    try Self.checkNames(in: root.folder("entries")) { name, kind in kind == .file && LogFiles.isKnown(name) }
+    if let snapshots = try openSnapshots() {
+      try Self.checkNames(in: snapshots) { name, kind in
+        let finished = Self.finishedName(name)
         return kind == .file
           && (Self.revision(ofSnapshot: finished) ?? Self.revision(ofSnapshotRecord: finished)) != nil
       }
     }
-    for name in ["LOCK", "HEAD", "entries", "images"]
-    where try Folder.status("\(path)/\(name)") == nil {
-      throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: "\(path)/\(name)")
+    if let images = try openImages() { try BlobNames.check(images) }
+  }
+
+  /// Whether a journal can have something of that name.
+  static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
+    switch finishedName(name) {
+    case "FORMAT", "HEAD": kind == .file
+    case "entries", "images", "snapshots": kind == .folder
+    default: false
     }
   }
 
-  private func checkNames(
-    in folder: String, _ isKnown: (String, Folder.Kind) -> Bool
+  private static func finishedName(_ name: String) -> String {
+    let suffix = Folder.temporarySuffix
+    return name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
+  }
+
+  private static func checkNames(
+    in folder: Folder, _ isKnown: (String, FileStatus.Kind) -> Bool
   ) throws(JournalError) {
-    for name in try Folder.names(folder) {
-      let path = "\(folder)/\(name)"
-      guard let status = try Folder.status(path) else { continue }
-      if status.kind == .link {
-        throw JournalError(
-          .notAJournal, "a journal has no symbolic links; writing through one would destroy its target",
-          path: path)
-      }
-      guard isKnown(name, status.kind) else {
-        throw JournalError(.notAJournal, "a journal has nothing of that name; move it elsewhere", path: path)
-      }
+    for name in try folder.names() where !System.isLitter(name) {
+      guard let kind = try folder.status(of: name)?.kind else { continue }
+      guard isKnown(name, kind) else { throw foreign(folder.path(of: name), kind) }
     }
+  }
+
+  /// Says that something does not belong into a journal.
+  static func foreign(_ path: String, _ kind: FileStatus.Kind) -> JournalError {
+    JournalError(
+      .notAJournal,
+      kind == .link
+        ? "a journal has no symbolic links; writing through one would destroy its target"
+        : "a journal has nothing of that name and kind; move it elsewhere", path: path)
   }
 
   private static let formatVersion = 1
 
-  private static func formatLine(_ id: JournalID) -> String { "journal \(formatVersion) \(id)\n" }
+  static func formatLine(_ id: JournalID) -> String { "journal \(formatVersion) \(id)\n" }
 
   /// The journal's id, from FORMAT.
   func readFormat() throws(JournalError) -> JournalID {
-    let bytes = try File(format, .reading).contents(limit: 4096)
+    let bytes = try root.file("FORMAT", .reading).contents(limit: 4096)
     let line = String(decoding: bytes, as: UTF8.self)
     let words = line.split(whereSeparator: \.isWhitespace)
     guard words.count >= 2, words[0] == "journal", let version = Int(words[1]), version > 0 else {

@@ -1,5 +1,5 @@
+import Files
 public import Foundation
-import LevelDB
 import Locks
 import Synchronization
 
@@ -11,36 +11,42 @@ import Synchronization
 /// let bytes = try journal.blobs.data(of: blob)
 /// ```
 ///
-/// A blob is written and flushed when it is added, and the folder that names it at the latest when a commit
-/// names it. A blob that nothing ever names stays until somebody removes it; it does no harm. The name is
-/// made from the digest and never read from anywhere.
+/// A blob is written and flushed when it is added, and its name at the latest when a commit names it. A blob that
+/// nothing ever names stays until somebody removes it; it does no harm. The name is made from the digest and never
+/// read from anywhere. Adding bytes that are there already puts a whole file in the place of a damaged one.
 ///
 /// Safe to use from many threads.
 public final class BlobStore: Sendable {
-  private let folder: String
-  private let hook: FileHook?
+  private let path: String
+  /// Nil when there are no blobs: a copy of the journal left the empty folder out.
+  private let folder: Folder?
   private let isReadOnly: Bool
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
-  /// Which folders hold names that are durable.
+  /// Which names in the folder may not be durable.
   private struct Names: Sendable {
-    /// Folders that got a name, or may have got one before the journal was opened.
-    var unflushed: Set<String> = []
-    /// Folders that were flushed since the journal was opened.
-    var flushed: Set<String> = []
+    /// Whether names were given since the last flush began. True at first: the process that had the journal before
+    /// may have ended before it flushed them.
+    var isFlushNeeded = true
+    /// How many names are being given at the moment: they may or may not be there when a flush begins.
+    var unfinishedCount = 0
   }
 
-  init(_ journal: JournalFolder, isReadOnly: Bool) {
-    folder = journal.images
-    hook = journal.hook
+  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool) {
+    path = journal.images
+    self.folder = folder
     self.isReadOnly = isReadOnly
   }
+
+  // MARK: Adding
 
   /// Stores bytes that are in memory.
   /// - Throws: ``JournalError`` when the disk does not take them; nothing is left behind.
   public func add(_ data: Data) throws -> Blob {
-    try unsafe data.withUnsafeBytes { try unsafe writer().finish(writing: $0) }
+    let writer = try writer()
+    try writer.write(data)
+    return try writer.finish()
   }
 
   /// Stores several, as many at a time as there are cores: hashing takes longer than writing.
@@ -55,185 +61,217 @@ public final class BlobStore: Sendable {
     return try results.withLock { $0 }.compactMap { try $0?.get() }
   }
 
-  /// Stores the bytes of a file, 64 KiB at a time.
+  /// Stores the bytes of a file, piece by piece. The file may be behind a link.
   /// - Throws: ``JournalError`` when the file can't be read or the disk does not take it.
   public func add(contentsOf url: URL) throws -> Blob {
-    let file = try File(url.path, .reading)
+    guard url.isFileURL else {
+      throw JournalError(.wrongUse, "\"\(url.absoluteString)\" does not name a file; download it first")
+    }
+    let file: File
+    do throws(JournalError) {
+      file = try File(readingFrom: url.path)
+    } catch {
+      throw error.code == .notAJournal
+        ? JournalError(.wrongUse, "an image is read from a plain file: \(error.message)", path: url.path)
+        : error
+    }
     let writer = try writer()
-    var buffer = [UInt8](repeating: 0, count: BlobWriter.chunkByteCount)
     var offset = 0
     while true {
-      let count = try unsafe buffer.withUnsafeMutableBytes { buffer in
-        try unsafe file.read(into: buffer, at: offset)
-      }
-      if count == 0 { break }
-      try unsafe buffer.withUnsafeBytes {
-        try unsafe writer.write(UnsafeRawBufferPointer(rebasing: $0[..<count]))
-      }
-      offset += count
+      let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
+      if piece.isEmpty { return try writer.finish() }
+      try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) }
+      offset += piece.count
     }
-    return try writer.finish()
   }
 
   /// Starts a blob whose bytes come in pieces.
   /// - Throws: ``JournalError`` with code `readOnly` when the journal was opened so.
   public func writer() throws -> BlobWriter {
     try checkIsOpen()
-    guard !isReadOnly else {
-      throw JournalError(.readOnly, "the journal was opened for reading only", path: folder)
+    guard !isReadOnly, let folder else {
+      throw JournalError(.readOnly, "the journal was opened for reading only", path: path)
     }
-    var suffix: [UInt8] = [UInt8](repeating: 0, count: 8)
-    unsafe suffix.withUnsafeMutableBytes { unsafe fillWithRandomBytes($0) }
-    let name = suffix.map { String($0, radix: 16) }.joined() + Folder.temporarySuffix
-    return BlobWriter(store: self, file: try File("\(folder)/\(name)", .creating, hook: hook), hook: hook)
+    let name = BlobNames.unfinished()
+    return BlobWriter(store: self, folder: folder, name: name, file: try folder.file(name, .creating))
   }
 
-  /// The bytes of a blob, mapped rather than read, after checking that they are those that were stored.
-  /// - Throws: ``JournalError`` with code `damaged` when they are missing or altered.
-  /// - Complexity: O(n) in the number of bytes, for the check.
+  // MARK: Reading
+
+  /// The bytes of a blob, after checking that they are those that were stored.
+  /// - Throws: ``JournalError`` with code `damaged` when they are missing or altered, `outOfResources` when there
+  ///   is not enough memory for them, `io` when the drive can't read them.
+  /// - Complexity: O(n) in the number of bytes.
   public func data(of blob: Blob) throws -> Data {
-    try checkIsOpen()
-    let path = path(of: blob.digest)
-    let data: Data
-    do throws(JournalError) {
-      data = try File(path, .reading).mapped()
-    } catch {
-      throw error.code == .notFound ? missing(blob) : error
-    }
-    let digest = unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) }
-    guard data.count == blob.byteCount, digest == blob.digest else {
+    let file = try open(blob)
+    // Data ends the process when there is no memory, and a forged entry can name as many bytes as it likes.
+    guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
       throw JournalError(
-        .damaged, "the bytes of an image are altered; put the file back from a backup", path: path)
+        .outOfResources, "there is no memory for an image of \(blob.byteCount) bytes; read it from its URL",
+        path: file.path)
     }
-    return data
+    do {
+      var hash = SHA256Hash()
+      for start in stride(from: 0, to: blob.byteCount, by: BlobWriter.pieceByteCount) {
+        let count = min(BlobWriter.pieceByteCount, blob.byteCount - start)
+        let piece = unsafe UnsafeMutableRawBufferPointer(start: bytes + start, count: count)
+        guard try unsafe file.read(into: piece, at: start) == count else { throw altered(blob) }
+        unsafe hash.update(UnsafeRawBufferPointer(piece))
+      }
+      guard hash.finish() == blob.digest else { throw altered(blob) }
+    } catch {
+      unsafe free(bytes)
+      throw error
+    }
+    // Last, since a few bytes are copied at once, and these are freed.
+    return unsafe Data(bytesNoCopy: bytes, count: blob.byteCount, deallocator: .free)
   }
 
   /// Where the bytes of a blob are. The file must not be changed.
-  public func url(of blob: Blob) -> URL { URL(fileURLWithPath: path(of: blob.digest)) }
+  public func url(of blob: Blob) -> URL {
+    URL(fileURLWithPath: folder?.path(of: blob.digest.hex) ?? "\(path)/\(blob.digest.hex)")
+  }
+
+  /// Fails when the file of a blob is not what was stored. It is read piece by piece.
+  func check(_ blob: Blob) throws(JournalError) {
+    let file = try open(blob)
+    var hash = SHA256Hash()
+    var offset = 0
+    while offset < blob.byteCount {
+      let piece = try file.piece(
+        at: offset, byteCount: min(BlobWriter.pieceByteCount, blob.byteCount - offset))
+      if piece.isEmpty { break }
+      unsafe piece.withUnsafeBytes { unsafe hash.update($0) }
+      offset += piece.count
+    }
+    guard offset == blob.byteCount, hash.finish() == blob.digest else { throw altered(blob) }
+  }
+
+  /// Opens the file of a blob when it is a plain file of the right size; nothing is read of any other.
+  private func open(_ blob: Blob) throws(JournalError) -> File {
+    try checkIsOpen()
+    guard let folder else { throw missing(blob) }
+    do throws(JournalError) {
+      let file = try folder.file(blob.digest.hex, .reading)
+      guard try file.byteCount() == blob.byteCount else { throw altered(blob) }
+      return file
+    } catch {
+      if error.code == .notFound { throw missing(blob) }
+      if error.code == .notAJournal {
+        throw JournalError(.damaged, "\(error.message); put the file back from a backup", path: error.path)
+      }
+      throw error
+    }
+  }
+
+  private func missing(_ blob: Blob) -> JournalError {
+    JournalError(
+      .damaged, "the bytes of an image are missing; put the file back from a backup", path: url(of: blob).path
+    )
+  }
+
+  private func altered(_ blob: Blob) -> JournalError {
+    JournalError(
+      .damaged, "the bytes of an image are altered; put the file back from a backup", path: url(of: blob).path
+    )
+  }
+
+  /// What in the folder is no blob.
+  func foreignNames() throws(JournalError) -> [JournalError] {
+    try folder.map(BlobNames.foreign) ?? []
+  }
+
+  /// Calls `body` with the size of each file that is named as a blob.
+  func forEachByteCount(_ body: (Int) -> Void) throws(JournalError) {
+    guard let folder else { return }
+    for name in try folder.names() where BlobNames.isDigest(name) {
+      if let status = try folder.status(of: name), status.kind == .file { body(status.byteCount) }
+    }
+  }
+
+  // MARK: Naming
+
+  /// Whether there is a file for a blob, of the right size.
+  func contains(_ blob: Blob) throws(JournalError) -> Bool {
+    guard let status = try folder?.status(of: blob.digest.hex) else { return false }
+    return status.kind == .file && status.byteCount == blob.byteCount
+  }
+
+  /// Makes the names of all blobs that ``contains(_:)`` has found durable; an entry that names one may then be
+  /// written. One flush does for all.
+  func flush() throws(JournalError) {
+    let isNeeded = names.withLock { names in
+      let isNeeded = names.isFlushNeeded || names.unfinishedCount > 0
+      names.isFlushNeeded = false
+      return isNeeded
+    }
+    guard isNeeded, let folder else { return }
+    do throws(JournalError) {
+      try folder.flush()
+    } catch {
+      // They are as durable as before: whoever tries again must flush them all.
+      names.withLock { $0.isFlushNeeded = true }
+      throw error
+    }
+  }
+
+  /// Takes a finished and flushed file in under its digest, in the place of one that may be damaged.
+  fileprivate func adopt(_ name: String, as blob: Blob, _ folder: Folder) throws(JournalError) {
+    // Another thread can find the new name, and commit, before this one goes on: from before the name is given until
+    // it is noted, a flush takes it for given.
+    names.withLock { $0.unfinishedCount += 1 }
+    defer {
+      names.withLock { names in
+        names.unfinishedCount -= 1
+        names.isFlushNeeded = true
+      }
+    }
+    try folder.rename(name, to: blob.digest.hex)
+  }
+
+  /// Removes what was left of blobs that were never finished. Called while nobody else has the journal.
+  func removeUnfinished() throws(JournalError) {
+    guard let folder else { return }
+    for name in try BlobNames.unfinished(in: folder) { try folder.removeFile(name) }
+  }
+
+  // MARK: Closing
 
   /// Refuses all further use: once the journal is closed, the folder may be somebody else's.
   func close() { isClosed.store(true, ordering: .releasing) }
 
   fileprivate func checkIsOpen() throws(JournalError) {
     if isClosed.load(ordering: .acquiring) {
-      throw JournalError(.closed, "the journal has been closed", path: folder)
+      throw JournalError(.closed, "the journal has been closed", path: path)
     }
-  }
-
-  /// Whether there is a file for a blob, of the right size.
-  func contains(_ blob: Blob) throws(JournalError) -> Bool {
-    guard let status = try Folder.status(path(of: blob.digest)) else { return false }
-    return status.kind == .file && status.byteCount == blob.byteCount
-  }
-
-  /// What is wrong with the file of a blob, nil when nothing is.
-  func problem(with blob: Blob) -> JournalError? {
-    do {
-      _ = try data(of: blob)
-      return nil
-    } catch let error as JournalError {
-      return error
-    } catch {
-      return JournalError(
-        .io, "the bytes of an image can't be read", path: path(of: blob.digest), cause: error)
-    }
-  }
-
-  /// Says that an entry is about to name a blob.
-  ///
-  /// Its file may come from a process that was ended before it flushed the name, so that is done here, once.
-  func willName(_ blob: Blob) {
-    let parent = parent(of: path(of: blob.digest))
-    names.withLock { names in
-      for folder in [folder, parent] where !names.flushed.contains(folder) {
-        names.unflushed.insert(folder)
-      }
-    }
-  }
-
-  /// Makes the names of all blobs that were added durable; an entry that names one may then be written.
-  func flush() throws(JournalError) {
-    let folders = names.withLock { names in
-      let folders = names.unflushed
-      names.unflushed = []
-      return folders
-    }
-    do throws(JournalError) {
-      try Folder.synchronize(folders.sorted(), hook: hook)
-    } catch {
-      // They are as durable as before: whoever tries again must flush them all.
-      names.withLock { $0.unflushed.formUnion(folders) }
-      throw error
-    }
-    names.withLock { $0.flushed.formUnion(folders) }
-  }
-
-  /// Takes a finished and flushed temporary file in under its digest.
-  fileprivate func adopt(_ temporary: String, as blob: Blob) throws(JournalError) {
-    let path = path(of: blob.digest)
-    let parent = parent(of: path)
-    if try contains(blob) {
-      // Somebody may have just put it there and not flushed its name yet.
-      _ = names.withLock { $0.unflushed.insert(parent) }
-      try Folder.removeFile(temporary, hook: hook)
-      return
-    }
-    // In one step, so that who finds the folder there finds it noted as well.
-    try names.withLock { names throws(JournalError) in
-      guard try Folder.status(parent) == nil else { return }
-      try Folder.make(parent, hook: hook)
-      names.unflushed.insert(folder)
-    }
-    try Folder.rename(temporary, to: path, hook: hook)
-    _ = names.withLock { $0.unflushed.insert(parent) }
-  }
-
-  /// Removes what was left of blobs that were never finished. Called while nobody else has the journal.
-  func removeUnfinished() throws(JournalError) {
-    for name in try Folder.names(folder) where name.hasSuffix(Folder.temporarySuffix) {
-      try Folder.removeFile("\(folder)/\(name)", hook: hook)
-    }
-  }
-
-  private func path(of digest: Digest) -> String {
-    let hex = digest.hex
-    return "\(folder)/\(hex.prefix(2))/\(hex)"
-  }
-
-  private func parent(of path: String) -> String { String(path.prefix(upTo: path.lastIndex(of: "/")!)) }
-
-  private func missing(_ blob: Blob) -> JournalError {
-    JournalError(
-      .damaged, "the bytes of an image are missing; put the file back from a backup",
-      path: path(of: blob.digest))
   }
 }
 
-/// A blob whose bytes come in pieces. Hashing runs beside writing, on another core.
+/// A blob whose bytes come in pieces. The drive begins with each piece while it is being hashed.
 ///
 /// Used by one thread at a time. What is not finished is removed when the writer goes away.
 public final class BlobWriter {
-  /// Pieces of this size are hashed and written at a time; it bounds the memory of a writer.
-  static let chunkByteCount = 64 << 10
-  /// Below this, waiting for another thread costs more than hashing.
-  private static let smallByteCount = 16 << 10
+  /// Pieces of this size are written and hashed at a time.
+  static let pieceByteCount = 1 << 20
 
   private let store: BlobStore
-  private let hook: FileHook?
+  private let folder: Folder
+  private let name: String
   private let file: File
-  private let hashing = BlobHash()
+  private var hash = SHA256Hash()
   private var byteCount = 0
   private var isFinished = false
 
-  fileprivate init(store: BlobStore, file: consuming File, hook: FileHook?) {
+  fileprivate init(store: BlobStore, folder: Folder, name: String, file: consuming File) {
     self.store = store
+    self.folder = folder
+    self.name = name
     self.file = file
-    self.hook = hook
   }
 
   deinit {
     // Nothing names it; were it to stay, the next opening would remove it.
-    if !isFinished { try? Folder.removeFile(file.path, hook: hook) }
+    if !isFinished { try? folder.removeFile(name) }
   }
 
   /// Appends bytes.
@@ -244,33 +282,41 @@ public final class BlobWriter {
   /// Appends bytes, which are only read during the call.
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
     guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished", path: file.path) }
-    let runsBeside = bytes.count > Self.smallByteCount
-    unsafe hashing.start(bytes, beside: runsBeside)
-    // The bytes are lent: both uses of them end before this call does.
-    defer { hashing.wait() }
-    try unsafe file.write(bytes, at: byteCount)
-    byteCount += bytes.count
+    for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
+      let piece = unsafe UnsafeRawBufferPointer(
+        rebasing: bytes[start..<min(start + Self.pieceByteCount, bytes.count)])
+      try unsafe file.write(piece, at: byteCount)
+      byteCount += piece.count
+      file.beginFlush()
+      unsafe hash.update(piece)
+    }
   }
 
   /// Flushes the bytes and gives them their name.
   /// - Throws: ``JournalError`` when the disk does not take them.
   public func finish() throws -> Blob {
-    try unsafe finish(writing: UnsafeRawBufferPointer(start: nil, count: 0))
-  }
-
-  /// Appends the last bytes and finishes; they are hashed while the drive takes them.
-  fileprivate func finish(writing bytes: UnsafeRawBufferPointer) throws -> Blob {
     guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished already", path: file.path) }
-    unsafe hashing.start(bytes, beside: bytes.count > Self.smallByteCount)
-    defer { hashing.wait() }
-    try unsafe file.write(bytes, at: byteCount)
-    byteCount += bytes.count
     try store.checkIsOpen()
-    try file.synchronize()
-    hashing.wait()
-    let blob = Blob(digest: hashing.finish(), byteCount: byteCount)
-    try store.adopt(file.path, as: blob)
+    try file.flush()
+    var finished = SHA256Hash()
+    swap(&hash, &finished)
+    let blob = Blob(digest: finished.finish(), byteCount: byteCount)
+    try store.adopt(name, as: blob, folder)
     isFinished = true
     return blob
+  }
+}
+
+extension Files.File where Failure == JournalError {
+  /// The bytes from an offset on: fewer than asked for only at the end of the file.
+  borrowing func piece(at offset: Int, byteCount: Int) throws(JournalError) -> [UInt8] {
+    var failure: JournalError?
+    let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      do throws(JournalError) {
+        count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return piece
   }
 }

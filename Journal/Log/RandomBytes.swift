@@ -1,3 +1,5 @@
+import Files
+
 /// Random bytes from the operating system, fetched in larger pieces than they are taken: a call for each salt
 /// costs as much as hashing it.
 ///
@@ -12,7 +14,7 @@ struct RandomBytes: Sendable {
   mutating func take(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
     precondition(count <= Self.fetchedByteCount)
     if taken + count > Self.fetchedByteCount {
-      unsafe bytes.withUnsafeMutableBytes { unsafe fillWithRandomBytes($0) }
+      unsafe bytes.withUnsafeMutableBytes { unsafe System.fillWithRandomBytes($0) }
       taken = 0
     }
     let start = taken

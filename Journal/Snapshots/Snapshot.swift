@@ -65,7 +65,8 @@ extension Journal {
       guard let record = try ladder.records.record(of: snapshot.revision) else { return nil }
       guard let facts = record.facts else { return record.problem }
       do throws(JournalError) {
-        try SnapshotFile(snapshot.url.path, facts: facts, revision: snapshot.revision).checkAllPages()
+        try SnapshotFile(in: folder.openSnapshots(), facts: facts, revision: snapshot.revision)
+          .checkAllPages()
         return nil
       } catch {
         // One that was dropped meanwhile has nothing wrong with it.

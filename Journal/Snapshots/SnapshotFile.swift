@@ -1,6 +1,6 @@
+import Files
 import Foundation
 import KeyedArchiving
-import LevelDB
 
 /// The file of a snapshot, opened. A small one is read and checked at once, so that states that stand on it need
 /// no disk any more; of a large one the pages are, when they are first touched.
@@ -15,14 +15,16 @@ struct SnapshotFile: Sendable {
   /// - Parameter memoryByteCount: up to which size it is read whole.
   /// - Throws: ``JournalError`` with code `damaged` when it is missing, of another size, or found to be altered.
   init(
-    _ path: String, facts: SnapshotFacts, revision: Revision,
+    in folder: Folder?, facts: SnapshotFacts, revision: Revision,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
   ) throws(JournalError) {
-    self.path = path
+    let name = JournalFolder.snapshotName(revision)
+    path = folder?.path(of: name) ?? name
     self.revision = revision
     let file: File
     do throws(JournalError) {
-      file = try File(path, .reading)
+      guard let folder else { throw JournalError(.notFound, "there are no snapshots") }
+      file = try folder.file(name, .reading)
     } catch {
       guard error.code == .notFound else { throw error }
       throw JournalError(.damaged, "the snapshot is missing", revision: revision, path: path)
@@ -136,14 +138,15 @@ extension SnapshotFile {
   /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
   ///   is left behind.
   static func write(
-    _ parts: StateParts, _ header: SnapshotHeader, to path: String, in folder: String, reserve: Int,
-    hook: FileHook?, isCancelled: @escaping () -> Bool
+    _ parts: StateParts, _ header: SnapshotHeader, in folder: Folder, reserve: Int,
+    isCancelled: @escaping () -> Bool
   ) throws(JournalError) -> Written {
-    let temporary = path + Folder.temporarySuffix
-    try Folder.removeFile(temporary, hook: hook)
+    let name = JournalFolder.snapshotName(header.head.revision)
+    let temporary = name + Folder.temporarySuffix
+    try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
-        try File(temporary, .creating, hook: hook), reserve: reserve, isCancelled: isCancelled)
+        try folder.file(temporary, .creating), reserve: reserve, isCancelled: isCancelled)
       let digest: Digest
       do {
         digest = try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
@@ -155,11 +158,11 @@ extension SnapshotFile {
       let checksums = try sink.finish()
       let written = Written(
         byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)
-      try Folder.rename(temporary, to: path, hook: hook)
-      try Folder.synchronize(folder, hook: hook)
+      try folder.rename(temporary, to: name)
+      try folder.flush()
       return written
     } catch {
-      try? Folder.removeFile(temporary, hook: hook)
+      try? folder.removeFile(temporary)
       throw error as? JournalError
         ?? JournalError(.io, "the snapshot can't be written", revision: header.head.revision, cause: error)
     }
@@ -223,7 +226,7 @@ private final class SnapshotSink {
   }
 
   private func flush() throws(JournalError) {
-    try file.synchronize()
+    try file.flush()
     unflushedByteCount = 0
   }
 

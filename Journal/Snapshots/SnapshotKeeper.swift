@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import LevelDB
 import Locks
@@ -140,11 +141,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
     }
     var known = try records.all()
-    try removeStrays(known)
-    if try Folder.status(folder.snapshots) == nil {
-      try Folder.make(folder.snapshots, hook: folder.hook)
-      try Folder.synchronize(folder.path, hook: folder.hook)
-    }
+    let snapshots = try folder.makeSnapshots()
+    try removeStrays(known, snapshots)
     let before = known.first { $0.revision == version.revision }
     // The same state makes the same file; another one must not be there together with the old record.
     if let before, before.facts?.schema != State.schema || ladder.failed.contains(version.revision) {
@@ -154,8 +152,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       journal: id, schema: State.schema, head: version.head, kinds: State.kindNames,
       fieldNames: State.allFieldNames)
     let written = try SnapshotFile.write(
-      parts, header, to: folder.snapshot(version.revision), in: folder.snapshots, reserve: reserve,
-      hook: folder.hook, isCancelled: isCancelled)
+      parts, header, in: snapshots, reserve: reserve, isCancelled: isCancelled)
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums,
       stateDigest: written.stateDigest,
@@ -202,14 +199,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Removes files that a crash kept from being finished, or from being removed.
-  private func removeStrays(_ known: [SnapshotRecord]) throws(JournalError) {
-    guard try Folder.status(folder.snapshots) != nil else { return }
+  private func removeStrays(_ known: [SnapshotRecord], _ snapshots: Folder) throws(JournalError) {
     let taken = Set(known.map(\.revision))
-    for name in try Folder.names(folder.snapshots) {
+    for name in try snapshots.names() where !System.isLitter(name) {
       let revision =
         JournalFolder.revision(ofSnapshot: name) ?? JournalFolder.revision(ofSnapshotRecord: name)
       if revision.map({ taken.contains($0) }) ?? false { continue }
-      try Folder.removeFile("\(folder.snapshots)/\(name)", hook: folder.hook)
+      try snapshots.removeFile(name)
     }
   }
 

@@ -100,13 +100,11 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
         path: folder.snapshot(revision))
     }
     let file = try SnapshotFile(
-      folder.snapshot(revision), facts: facts, revision: revision,
+      in: folder.openSnapshots(), facts: facts, revision: revision,
       memoryByteCount: options.snapshots.memoryByteCount)
-    // The folder can be moved once the journal is closed, and the state still be read.
-    let place = file.isInMemory ? nil : try? FolderPlace(folder.path)
     // Not weakly: a state can outlive its journal, and must stay right.
     let parts = try file.parts(State.self) { error throws(JournalError) in
-      try self.rebuild(head, at: place, because: error)
+      try self.rebuild(head, because: error)
     }
     guard let state = State(parts: parts) else {
       throw JournalError(
@@ -120,7 +118,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
 
   /// The parts of a state whose snapshot failed while it was in use.
   private func rebuild(
-    _ head: Head, at place: FolderPlace?, because error: JournalError
+    _ head: Head, because error: JournalError
   ) throws(JournalError) -> StateParts {
     note(error, at: head.revision)
     if let log = log.withLock({ $0 }) {
@@ -137,7 +135,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
       usleep(milliseconds * 1000)
       for access in [LevelDBLog.Access.readOnly, .readOnlyUpToDamage] {
         do throws(JournalError) {
-          return try parts(of: head, lookingInto: place?.path ?? folder.path, access)
+          return try parts(of: head, lookingWith: access)
         } catch {
           failure = error
         }
@@ -147,9 +145,8 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   }
 
   private func parts(
-    of head: Head, lookingInto path: String, _ access: LevelDBLog.Access
+    of head: Head, lookingWith access: LevelDBLog.Access
   ) throws(JournalError) -> StateParts {
-    let folder = JournalFolder(URL(fileURLWithPath: path, isDirectory: true), hook: nil)
     let log = try LevelDBLog.open(in: folder, id: id, access, options: options.database)
     defer { try? log.close() }
     if access == .readOnlyUpToDamage {
@@ -172,15 +169,6 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     }
     return parts
   }
-}
-
-/// A folder wherever it is: it is found again after it was moved.
-private final class FolderPlace: Sendable {
-  private let folder: File
-
-  init(_ path: String) throws(JournalError) { folder = try File(path, .reading) }
-
-  var path: String? { folder.currentPath() }
 }
 
 /// Where a replay starts.

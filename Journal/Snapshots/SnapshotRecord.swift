@@ -1,4 +1,5 @@
 import CBOR
+import Files
 
 /// What is known of a snapshot, and what its file is checked against: a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
@@ -26,10 +27,12 @@ struct SnapshotRecord: Sendable, Equatable {
   /// Reads the file of a record.
   /// - Throws: ``JournalError`` when it is not there or can't be read at the moment. One that is damaged is a
   ///   record without facts.
-  init(reading path: String, revision: Revision) throws(JournalError) {
+  init(of revision: Revision, in folder: Folder) throws(JournalError) {
+    let name = JournalFolder.snapshotRecordName(revision)
+    let path = folder.path(of: name)
     let bytes: [UInt8]
     do throws(JournalError) {
-      bytes = try File(path, .reading).contents(limit: Self.byteLimit)
+      bytes = try folder.file(name, .reading).contents(limit: Self.byteLimit)
     } catch {
       guard error.code == .damaged else { throw error }
       self.init(unreadable: revision, because: error.message, path: path)

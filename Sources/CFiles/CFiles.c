@@ -222,6 +222,8 @@ int cfiles_lock(int descriptor, bool exclusive) {
   return result;
 }
 
+void cfiles_unlock(int descriptor) { flock(descriptor, LOCK_UN); }
+
 int cfiles_path(int descriptor, char *path, size_t count) {
 #if defined(__APPLE__)
   char found[MAXPATHLEN];
@@ -259,6 +261,15 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
     done += part;
   }
   return 0;
+}
+
+bool cfiles_is_litter(const char *name) {
+  static const char *const names[] = {".DS_Store", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"};
+  // The second halves of files, on file systems that have no place for them.
+  if (strncmp(name, "._", 2) == 0) return true;
+  for (size_t index = 0; index < sizeof names / sizeof *names; index++)
+    if (strcmp(name, names[index]) == 0) return true;
+  return false;
 }
 
 void cfiles_ignore_file_size_signal(void) {

@@ -97,6 +97,7 @@ Status Folder::Inspect(Content* content) const {
   if (!listed.ok()) return listed;
   *content = Content::kEmpty;
   for (const std::string& name : names) {
+    if (cfiles_is_litter(name.c_str())) continue;
     struct stat info;
     if (::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       return SystemError(PathOf(name), "the file can't be looked at", errno);

@@ -46,7 +46,7 @@ class Folder {
   // a forged CURRENT can ask for.
   leveldb::Status NameOf(const std::string& path, std::string* name) const;
 
-  // Fails with Corruption if anything in the folder is not a regular file.
+  // Fails with Corruption if anything in the folder is not a regular file. What file managers leave is passed over.
   leveldb::Status Inspect(Content* content) const;
   leveldb::Status List(std::vector<std::string>* names) const;
   bool Exists(const std::string& name) const;

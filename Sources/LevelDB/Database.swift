@@ -1,4 +1,5 @@
 internal import CLevelDB
+package import Files
 
 /// An ordered map from bytes to bytes in one folder, kept by LevelDB. **Start here.**
 ///

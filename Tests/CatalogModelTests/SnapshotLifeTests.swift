@@ -1,4 +1,5 @@
 import CatalogModel
+import Files
 import Foundation
 import LevelDB
 import Locks

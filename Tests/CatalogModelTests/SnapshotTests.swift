@@ -1,5 +1,6 @@
 import CBOR
 import CatalogModel
+import Files
 import Foundation
 import LevelDB
 import TestSupport

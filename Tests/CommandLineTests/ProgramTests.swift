@@ -79,7 +79,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-      try Data("jello".utf8).write(to: URL(fileURLWithPath: "\(path)/images/2c/\(hash)"))
+      try Data("jello".utf8).write(to: URL(fileURLWithPath: "\(path)/images/\(hash)"))
       let outcome = try journal("verify", path)
       #expect(outcome.code == 1)
       #expect(outcome.output.contains("\(hash)"))

@@ -1,11 +1,21 @@
 // Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each acknowledgement after the
 // commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
 //
-// Arguments: the journal's path, how many threads, the first turn, a seed.
+// Arguments: the journal's path, how many threads, the first turn, a seed. Or: "descriptors", the journal's path, how
+// many file descriptors it may have (`Shortage`).
 import Foundation
 import Journaling
 import LogbookModel
 import TestSupport
+
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
+  let count = UInt64(CommandLine.arguments[3])
+{
+  do {
+    try Shortage(url: URL(fileURLWithPath: CommandLine.arguments[2]), descriptors: count).run()
+    exit(0)
+  } catch { fail("\(error)") }
+}
 
 guard CommandLine.arguments.count == 5, let count = Int(CommandLine.arguments[2]),
   let firstTurn = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])

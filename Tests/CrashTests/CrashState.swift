@@ -1,5 +1,6 @@
 import Foundation
 import Journaling
+import TestSupport
 
 /// A folder as a power loss may have left it.
 struct CrashState: Sendable {
@@ -49,6 +50,9 @@ enum Fate: Hashable, Sendable {
   case cut(Int)
   /// The file has its length, and zeros where the bytes should be.
   case zeroed
+  /// Each of its sectors is there, or not, or holds anything: chosen by a seed. What was confirmed before, and is not
+  /// written over, stays: that is all that a drive promises.
+  case shredded(UInt64)
 }
 
 /// What a power loss makes of the order of changes of names.
@@ -72,7 +76,7 @@ extension CrashState {
           folders.append(path + name)
           open.append((id, path + name + "/"))
         } else {
-          let writes = node.pending.indices.compactMap { index in
+          let writes = node.pending.indices.flatMap { index in
             node.outcome(of: index, fates[SimulatedDisk.WriteID(node: id, index: index)] ?? .kept)
           }
           files.append(File(path: path + name, durable: node.durable, writes: writes))
@@ -83,20 +87,45 @@ extension CrashState {
 }
 
 extension SimulatedDisk.Node {
-  fileprivate func outcome(of index: Int, _ fate: Fate) -> SimulatedDisk.PendingWrite? {
+  fileprivate func outcome(of index: Int, _ fate: Fate) -> [SimulatedDisk.PendingWrite] {
     let write = pending[index]
     switch fate {
-    case .kept: return write
-    case .lost: return nil
+    case .kept: return [write]
+    case .lost: return []
     case .cut(let count):
-      return SimulatedDisk.PendingWrite(offset: write.offset, bytes: Array(write.bytes.prefix(count)))
+      return [SimulatedDisk.PendingWrite(offset: write.offset, bytes: Array(write.bytes.prefix(count)))]
     case .zeroed:
       // Bytes that were flushed before are overwritten or not, and never become zeros.
       let start = max(write.offset, durable.count)
       let count = write.offset + write.bytes.count - start
-      guard count > 0 else { return nil }
-      return SimulatedDisk.PendingWrite(offset: start, bytes: [UInt8](repeating: 0, count: count))
+      guard count > 0 else { return [] }
+      return [SimulatedDisk.PendingWrite(offset: start, bytes: [UInt8](repeating: 0, count: count))]
+    case .shredded(let seed):
+      var random = SeededGenerator(seed: seed &+ UInt64(index))
+      return write.sectors.compactMap { sector in
+        switch random.next() % 3 {
+        case 0: sector
+        case 1: nil
+        default: SimulatedDisk.PendingWrite(offset: sector.offset, bytes: random.bytes(sector.bytes.count))
+        }
+      }
     }
+  }
+}
+
+extension SimulatedDisk.PendingWrite {
+  /// The parts of the write that lie in one sector of the drive each.
+  fileprivate var sectors: [SimulatedDisk.PendingWrite] {
+    let sector = 512
+    var parts: [SimulatedDisk.PendingWrite] = []
+    var start = offset
+    while start < offset + bytes.count {
+      let end = min((start / sector + 1) * sector, offset + bytes.count)
+      parts.append(
+        SimulatedDisk.PendingWrite(offset: start, bytes: Array(bytes[start - offset..<end - offset])))
+      start = end
+    }
+    return parts
   }
 }
 

@@ -103,12 +103,16 @@ struct CrashStates {
     var choices: [(String, Fates)] = [("all", [:]), ("none", fates { _ in .lost })]
     guard !writes.isEmpty else { return [("all", [:])] }
     choices.append(("zeroed", fates { _ in .zeroed }))
+    let seed = random.next()
+    choices.append(("shredded by \(seed)", fates { .shredded(seed &+ UInt64($0)) }))
     for one in pick(writes.count) {
       choices.append(("all but \(writes[one])", fates { $0 == one ? .lost : .kept }))
       choices.append(("only \(writes[one])", fates { $0 == one ? .kept : .lost }))
       choices.append(("zeroed at \(writes[one])", fates { $0 == one ? .zeroed : .kept }))
       let torn = tear(disk.nodes[writes[one].node].pending[writes[one].index])
       choices.append(("torn at \(writes[one])", fates { $0 < one ? .kept : $0 == one ? torn : .lost }))
+      let seed = random.next()
+      choices.append(("shredded at \(writes[one]) by \(seed)", fates { $0 == one ? .shredded(seed) : .kept }))
       var random = random
       choices.append(
         (

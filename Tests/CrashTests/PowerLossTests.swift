@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Journaling
 import LevelDB
@@ -67,7 +68,7 @@ extension Battery {
 
     @Test func withoutTheFlushOfFoldersStrictNamesAreFoundLost() throws {
       try expectFindings(.strict) { $0.kind == .syncFolder && $0.path.hasSuffix("/entries") }
-      try expectFindings(.strict, "image") { $0.kind == .syncFolder && $0.path.contains("/images") }
+      try expectFindings(.strict, "image") { $0.kind == .syncFolder && $0.path.hasSuffix("/images") }
     }
 
     @Test func withoutTheFlushOfSnapshotsTheyAreFoundAltered() throws {

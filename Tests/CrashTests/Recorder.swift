@@ -1,3 +1,4 @@
+import Files
 import Journaling
 import LevelDB
 import Locks

@@ -1,3 +1,4 @@
+import Files
 import LevelDB
 
 /// What a disk holds while operations are done on it: what everyone sees, and how much of that a power loss

@@ -24,7 +24,7 @@ import Testing
       let blob = try journal.blobs.add(Data("abc".utf8))
       // FIPS 180-2, appendix B.1.
       #expect(blob.digest.hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-      #expect(journal.blobs.url(of: blob).path.hasSuffix("/images/ba/\(blob.digest.hex)"))
+      #expect(journal.blobs.url(of: blob).path.hasSuffix("/images/\(blob.digest.hex)"))
     }
   }
 
@@ -104,7 +104,7 @@ import Testing
       let statistics = try journal.statistics()
       #expect(statistics.blobCount == 4)
       let left = try FileManager.default.contentsOfDirectory(atPath: url.path + "/images")
-      #expect(left.allSatisfy { $0.count == 2 })
+      #expect(left.count == 4)
     }
   }
 

@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["HEAD", "LOCK", "FORMAT", "entries/CURRENT", "entries", "images"])
+  @Test(arguments: ["HEAD", "FORMAT", "entries/CURRENT", "entries"])
   func aMissingPartIsFoundOut(_ name: String) throws {
     try withFilledLedger { url in
       try FileManager.default.removeItem(at: url.appendingPathComponent(name))
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["entries/000099.ldb", "entries/CURRENT", "HEAD", "LOCK", "images", "entries"])
+  @Test(arguments: ["entries/000099.ldb", "entries/CURRENT", "HEAD", "images", "entries"])
   func aLinkInTheFolderIsRefusedAndItsTargetIsLeftAlone(_ name: String) throws {
     try withFilledLedger { url in
       let target = url.deletingLastPathComponent().appendingPathComponent("precious")

@@ -76,12 +76,17 @@ int cfiles_remove_folder(int folder, const char *name);
 /// Takes the lock of an open file or folder, which ends when the last descriptor of it is closed; `-EWOULDBLOCK`
 /// when another one has it.
 int cfiles_lock(int descriptor, bool exclusive);
+/// Lets the lock go at once: closing the descriptor does so only when no child process has just inherited it.
+void cfiles_unlock(int descriptor);
 
 /// Where an open file is now, also after it was moved. `path` has `count` bytes and is terminated by a zero.
 int cfiles_path(int descriptor, char *path, size_t count);
 
 /// Fills a buffer from the system's source of randomness.
 int cfiles_fill_with_random_bytes(void *buffer, size_t count);
+
+/// Whether file managers leave files of that name in any folder: ".DS_Store", "Thumbs.db" and their like.
+bool cfiles_is_litter(const char *name);
 
 /// Makes a write beyond the process's limit of file sizes an error. Unless the program has chosen otherwise, the
 /// system ends the process for it.

@@ -1,7 +1,3 @@
-import LevelDB
-
-// What the engine writes itself reports to the same hook as LevelDB's files, so that a test sees all changes
-// in their order.
 extension FileOperation {
   static func create(_ path: String) -> FileOperation { FileOperation(.create, path: path) }
   static func sync(_ path: String) -> FileOperation { FileOperation(.sync, path: path) }
@@ -15,23 +11,26 @@ extension FileOperation {
 
 extension Optional where Wrapped == FileHook {
   /// Fails when the hook wants the operation to fail.
-  func check(_ operation: @autoclosure () -> FileOperation) throws(JournalError) {
+  func check<Failure: FileFailure>(
+    _ operation: @autoclosure () -> FileOperation, _: Failure.Type
+  ) throws(Failure) {
     guard let self else { return }
     let operation = operation()
     if case .fail(let number) = self(operation) {
-      throw JournalError(systemError: number, "can't \(operation.kind)", path: operation.path)
+      throw Failure(FileError(number, "can't \(operation.kind)", path: operation.path))
     }
   }
 
   /// The same for a write; gives how many of its bytes may be written at once.
-  func checkWrite(_ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) -> Int
-  {
+  func checkWrite<Failure: FileFailure>(
+    _ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int, _: Failure.Type
+  ) throws(Failure) -> Int {
     guard let self else { return bytes.count }
     let operation = unsafe FileOperation(.write, path: path, offset: UInt64(offset), bytes: Array(bytes))
     switch self(operation) {
     case .proceed: return bytes.count
     case .short(let count): return min(max(count, 1), bytes.count)
-    case .fail(let number): throw JournalError(systemError: number, "can't write the file", path: path)
+    case .fail(let number): throw Failure(FileError(number, "can't write the file", path: path))
     }
   }
 }

@@ -1,0 +1,105 @@
+import Files
+import Foundation
+import Locks
+
+extension JournalFolder {
+  /// Makes a new journal's folder: everything but its log, which `buildLog` makes.
+  ///
+  /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
+  /// behind that name.
+  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
+  static func create(
+    at url: URL, hook: FileHook?, _ buildLog: (JournalFolder, JournalID) throws -> Void
+  ) throws {
+    let path = try path(of: url)
+    let name = URL(fileURLWithPath: path).lastPathComponent
+    let parent = try Folder(
+      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: hook)
+    try checkIsFree(name, in: parent, path: path)
+    removeLeftovers(of: name, in: parent)
+
+    let building = try BuildingSite(name, in: parent)
+    // To the end of the creation, with its lock.
+    defer { withExtendedLifetime(building) {} }
+    do {
+      let folder = building.folder
+      for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
+      try HeadMarker.create(folder, id: building.id)
+      try buildLog(folder, building.id)
+      try folder.root.write("FORMAT", Array(formatLine(building.id).utf8))
+      try folder.root.flush()
+      do throws(JournalError) {
+        try parent.rename(building.name, to: name)
+      } catch {
+        // Somebody else was quicker.
+        throw error.code == .alreadyExists ? alreadyExists(path) : error
+      }
+      try parent.flush()
+    } catch {
+      // What was built is nobody's yet. Its removal is a courtesy: the first error is the one to tell.
+      try? parent.removeFolder(building.name)
+      throw error
+    }
+  }
+
+  private static func checkIsFree(_ name: String, in parent: Folder, path: String) throws(JournalError) {
+    guard let status = try parent.status(of: name) else { return }
+    guard status.kind == .folder, try parent.folder(name).names().isEmpty else { throw alreadyExists(path) }
+  }
+
+  private static func alreadyExists(_ path: String) -> JournalError {
+    JournalError(.alreadyExists, "something is already there; choose another name", path: path)
+  }
+
+  /// Removes what is left of creations of that journal that were killed: folders of their form, whose lock nobody
+  /// holds any more. Whatever else they hold, or can't be read, stays.
+  private static func removeLeftovers(of name: String, in parent: Folder) {
+    for found in (try? parent.names()) ?? [] where BuildingSite.isName(found, of: name) {
+      guard let folder = try? parent.folder(found), (try? folder.status().owner) == geteuid(),
+        (try? folder.lock(exclusive: true)) == true,
+        let names = try? folder.names(),
+        names.allSatisfy({ name in
+          (try? folder.status(of: name)).flatMap { $0 }.map { isKnown(name, $0.kind) } ?? false
+        })
+      else { continue }
+      try? parent.removeFolder(found)
+    }
+  }
+}
+
+/// The folder in which a journal is being made, locked as long as this is there: who finds it without its lock
+/// knows that its maker is dead.
+private final class BuildingSite {
+  let id: JournalID
+  let name: String
+  let folder: JournalFolder
+
+  init(_ journal: String, in parent: Folder) throws(JournalError) {
+    // Until it has its lock, somebody who cleans up may take it for a dead one's and remove it.
+    for _ in 0..<16 {
+      let id = JournalID()
+      let name = "\(journal).\(id)\(Folder.temporarySuffix)"
+      try parent.makeFolder(name)
+      do throws(JournalError) {
+        let root = try parent.folder(name)
+        if try root.lock(exclusive: true), try parent.status(of: name) != nil {
+          (self.id, self.name, folder) = (id, name, JournalFolder(root: root))
+          return
+        }
+      } catch {
+        guard error.code == .notFound else { throw error }
+      }
+    }
+    throw JournalError(
+      .io, "the folder of the new journal is removed again and again while it is being made",
+      path: parent.path(of: journal))
+  }
+
+  deinit { folder.root.unlock() }
+
+  /// Whether that is how the folder of a journal is named while it is being made.
+  static func isName(_ name: String, of journal: String) -> Bool {
+    guard name.hasPrefix(journal + "."), name.hasSuffix(Folder.temporarySuffix) else { return false }
+    return JournalID(name.dropFirst(journal.count + 1).dropLast(Folder.temporarySuffix.count)) != nil
+  }
+}

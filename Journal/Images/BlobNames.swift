@@ -1,0 +1,61 @@
+import Files
+
+/// The names in the folder of blobs: the SHA-256 of each in 64 lowercase hexadecimal digits, and 16 random ones with
+/// a suffix for what is not finished.
+enum BlobNames {
+  /// A name for a blob whose digest is not known yet.
+  static func unfinished() -> String {
+    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits + Folder.temporarySuffix
+  }
+
+  /// Whether a name is that of a blob.
+  static func isDigest(_ name: String) -> Bool { unsafe name.withCString { unsafe hasFormOfDigest($0) } }
+
+  /// Fails when something in the folder is no blob.
+  /// - Complexity: O(n) in the number of names, none of which is looked up.
+  static func check(_ folder: Folder) throws(JournalError) {
+    if let error = try foreign(folder).first { throw error }
+  }
+
+  /// What in the folder is no blob: other names, and other things than plain files.
+  static func foreign(_ folder: Folder) throws(JournalError) -> [JournalError] {
+    var foreign: [JournalError] = []
+    try unsafe folder.forEachName { name, kind in
+      if unsafe kind == .file && hasFormOfDigest(name) { return true }
+      let name = unsafe String(cString: name)
+      let isKnown = kind == .file && name.hasSuffix(Folder.temporarySuffix)
+      if !isKnown && !System.isLitter(name) {
+        foreign.append(JournalFolder.foreign(folder.path(of: name), kind))
+      }
+      return true
+    }
+    return foreign
+  }
+
+  /// What was left of blobs that were never finished.
+  static func unfinished(in folder: Folder) throws(JournalError) -> [String] {
+    var names: [String] = []
+    try unsafe folder.forEachName { name, kind in
+      if unsafe !hasFormOfDigest(name) {
+        let name = unsafe String(cString: name)
+        if kind == .file, name.hasSuffix(Folder.temporarySuffix), !System.isLitter(name) {
+          names.append(name)
+        }
+      }
+      return true
+    }
+    return names.sorted()
+  }
+
+  /// The same as ``isDigest(_:)``, without making a text of each of many names.
+  private static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
+    for index in 0..<64 {
+      switch unsafe UInt8(bitPattern: name[index]) {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): continue
+      default: return false
+      }
+    }
+    return unsafe name[64] == 0
+  }
+}

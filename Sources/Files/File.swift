@@ -1,0 +1,198 @@
+internal import CFiles
+import Foundation
+
+/// An open file. Its path is for messages only: it may have been moved since.
+///
+/// Operations that change the disk are told to the hook first, if a test has set one. Safe to use from many threads.
+package struct File<Failure: FileFailure>: ~Copyable, Sendable {
+  /// What a file is opened for.
+  package enum Access: Sendable {
+    /// Must exist.
+    case reading
+    /// Must exist; is changed in place.
+    case updating
+    /// Must not exist. The file is for the owner alone.
+    case creating
+  }
+
+  private let descriptor: Int32
+  /// Where the file was when it was opened.
+  package let path: String
+  private let hook: FileHook?
+
+  /// Opens a name in a folder: a plain file, and no link.
+  init(_ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?) throws(Failure) {
+    if access == .creating { try hook.check(.create(path), Failure.self) }
+    let mode =
+      switch access {
+      case .reading: CFILES_READ
+      case .updating: CFILES_UPDATE
+      case .creating: CFILES_CREATE
+      }
+    self.init(
+      descriptor: try Self.open(name, Int32(mode), in: folder, followsLinks: false, path: path), path: path,
+      hook: hook)
+  }
+
+  /// Opens a plain file that a user named for reading; it may be behind a link.
+  package init(readingFrom path: String) throws(Failure) {
+    self.init(
+      descriptor: try Self.open(
+        path, Int32(CFILES_READ), in: cfiles_current_folder(), followsLinks: true, path: path), path: path,
+      hook: nil)
+  }
+
+  private init(descriptor: Int32, path: String, hook: FileHook?) {
+    self.descriptor = descriptor
+    self.path = path
+    self.hook = hook
+  }
+
+  /// Opens a plain file.
+  private static func open(
+    _ name: String, _ access: Int32, in folder: Int32, followsLinks: Bool, path: String
+  ) throws(Failure) -> Int32 {
+    let descriptor = try Failure.check("can't open the file", path) {
+      unsafe cfiles_open(folder, name, access, followsLinks, 0o600)
+    }
+    do throws(Failure) {
+      guard try status(descriptor, path).kind == .file else {
+        throw Failure(
+          FileError(.isNoFile, "can't open the file: it is a folder, a pipe or a device", path: path))
+      }
+      return descriptor
+    } catch {
+      _ = cfiles_close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { _ = cfiles_close(descriptor) }
+
+  /// What is known of it without reading it.
+  package func status() throws(Failure) -> FileStatus { try Self.status(descriptor, path) }
+
+  private static func status(_ descriptor: Int32, _ path: String) throws(Failure) -> FileStatus {
+    var status = cfiles_status()
+    try Failure.check("can't examine the file", path) { unsafe cfiles_status_of(descriptor, &status) }
+    return FileStatus(status)
+  }
+
+  /// The file's size in bytes.
+  package func byteCount() throws(Failure) -> Int { try status().byteCount }
+
+  /// How many bytes the file system has left for this user.
+  package func freeByteCount() throws(Failure) -> Int {
+    let count = cfiles_free_byte_count(descriptor)
+    guard count >= 0 else {
+      throw Failure(FileError(Int32(-count), "can't examine the file system", path: path))
+    }
+    return Int(count)
+  }
+
+  /// Writes all bytes at an offset.
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Failure) {
+    var rest = unsafe bytes
+    var position = offset
+    while unsafe !rest.isEmpty {
+      let allowed = try unsafe hook.checkWrite(path, rest, at: position, Failure.self)
+      try Failure.check("can't write the file", path) {
+        unsafe cfiles_write(descriptor, rest.baseAddress, allowed, UInt64(position))
+      }
+      unsafe rest = UnsafeRawBufferPointer(rebasing: rest[allowed...])
+      position += allowed
+    }
+  }
+
+  /// Fills the buffer from an offset on; gives how many bytes there were, fewer only at the end of the file.
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(Failure) -> Int {
+    let count = unsafe cfiles_read(descriptor, buffer.baseAddress, buffer.count, UInt64(offset))
+    guard count >= 0 else { throw Failure(FileError(Int32(-count), "can't read the file", path: path)) }
+    return Int(count)
+  }
+
+  /// All bytes of a small file.
+  package func contents(limit: Int) throws(Failure) -> [UInt8] {
+    let count = try byteCount()
+    guard count <= limit else {
+      throw Failure(
+        FileError(.isTooLarge, "the file is larger than it can be: \(count) bytes", path: path))
+    }
+    var failure: Failure?
+    let contents = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      do throws(Failure) {
+        filled = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return contents
+  }
+
+  /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again: the
+  /// system may take what it could not write for written.
+  package func flush() throws(Failure) {
+    try hook.check(.sync(path), Failure.self)
+    try Failure.check("can't flush the file to the drive", path) { cfiles_flush(descriptor, false) }
+  }
+
+  /// Lets the drive begin with what was written so far, and returns at once. It promises nothing.
+  package func beginFlush() { cfiles_begin_flush(descriptor) }
+
+  /// Another descriptor of the same open file, for who owns one by itself.
+  package func duplicateDescriptor() throws(Failure) -> Int32 {
+    try Failure.check("can't open the file once more", path) { cfiles_duplicate(descriptor) }
+  }
+}
+
+/// What is known of a file or folder without reading it.
+package struct FileStatus: Sendable {
+  /// What a name stands for, links not followed.
+  package enum Kind: Sendable {
+    case file
+    case folder
+    case link
+    /// A pipe, a socket, a device.
+    case other
+
+    init(_ kind: Int32) {
+      switch Int(kind) {
+      case CFILES_IS_FILE: self = .file
+      case CFILES_IS_FOLDER: self = .folder
+      case CFILES_IS_LINK: self = .link
+      default: self = .other
+      }
+    }
+  }
+
+  package let kind: Kind
+  package let byteCount: Int
+  /// The number of the user to whom it belongs.
+  package let owner: UInt32
+  /// How many names it has; 0 when it was removed.
+  package let linkCount: Int
+  package let identity: FileIdentity
+
+  init(_ status: cfiles_status) {
+    kind = Kind(status.kind)
+    byteCount = Int(clamping: status.byte_count)
+    owner = status.owner
+    linkCount = Int(clamping: status.link_count)
+    identity = FileIdentity(device: status.device, inode: status.inode)
+  }
+}
+
+/// Which file a name means: names can differ for one file, this can't.
+package struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+}
+
+extension FileFailure {
+  /// Makes a call of the C face, which gives -errno when it fails.
+  @discardableResult
+  static func check(_ action: String, _ path: String, _ call: () -> Int32) throws(Self) -> Int32 {
+    let result = call()
+    guard result >= 0 else { throw Self(FileError(-result, action, path: path)) }
+    return result
+  }
+}

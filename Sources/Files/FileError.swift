@@ -1,0 +1,72 @@
+import Foundation
+
+/// Why the operating system did not do what it was asked for.
+package struct FileError: Error, Sendable {
+  /// The kinds of failure that a caller may want to tell apart.
+  package enum Reason: Sendable {
+    case notFound
+    case alreadyExists
+    /// This user may not do it, or nobody may: the file system is mounted for reading.
+    case notPermitted
+    /// A link where a file or folder is expected.
+    case isLink
+    /// A folder, pipe or device where a plain file is expected.
+    case isNoFile
+    /// Something else where a folder is expected.
+    case isNoFolder
+    /// There is more of it than there can be.
+    case isTooLarge
+    /// Descriptors or memory are used up at the moment.
+    case outOfResources
+    /// The drive, or the user's share of it, is full.
+    case noSpace
+    /// All else; the drive reports a failure.
+    case other
+  }
+
+  package let reason: Reason
+  /// What could not be done and why, for people.
+  package let message: String
+  package let path: String
+
+  package init(_ reason: Reason, _ message: String, path: String) {
+    self.reason = reason
+    self.message = message
+    self.path = path
+  }
+
+  /// What an error number of the system means: the one place where that is decided.
+  package init(_ number: Int32, _ action: String, path: String) {
+    let (reason, words) = Self.meaning(of: number)
+    let explanation = unsafe words ?? String(cString: strerror(number))
+    self.init(reason, "\(action): \(explanation)", path: path)
+  }
+
+  private static func meaning(of number: Int32) -> (Reason, String?) {
+    switch number {
+    case ENOENT: (.notFound, "nothing has that name")
+    case EEXIST, ENOTEMPTY: (.alreadyExists, "something has that name already")
+    case EACCES, EPERM: (.notPermitted, "this user is not allowed to")
+    case EROFS: (.notPermitted, "the file system is mounted for reading only")
+    case ELOOP: (.isLink, "it is a symbolic link, which could lead anywhere")
+    case EISDIR: (.isNoFile, "it is a folder")
+    case ENXIO: (.isNoFile, "it is a pipe, a socket or a device")
+    case ENOTDIR: (.isNoFolder, "it is no folder")
+    case EMFILE: (.outOfResources, "this process has no file descriptors left; close files and try again")
+    case ENFILE: (.outOfResources, "the system has no file descriptors left; try again later")
+    case ENOMEM, ENOBUFS: (.outOfResources, "the system has no memory left; try again later")
+    case EAGAIN: (.outOfResources, "the system can't do it at the moment; try again")
+    case ENOSPC: (.noSpace, "the disk is full; make room")
+    case EDQUOT: (.noSpace, "the user's share of the disk is used up; make room")
+    case EFBIG: (.noSpace, "the file would be larger than this process or the file system allows")
+    case EIO: (.other, "the drive reports an error; copy what you need from it")
+    case ESTALE, ENODEV, ENOTCONN: (.other, "the drive is gone; connect it again")
+    default: (.other, nil)
+    }
+  }
+}
+
+/// The error type of a module that works with files: what goes wrong with them arrives as that.
+package protocol FileFailure: Error {
+  init(_ error: FileError)
+}

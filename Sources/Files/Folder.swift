@@ -1,0 +1,214 @@
+internal import CFiles
+import Foundation
+
+/// An open folder. What is in it is reached through its descriptor, by single names and without following links: it
+/// stays the same folder when it is moved and another one is put in its place.
+///
+/// Operations that change the disk are told to the hook first, if a test has set one. A change of names is durable
+/// when ``flush()`` has returned. Safe to use from many threads.
+package final class Folder<Failure: FileFailure>: Sendable {
+  /// The end of the names of files that are not finished.
+  package static var temporarySuffix: String { ".new" }
+
+  private let descriptor: Int32
+  /// Where the folder was when it was opened; for messages.
+  package let path: String
+  package let hook: FileHook?
+
+  /// Opens a folder that a user named.
+  package init(_ path: String, followsLinks: Bool, hook: FileHook?) throws(Failure) {
+    descriptor = try Failure.check("can't open the folder", path) {
+      unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_FOLDER), followsLinks, 0)
+    }
+    self.path = path
+    self.hook = hook
+  }
+
+  private init(_ name: String, in folder: Folder, path: String) throws(Failure) {
+    descriptor = try Failure.check("can't open the folder", path) {
+      unsafe cfiles_open(folder.descriptor, name, Int32(CFILES_FOLDER), false, 0)
+    }
+    self.path = path
+    hook = folder.hook
+  }
+
+  deinit { _ = cfiles_close(descriptor) }
+
+  /// The same folder, opened once more: with a lock of its own.
+  package func reopened() throws(Failure) -> Folder { try Folder(".", in: self, path: path) }
+
+  /// A folder in this one.
+  package func folder(_ name: String) throws(Failure) -> Folder {
+    try checkName(name)
+    return try Folder(name, in: self, path: path(of: name))
+  }
+
+  /// A plain file in this folder.
+  package func file(_ name: String, _ access: File<Failure>.Access) throws(Failure) -> File<Failure> {
+    try checkName(name)
+    return try File(name, access, in: descriptor, path: path(of: name), hook: hook)
+  }
+
+  /// The path of a name, for messages.
+  package func path(of name: String) -> String { "\(path)/\(name)" }
+
+  /// Where the folder is now, also after it was moved; nil when the system does not say.
+  package func currentPath() -> String? {
+    let byteCount = 4096
+    var failed = false
+    let bytes = unsafe [CChar](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      failed = unsafe cfiles_path(descriptor, buffer.baseAddress, byteCount) != 0
+      unsafe count = failed ? 0 : strlen(buffer.baseAddress!)
+    }
+    return failed ? nil : String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  // MARK: Looking
+
+  /// What is known of the folder itself.
+  package func status() throws(Failure) -> FileStatus {
+    var status = cfiles_status()
+    try Failure.check("can't examine the folder", path) {
+      unsafe cfiles_status_of(descriptor, &status)
+    }
+    return FileStatus(status)
+  }
+
+  /// What a name stands for; nil when nothing has it.
+  package func status(of name: String) throws(Failure) -> FileStatus? {
+    try checkName(name)
+    return try Self.status(name, in: descriptor, path: path(of: name))
+  }
+
+  /// What a path stands for; nil when nothing is there.
+  package static func status(ofPath path: String) throws(Failure) -> FileStatus? {
+    try status(path, in: cfiles_current_folder(), path: path)
+  }
+
+  private static func status(_ name: String, in folder: Int32, path: String) throws(Failure) -> FileStatus? {
+    var status = cfiles_status()
+    let result = unsafe cfiles_status_of_name(folder, name, &status)
+    if result == 0 { return FileStatus(status) }
+    if result == -ENOENT || result == -ENOTDIR { return nil }
+    throw Failure(FileError(-result, "can't examine it", path: path))
+  }
+
+  /// The names in the folder, sorted.
+  package func names() throws(Failure) -> [String] {
+    var names: [String] = []
+    try unsafe forEachName { name, _ in
+      unsafe names.append(String(cString: name))
+      return true
+    }
+    return names.sorted()
+  }
+
+  /// Calls `body` with each name and what it stands for, in no order, until it answers false.
+  /// - Complexity: O(n) in the number of names, none of which becomes a `String`.
+  package func forEachName(_ body: (UnsafePointer<CChar>, FileStatus.Kind) -> Bool) throws(Failure) {
+    typealias Body = (UnsafePointer<CChar>, FileStatus.Kind) -> Bool
+    let result = unsafe withoutActuallyEscaping(body) { body in
+      var body = unsafe body
+      return unsafe withUnsafeMutablePointer(to: &body) { context in
+        unsafe cfiles_list(
+          descriptor,
+          { context, name, kind in
+            guard let context = unsafe context, let name = unsafe name else { return false }
+            return unsafe context.assumingMemoryBound(to: Body.self).pointee(name, FileStatus.Kind(kind))
+          }, context)
+      }
+    }
+    guard result == 0 else { throw Failure(FileError(-result, "can't list the folder", path: path)) }
+  }
+
+  // MARK: Changing
+
+  /// Makes a folder for the owner alone.
+  package func makeFolder(_ name: String) throws(Failure) {
+    try checkName(name)
+    let path = path(of: name)
+    try hook.check(.makeFolder(path), Failure.self)
+    try Failure.check("can't make the folder", path) {
+      unsafe cfiles_make_folder(descriptor, name, 0o700)
+    }
+  }
+
+  /// Gives a file or folder a new name, replacing what had it.
+  package func rename(_ name: String, to newName: String) throws(Failure) {
+    try checkName(name)
+    try checkName(newName)
+    let newPath = path(of: newName)
+    try hook.check(.rename(path(of: name), to: newPath), Failure.self)
+    try Failure.check("can't give it its name", newPath) {
+      unsafe cfiles_rename(descriptor, name, descriptor, newName)
+    }
+  }
+
+  /// Removes a file, or a link itself; one that is gone already is no error.
+  package func removeFile(_ name: String) throws(Failure) {
+    try checkName(name)
+    let path = path(of: name)
+    try hook.check(.remove(path), Failure.self)
+    let result = unsafe cfiles_remove_file(descriptor, name)
+    guard result == 0 || result == -ENOENT else {
+      throw Failure(FileError(-result, "can't remove the file", path: path))
+    }
+  }
+
+  /// Removes a folder and all that is in it. No link is followed.
+  package func removeFolder(_ name: String) throws(Failure) {
+    let folder = try folder(name)
+    for inner in try folder.names() {
+      if try folder.status(of: inner)?.kind == .folder {
+        try folder.removeFolder(inner)
+      } else {
+        try folder.removeFile(inner)
+      }
+    }
+    try hook.check(.remove(folder.path), Failure.self)
+    try Failure.check("can't remove the folder", folder.path) {
+      unsafe cfiles_remove_folder(descriptor, name)
+    }
+  }
+
+  /// Writes a file whole and flushes it, and then gives it its name, in place of what had it. After any crash the
+  /// name stands for all bytes or for what it stood for before. The folder must be flushed afterwards.
+  package func write(_ name: String, _ contents: [UInt8]) throws(Failure) {
+    let temporary = name + Self.temporarySuffix
+    try removeFile(temporary)
+    do {
+      let file = try file(temporary, .creating)
+      var failure: Failure?
+      unsafe contents.withUnsafeBytes { bytes in
+        do throws(Failure) { try unsafe file.write(bytes, at: 0) } catch { failure = error }
+      }
+      if let failure { throw failure }
+      try file.flush()
+    }
+    try rename(temporary, to: name)
+  }
+
+  /// Returns when the drive has confirmed the names in the folder.
+  package func flush() throws(Failure) {
+    try hook.check(.syncFolder(path), Failure.self)
+    try Failure.check("can't flush the folder to the drive", path) { cfiles_flush(descriptor, true) }
+  }
+
+  /// Takes the lock of the folder, false when another one has it. It ends with ``unlock()`` or soon after this object.
+  package func lock(exclusive: Bool) throws(Failure) -> Bool {
+    let result = cfiles_lock(descriptor, exclusive)
+    if result == -EWOULDBLOCK { return false }
+    guard result == 0 else { throw Failure(FileError(-result, "can't lock the folder", path: path)) }
+    return true
+  }
+
+  /// Lets the lock go. Without it, a child process that is just being started could hold it for a moment.
+  package func unlock() { cfiles_unlock(descriptor) }
+
+  private func checkName(_ name: String) throws(Failure) {
+    let isSingle =
+      !name.isEmpty && name != "." && name != ".."
+      && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
+    guard isSingle else { throw Failure(FileError(EINVAL, "\"\(name)\" is not one name", path: path)) }
+  }
+}

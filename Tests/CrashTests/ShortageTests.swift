@@ -1,0 +1,75 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Gives a process (`CrashChild`) too few file descriptors.
+  @Suite struct ShortageTests {
+    /// Descriptors that ran out at the first commit ended the process, or poisoned the journal though nothing had
+    /// been written.
+    @Test func howeverFewDescriptorsThereAreNothingIsLostAndCommitsGoOnWhenThereAreMore() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        try Journal<Logbook>.create(at: url).close()
+        var acknowledged: Revision = 0
+        var (refused, opened, whole) = (0, 0, 0)
+        // From none to spare up to where nothing is missing any more.
+        for count in 4...200 where whole < 4 {
+          let lines = try run(url, descriptors: count)
+          for line in lines {
+            let code = line.split(separator: ": ").last.map(String.init) ?? ""
+            let isAnswer = ["ok", "outOfResources"].contains(code) || line.hasPrefix("revision ")
+            #expect(isAnswer, "\(count) descriptors: \(line)")
+            if line.hasPrefix("revision "), let revision = Revision(line.dropFirst(9)) {
+              acknowledged = max(acknowledged, revision)
+            }
+          }
+          if lines.first == "open: ok" {
+            opened += 1
+            let late = lines.filter {
+              $0.hasPrefix("enough") || $0.hasPrefix("verify") || $0.hasPrefix("close")
+            }
+            #expect(
+              late.count == 9 && late.allSatisfy { $0.hasSuffix(": ok") }, "\(count): \(late)")
+            if lines.allSatisfy({ $0.hasSuffix(": ok") || $0.hasPrefix("revision") }) { whole += 1 }
+          } else {
+            refused += 1
+            #expect(
+              lines == ["open: outOfResources"] || lines.isEmpty, "\(count) descriptors: \(lines)")
+          }
+          let journal = try Journal<Logbook>.open(at: url)
+          #expect(journal.head.revision >= acknowledged, "\(count) descriptors")
+          #expect(try journal.verify().isSound)
+          try journal.close()
+        }
+        print(
+          "descriptors: \(refused) times too few to open, \(opened) times enough, \(acknowledged) commits"
+        )
+        #expect(refused > 0 && opened > whole && whole == 4)
+      }
+    }
+
+    private func run(_ url: URL, descriptors: Int) throws -> [String] {
+      let process = Process()
+      let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+      process.executableURL = executable.deletingLastPathComponent().appendingPathComponent(
+        "CrashChild")
+      process.arguments = ["descriptors", url.path, "\(descriptors)"]
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      // A process that hangs is ended, and found by how it ended.
+      let watchdog = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
+      DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
+      let said = try output.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      watchdog.cancel()
+      #expect(
+        process.terminationReason == .exit && process.terminationStatus == 0,
+        "\(descriptors) descriptors: ended by \(process.terminationStatus)")
+      return String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+  }
+}

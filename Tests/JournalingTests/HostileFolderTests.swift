@@ -1,0 +1,188 @@
+import Foundation
+import Journaling
+import LogbookModel
+import TestSupport
+import Testing
+
+/// Puts into a journal's folder what does not belong there: links, pipes, sockets, devices, sparse giants, other names.
+@Suite struct HostileFolderTests {
+  /// What can have a name instead of a file.
+  enum Thing: String, CaseIterable, Sendable {
+    case link, linkToFolder, danglingLink, pipe, socket, device, folder
+
+    /// - Returns: false when this user can't make it.
+    func put(at path: String, target: URL) throws -> Bool {
+      let folder = target.deletingLastPathComponent()
+      switch self {
+      case .link: return unsafe symlink(target.path, path) == 0
+      case .linkToFolder: return unsafe symlink(folder.path, path) == 0
+      case .danglingLink: return unsafe symlink("/nowhere/at/all", path) == 0
+      case .pipe: return unsafe mkfifo(path, 0o600) == 0
+      case .folder: return unsafe mkdir(path, 0o700) == 0
+      case .device:
+        // That of /dev/zero on Linux.
+        let isMade = unsafe mknod(path, S_IFCHR | 0o600, 0x0105) == 0
+        return isMade
+      case .socket:
+        let name = "s-\(UUID().uuidString.prefix(8))"
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.currentDirectoryURL = folder
+        process.arguments = [
+          "python3", "-c", "import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", name,
+        ]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { return false }
+        return unsafe rename(folder.appendingPathComponent(name).path, path) == 0
+      }
+    }
+  }
+
+  @Test(arguments: Thing.allCases)
+  func whatHasTheNameOfABlobIsNeitherFollowedNorWaitedFor(_ thing: Thing) throws {
+    try withLogbook { journal, url in
+      let bytes = Data("cover".utf8)
+      let blob = try journal.blobs.add(bytes)
+      try journal.commit { try $0.write(1, "a page", blob: blob) }
+      let place = journal.blobs.url(of: blob)
+      let target = url.deletingLastPathComponent().appendingPathComponent("precious")
+      try Data("cover".utf8).write(to: target)
+      try FileManager.default.removeItem(at: place)
+      guard try thing.put(at: place.path, target: target) else { return }
+
+      let error = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+      #expect(error?.code == .damaged)
+      #expect(error?.path == place.path)
+      let verified = try journal.verify()
+      #expect(verified.problems.contains { $0.path == place.path })
+      // Only a folder can't be replaced by a file.
+      if thing == .folder {
+        #expect(throws: JournalError.self) { try journal.blobs.add(bytes) }
+        return
+      }
+      let again = try journal.blobs.add(bytes)
+      #expect(again == blob)
+      #expect(try journal.blobs.data(of: blob) == bytes)
+      #expect(try Data(contentsOf: target) == Data("cover".utf8))
+      #expect(try journal.verify().isSound)
+    }
+  }
+
+  @Test(
+    arguments: Thing.allCases, ["images/ab", "images", "snapshots", "entries/000999.ldb", "HEAD", "notes"])
+  func aForeignThingAnywhereIsRefusedByNameAndLeftAlone(_ thing: Thing, _ name: String) throws {
+    try withLogbook { journal, url in
+      try journal.commit { try $0.write(1, "page") }
+      try journal.close()
+      let target = url.deletingLastPathComponent().appendingPathComponent("precious")
+      try Data("precious".utf8).write(to: target)
+      let place = url.appendingPathComponent(name)
+      try? FileManager.default.removeItem(at: place)
+      guard thing != .folder || !["images", "snapshots"].contains(name),
+        try thing.put(at: place.path, target: target)
+      else { return }
+      for mode in [Journal<Logbook>.Mode.readOnly, .readWrite] {
+        let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: url, mode: mode) }
+        #expect(error?.code == .notAJournal)
+        #expect(error?.path?.hasSuffix(name) == true)
+      }
+      #expect(try Data(contentsOf: target) == Data("precious".utf8))
+    }
+  }
+
+  @Test func aForeignThingThatComesWhileAJournalIsOpenIsFoundByVerify() throws {
+    try withLogbook { journal, url in
+      #expect(try journal.verify().isSound)
+      try Data("?".utf8).write(to: url.appendingPathComponent("images/notes.txt"))
+      #expect(unsafe symlink("/etc/passwd", url.appendingPathComponent("images/ab").path) == 0)
+      let problems = try journal.verify().problems.compactMap(\.path)
+      #expect(problems.contains { $0.hasSuffix("images/notes.txt") })
+      #expect(problems.contains { $0.hasSuffix("images/ab") })
+    }
+  }
+
+  @Test func aSparseGiantInThePlaceOfABlobIsNotRead() throws {
+    try withLogbook { journal, _ in
+      let blob = try journal.blobs.add(Data("small".utf8))
+      try journal.commit { try $0.write(1, "a page", blob: blob) }
+      // 8 TiB of zeros would take hours to hash.
+      #expect(unsafe truncate(journal.blobs.url(of: blob).path, 8 << 40) == 0)
+      let error = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+      #expect(error?.code == .damaged)
+      #expect(try journal.verify().problems.count == 1)
+    }
+  }
+
+  @Test func aBlobLargerThanAllMemoryIsAnErrorAndNoCrash() throws {
+    try withLogbook { journal, _ in
+      let blob = Blob(digest: try journal.blobs.add(Data("small".utf8)).digest, byteCount: 8 << 40)
+      #expect(unsafe truncate(journal.blobs.url(of: blob).path, 8 << 40) == 0)
+      let error = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+      #expect(error?.code == .outOfResources)
+    }
+  }
+
+  @Test func aBlobThatIsCutWhileItIsReadIsAnErrorAndNoCrash() throws {
+    try withLogbook { journal, _ in
+      let bytes = Data(repeating: 7, count: 32 << 20)
+      let blob = try journal.blobs.add(bytes)
+      let path = journal.blobs.url(of: blob).path
+      let reader = Thread {
+        for _ in 0..<20 {
+          unsafe truncate(path, 4096)
+          usleep(500)
+          unsafe truncate(path, 32 << 20)
+        }
+      }
+      reader.start()
+      for _ in 0..<20 {
+        do {
+          #expect(try journal.blobs.data(of: blob) == bytes)
+        } catch let error as JournalError {
+          #expect(error.code == .damaged)
+        }
+      }
+      while !reader.isFinished { usleep(1000) }
+    }
+  }
+
+  @Test func addingBytesAgainHealsADamagedFileOfTheSameSize() throws {
+    try withLogbook { journal, _ in
+      let bytes = Data("the cover of a book".utf8)
+      let blob = try journal.blobs.add(bytes)
+      try Data("the cover of a bOOk".utf8).write(to: journal.blobs.url(of: blob))
+      #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+      #expect(try journal.blobs.add(bytes) == blob)
+      #expect(try journal.blobs.data(of: blob) == bytes)
+    }
+  }
+
+  @Test func anImageIsReadThroughALinkOfTheUsersAndNotFromAPipe() throws {
+    try withLogbook { journal, url in
+      let folder = url.deletingLastPathComponent()
+      try Data("photo".utf8).write(to: folder.appendingPathComponent("photo"))
+      #expect(unsafe symlink("photo", folder.appendingPathComponent("link").path) == 0)
+      #expect(unsafe mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)
+      let blob = try journal.blobs.add(contentsOf: folder.appendingPathComponent("link"))
+      #expect(try journal.blobs.data(of: blob) == Data("photo".utf8))
+      for name in ["pipe", "."] {
+        let error = #expect(throws: JournalError.self) {
+          try journal.blobs.add(contentsOf: folder.appendingPathComponent(name))
+        }
+        #expect(error?.code == .wrongUse)
+      }
+      let web = try #require(URL(string: "https://example.org/cup.jpg"))
+      let error = #expect(throws: JournalError.self) { try journal.blobs.add(contentsOf: web) }
+      #expect(error?.code == .wrongUse)
+    }
+  }
+}
+
+/// Calls `body` with a new journal whose pages can name blobs.
+private func withLogbook<Result>(_ body: (Journal<Logbook>, URL) throws -> Result) throws -> Result {
+  try withTemporaryFolder { folder in
+    let url = folder.url.appendingPathComponent("Log.journal")
+    return try body(try Journal<Logbook>.create(at: url), url)
+  }
+}

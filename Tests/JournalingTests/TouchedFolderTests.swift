@@ -1,0 +1,156 @@
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// Folders that people and their programs touch: copied, moved, backed up, browsed.
+@Suite struct TouchedFolderTests {
+  private static let litter = [".DS_Store", "._HEAD", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"]
+
+  @Test func whatFileManagersLeaveAnywhereIsPassedOverAndStays() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.takeSnapshot()
+      try journal.close()
+      let folders = ["", "entries/", "images/", "snapshots/"]
+      let names = folders.flatMap { folder in Self.litter.map { folder + $0 } }
+      for (index, name) in names.enumerated() {
+        let path = url.appendingPathComponent(name).path
+        // Now and then a link: it is not followed.
+        if index % 5 == 4 {
+          #expect(unsafe symlink("/etc/passwd", path) == 0)
+        } else {
+          try Data("litter".utf8).write(to: URL(fileURLWithPath: path))
+        }
+      }
+      for turn in 1...3 {
+        let reader = try Journal<Ledger>.open(at: url, mode: .readOnly)
+        #expect(try reader.verify().isSound)
+        #expect(try reader.statistics().blobCount == 0)
+        try reader.close()
+        let writer = try Journal<Ledger>.open(at: url)
+        try writer.commit { try $0.open(owner: "Bob \(turn)") }
+        try writer.takeSnapshot()
+        #expect(try writer.verify().isSound)
+        try writer.close()
+      }
+      for name in names {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: url.path + "/" + name)
+        #expect(attributes != nil, "\(name) is gone")
+      }
+    }
+  }
+
+  @Test(arguments: [["images"], ["snapshots"], ["images", "snapshots", "entries/LOCK"]])
+  func emptyPartsThatACopyLeftOutAreNoDamage(_ names: [String]) throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      for name in names { try? FileManager.default.removeItem(at: url.appendingPathComponent(name)) }
+      let reader = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(reader.head.revision == 1)
+      #expect(try reader.verify().isSound)
+      #expect(try reader.statistics().blobCount == 0)
+      try reader.close()
+      #expect(!FileManager.default.fileExists(atPath: url.appendingPathComponent(names[0]).path))
+      let writer = try Journal<Ledger>.open(at: url)
+      let blob = try writer.blobs.add(Data("cover".utf8))
+      #expect(try writer.blobs.data(of: blob) == Data("cover".utf8))
+      try writer.takeSnapshot()
+      try writer.commit { try $0.open(owner: "Bob") }
+      try writer.close()
+    }
+  }
+
+  @Test func aBackupOfHardLinksStaysWhatItWas() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      let backup = url.deletingLastPathComponent().appendingPathComponent("Backup.journal")
+      try copyByLinks(url, to: backup)
+      // HEAD was written in place: three commits later the backup was damaged.
+      for turn in 1...4 {
+        let again = try Journal<Ledger>.open(at: url)
+        for _ in 1...5 { try again.commit { try $0.open(owner: "Bob \(turn)") } }
+        try again.close()
+        let old = try Journal<Ledger>.open(at: backup, mode: .readOnly)
+        #expect(old.head.revision == 1)
+        #expect(try old.verify().isSound)
+        try old.close()
+      }
+      let both = try Journal<Ledger>.open(at: url)
+      let old = try Journal<Ledger>.open(at: backup)
+      try old.commit { try $0.open(owner: "Eve") }
+      try both.commit { try $0.open(owner: "Eve") }
+      #expect(try old.head.revision == 2 && both.head.revision == 22 && both.verify().isSound)
+      try old.close()
+      try both.close()
+      #expect(try Journal<Ledger>.open(at: backup).head.revision == 2)
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 22)
+    }
+  }
+
+  @Test func headOfAJournalThatIsLinkedWhileItIsOpenIsNotWrittenThroughTheLink() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      let link = url.deletingLastPathComponent().appendingPathComponent("HEAD of a backup")
+      try FileManager.default.linkItem(at: url.appendingPathComponent("HEAD"), to: link)
+      let before = try Data(contentsOf: link)
+      for _ in 1...5 { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(try Data(contentsOf: link) == before)
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 6)
+    }
+  }
+
+  @Test func anOpenJournalThatIsMovedStaysItselfAndLeavesTheOneInItsPlaceAlone() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      let moved = url.deletingLastPathComponent().appendingPathComponent("Moved.journal")
+      try FileManager.default.moveItem(at: url, to: moved)
+      let other = try Journal<Ledger>.create(at: url)
+      try other.commit { try $0.open(owner: "Other") }
+      let before = try listing(url)
+
+      let blob = try journal.blobs.add(Data("mine".utf8))
+      try journal.commit { try $0.open(owner: "Bob") }
+      try journal.takeSnapshot()
+      #expect(try journal.blobs.data(of: blob) == Data("mine".utf8))
+      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.statistics().blobCount == 1)
+      #expect(try journal.state(asOf: .revision(1)).accounts.count == 1)
+      #expect(try listing(url) == before)
+      #expect(try other.statistics().blobCount == 0)
+      try journal.close()
+      try other.close()
+      #expect(try Journal<Ledger>.open(at: moved).head.revision == 2)
+      #expect(try Journal<Ledger>.open(at: url).state.accounts[1]?.owner == "Other")
+    }
+  }
+
+  @Test func anAddressOnTheNetworkIsNoPlaceForAJournal() throws {
+    let web = try #require(URL(string: "https://example.org/x"))
+    for make in [
+      { try Journal<Ledger>.openOrCreate(at: web) }, { try Journal<Ledger>.open(at: web) },
+      { try Journal<Ledger>.create(at: web) },
+    ] {
+      let error = #expect(throws: JournalError.self) { try make() }
+      #expect(error?.code == .wrongUse)
+    }
+    #expect(!FileManager.default.fileExists(atPath: "/x"))
+  }
+
+  private func listing(_ url: URL) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: url.path).sorted()
+  }
+
+  /// What `cp -al` does.
+  private func copyByLinks(_ url: URL, to copy: URL) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/cp")
+    process.arguments = ["-al", url.path, copy.path]
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+  }
+}
