@@ -25,7 +25,7 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
-    .target(name: "KeyedArchiving"),
+    .target(name: "KeyedArchiving", dependencies: ["CFiles"]),
     .target(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],

@@ -39,9 +39,8 @@ struct Shortage {
         say("revision \(commit.revision)")
       }
     }
-    if let blob = attempt(
-      "\(phase) blob", { try journal.blobs.add(Data("\(phase) \(journal.head)".utf8)) })
-    {
+    let bytes = Data("\(phase) \(journal.head)".utf8) + Data(count: 100_000)
+    if let blob = attempt("\(phase) blob", { try journal.blobs.add(bytes) }) {
       let commit = attempt("\(phase) commit") {
         try journal.commit { try $0.write(4, phase, blob: blob) }
       }

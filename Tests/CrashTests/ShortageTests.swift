@@ -51,12 +51,70 @@ extension Battery {
       }
     }
 
-    private func run(_ url: URL, descriptors: Int) throws -> [String] {
+    /// The system ends a process that writes beyond its limit of file sizes, unless it has said otherwise.
+    @Test func aFileThatMayNotBecomeSoLargeIsAnErrorAndNotTheEndOfTheProcess() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        try Journal<Logbook>.create(at: url).close()
+        let lines = try run(url, descriptors: 200, limitingFilesTo: 64 << 10)
+        #expect(lines.contains("short blob: io"))
+        #expect(lines.contains("enough commit: ok") && lines.last == "close: ok", "\(lines)")
+        #expect(try Journal<Logbook>.open(at: url).verify().isSound)
+      }
+    }
+
+    @Test func processesThatRaceToMakeAJournalOpenItOrFindItLocked() throws {
+      for _ in 0..<Battery.size(10, long: 1000) {
+        try withFolderInMemory { folder in
+          let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+          let processes = try (0..<4).map { _ in
+            let (process, output, errors) = (Process(), Pipe(), Pipe())
+            process.executableURL = try child
+            process.arguments = [url.path, "1", "0", "1"]
+            process.standardOutput = output
+            process.standardError = errors
+            try process.run()
+            return (process, output, errors)
+          }
+          var opened = 0
+          for (process, output, errors) in processes {
+            // Those that find it locked end, which ends their output.
+            if output.fileHandleForReading.availableData.isEmpty {
+              let complaint = try errors.fileHandleForReading.readToEnd() ?? Data()
+              let text = String(decoding: complaint, as: UTF8.self)
+              #expect(text.contains("another process has the journal open"))
+            } else {
+              opened += 1
+            }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+          }
+          #expect(opened >= 1)
+          let journal = try Journal<Logbook>.open(at: url)
+          #expect(try journal.verify().isSound)
+          try journal.close()
+          #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["Log.journal"])
+        }
+      }
+    }
+
+    private var child: URL {
+      get throws {
+        let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+        return executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
+      }
+    }
+
+    private func run(
+      _ url: URL, descriptors: Int, limitingFilesTo byteCount: Int? = nil
+    ) throws -> [String] {
       let process = Process()
-      let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
-      process.executableURL = executable.deletingLastPathComponent().appendingPathComponent(
-        "CrashChild")
+      process.executableURL = try child
       process.arguments = ["descriptors", url.path, "\(descriptors)"]
+      if let byteCount {
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["prlimit", "--fsize=\(byteCount)", try child.path] + (process.arguments ?? [])
+      }
       let output = Pipe()
       process.standardOutput = output
       try process.run()

@@ -1,3 +1,4 @@
+internal import CFiles
 import Foundation
 import Synchronization
 
@@ -50,7 +51,7 @@ import Synchronization
     let address = unsafe mmap(nil, max(byteCount, 1), PROT_READ | PROT_WRITE, flags, -1, 0)
     guard let address = unsafe address, unsafe address != MAP_FAILED else {
       let number = errno
-      close(descriptor)
+      _ = cfiles_close(descriptor)
       throw ArchiveError(
         .io, "There is no room in memory for a file of \(byteCount) bytes: \(reason(number))", path: path)
     }
@@ -61,24 +62,23 @@ import Synchronization
   }
 
   convenience init(opening path: String, limits: ArchiveLimits) throws(ArchiveError) {
-    // Without waiting, as opening a pipe would wait for a writer.
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_READ), true, 0)
     guard descriptor >= 0 else {
-      throw ArchiveError(.io, "The file can't be opened: \(reason(errno))", path: path)
+      throw ArchiveError(.io, "The file can't be opened: \(reason(-descriptor))", path: path)
     }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else {
-      let number = errno
-      close(descriptor)
-      throw ArchiveError(.io, "The file can't be examined: \(reason(number))", path: path)
+    var status = cfiles_status()
+    let result = unsafe cfiles_status_of(descriptor, &status)
+    guard result == 0 else {
+      _ = cfiles_close(descriptor)
+      throw ArchiveError(.io, "The file can't be examined: \(reason(-result))", path: path)
     }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      close(descriptor)
+    guard status.kind == CFILES_IS_FILE else {
+      _ = cfiles_close(descriptor)
       throw ArchiveError(.io, "This is a folder or a device, where a file is needed", path: path)
     }
-    let byteCount = Int(status.st_size)
+    let byteCount = Int(clamping: status.byte_count)
     guard byteCount <= limits.byteCount else {
-      close(descriptor)
+      _ = cfiles_close(descriptor)
       throw ArchiveError(
         .limitExceeded, "The file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
     }
@@ -88,7 +88,7 @@ import Synchronization
   }
 
   deinit {
-    close(descriptor)
+    _ = cfiles_close(descriptor)
     unsafe munmap(base, max(byteCount, 1))
     unsafe loaded.deinitialize(count: words)
     unsafe loaded.deallocate()
@@ -113,21 +113,15 @@ import Synchronization
   private func read(_ page: Int) throws(ArchiveError) {
     let start = page << pageShift
     let size = min(1 << pageShift, byteCount - start)
-    var done = 0
-    while done < size {
-      let step = unsafe pread(descriptor, base + start + done, size - done, off_t(start + done))
-      if step < 0 {
-        let number = errno
-        if number == EINTR { continue }
-        throw ArchiveError(
-          .io, "The file can't be read: \(reason(number))", offset: start + done, path: path)
-      }
-      guard step > 0 else {
-        throw ArchiveError(
-          .damaged, "The file was cut while it was open: it had \(byteCount) bytes", offset: start + done,
-          path: path)
-      }
-      done += step
+    let count = unsafe cfiles_read(descriptor, base + start, size, UInt64(start))
+    guard count >= 0 else {
+      throw ArchiveError(
+        .io, "The file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
+    }
+    guard count == size else {
+      throw ArchiveError(
+        .damaged, "The file was cut while it was open: it had \(byteCount) bytes", offset: start + Int(count),
+        path: path)
     }
     guard unsafe check(page, UnsafeRawBufferPointer(start: base + start, count: size)) else {
       throw ArchiveError(

@@ -1,0 +1,120 @@
+import Files
+import Foundation
+import Journaling
+import Locks
+import LogbookModel
+import TestSupport
+import Testing
+
+/// HEAD while commits and flushes go on, and the order of what a commit rests on.
+@Suite struct HeadTests {
+  /// With two slots that were written in turn, a power loss could find both in writes that were not confirmed.
+  @Test(arguments: [true, false])
+  func theMarkThatWasConfirmedLastIsNeverOverwritten(flushesAlways: Bool) throws {
+    let operations = Lock<[FileOperation]>([])
+    var options = JournalOptions(flushesHeadAtEveryCommit: flushesAlways)
+    options.fileHook = { operation in
+      if operation.path.hasSuffix("/HEAD"), [.write, .sync].contains(operation.kind) {
+        operations.withLock { $0.append(operation) }
+      }
+      return .proceed
+    }
+    try withLedger { journal, url in
+      try journal.close()
+      for _ in 0..<3 {
+        let again = try Journal<Ledger>.open(at: url, options: options)
+        for _ in 0..<7 { try again.commit { try $0.open(owner: "Ana") } }
+        try again.close()
+      }
+    }
+    var (confirmed, newest): (UInt64?, UInt64?)
+    var (writes, flushes) = (0, 0)
+    for operation in operations.withLock({ $0 }) {
+      if operation.kind == .sync {
+        flushes += 1
+        confirmed = newest ?? confirmed
+      } else {
+        writes += 1
+        #expect(operation.offset != confirmed, "write \(writes) after \(flushes) flushes")
+        newest = operation.offset
+      }
+    }
+    #expect(writes == 21 && flushes >= (flushesAlways ? 21 : 3))
+  }
+
+  /// The flush held the lock that marking needs, so commits waited for it.
+  @Test func commitsReturnWhileAFlushOfHeadTakesItsTime() throws {
+    let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let isArmed = Lock(false)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      guard operation.kind == .sync, operation.path.hasSuffix("/HEAD") else { return .proceed }
+      let holds = isArmed.withLock { isArmed in
+        defer { isArmed = false }
+        return isArmed
+      }
+      if holds {
+        isReached.signal()
+        isOver.wait()
+      }
+      return .proceed
+    }
+    try withLedger(options: options) { journal, url in
+      isArmed.withLock { $0 = true }
+      try journal.commit { try $0.open(owner: "Ana") }
+      isReached.wait()
+      for _ in 2...6 { try journal.commit { try $0.open(owner: "Bob") } }
+      // A process that is killed now has marked all of them.
+      let head = try Data(contentsOf: url.appendingPathComponent("HEAD"))
+      let revisions = stride(from: 0, to: head.count, by: 4096).map { head[head.startIndex + $0 + 31] }
+      #expect(revisions.max() == 6)
+      isOver.signal()
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).head.revision == 6)
+    }
+  }
+
+  /// A commit of another thread could be durable before the name of a blob that it had found.
+  @Test func whileABlobIsGivenItsNameACommitThatNamesItFlushesTheFolder() throws {
+    let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let state = Lock((isArmed: false, operations: [FileOperation]()))
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      let isNaming = operation.kind == .rename && operation.path.contains("/images/")
+      let holds = state.withLock { state in
+        state.operations.append(operation)
+        defer { if isNaming { state.isArmed = false } }
+        return isNaming && state.isArmed
+      }
+      if holds {
+        isReached.signal()
+        isOver.wait()
+      }
+      return .proceed
+    }
+    try withTemporaryFolder { folder in
+      let url = folder.url.appendingPathComponent("Log.journal")
+      let journal = try Journal<Logbook>.create(at: url, options: options)
+      let bytes = Data("cover".utf8)
+      let blob = try journal.blobs.add(bytes)
+      try journal.commit { try $0.write(1, "named", blob: blob) }
+
+      state.withLock { $0.isArmed = true }
+      let isAdded = DispatchSemaphore(value: 0)
+      Thread {
+        _ = try? journal.blobs.add(bytes)
+        isAdded.signal()
+      }.start()
+      isReached.wait()
+      state.withLock { $0.operations = [] }
+      try journal.commit { try $0.write(2, "named again", blob: blob) }
+      let made = state.withLock { $0.operations }
+      isOver.signal()
+      isAdded.wait()
+      let folderFlush = made.firstIndex { $0.kind == .syncFolder && $0.path.hasSuffix("/images") }
+      let entry = made.firstIndex { $0.kind == .write && $0.path.hasSuffix(".log") }
+      #expect(try #require(folderFlush) < #require(entry))
+      try journal.close()
+    }
+  }
+}
