@@ -16,7 +16,8 @@ let package = Package(
     // The floors, lowest first: each knows only those below it.
     .target(name: "Locks"),
     .target(name: "CFiles"),
-    .target(name: "CLevelDB", dependencies: ["CFiles"], linkerSettings: [.linkedLibrary("leveldb")]),
+    .target(
+      name: "CLevelDB", dependencies: ["CFiles", "CCRC32C"], linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "Files", dependencies: ["CFiles"]),
     .target(name: "LevelDB", dependencies: ["CLevelDB", "Files"]),
     .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),

@@ -41,6 +41,7 @@ public final class Journal<State: EventSourced>: Sendable {
   let ladder: SnapshotLadder<State>
   private let committer: Committer<State>?
   private let keeper: SnapshotKeeper<State>?
+  let healthCheck: HealthCheck<State>
   private let lock: FolderLock
   private let isClosed = Lock(false)
 
@@ -54,6 +55,7 @@ public final class Journal<State: EventSourced>: Sendable {
     blobs = opened.blobs
     published = Published(opened.version)
     ladder = opened.ladder
+    healthCheck = HealthCheck(Replay(log: log, id: id), through: opened.version.head)
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -91,25 +93,42 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens a journal and rebuilds its newest state.
   ///
-  /// Before anything in the folder is changed, the log is read as it is and held against HEAD.
+  /// Before anything in the folder is changed, every revision is accounted for by the files of the log, and the log is
+  /// held against HEAD. Entries before the newest snapshot are not read, unless `checking` asks for it: what is altered
+  /// in them is found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
+  /// - Parameters:
+  ///   - url: the journal's folder.
+  ///   - mode: whether to commit, or to read only.
+  ///   - checking: how much is read before it opens.
+  ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `newerFormat`, or
   ///   `damaged` with the first revision that is missing or altered. The folder is then as it was.
-  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, O(n).
+  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
+  ///   everything is checked, O(n).
   public static func open(
-    at url: URL, mode: Mode = .readWrite, options: JournalOptions = JournalOptions()
+    at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
+    options: JournalOptions = JournalOptions()
   ) throws -> Journal {
+    if checking == .everything {
+      // A look of its own: opening for writing changes the folder.
+      let look = try open(at: url, mode: .readOnly, options: options)
+      defer { try? look.close() }
+      try look.requireSoundness()
+    }
     let opened = try OpenedFolder<State>(url, mode: mode, options: options)
-    return try Journal(opening: opened, mode: mode, options: options)
+    let journal = try Journal(opening: opened, mode: mode, options: options)
+    journal.healthCheck.start()
+    return journal
   }
 
   /// Opens a journal, or makes an empty one where nothing is: what an app does at launch.
   /// - Throws: ``JournalError``, as `open` and `create` do.
   public static func openOrCreate(
-    at url: URL, options: JournalOptions = JournalOptions()
+    at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
     let path = try JournalFolder.path(of: url)
     do {
-      return try open(at: url, options: options)
+      return try open(at: url, checking: checking, options: options)
     } catch let error as JournalError where error.code == .notFound && error.path == path {
       do {
         return try create(at: url, options: options)
@@ -135,6 +154,7 @@ public final class Journal<State: EventSourced>: Sendable {
       return isClosed
     }
     if wasClosed { return }
+    healthCheck.end()
     defer { lock.release() }
     defer { published.close() }
     var failure: (any Error)?

@@ -212,9 +212,13 @@ struct JournalFolder: Sendable {
 private enum LogFiles {
   static func isKnown(_ name: String) -> Bool {
     if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
-    if name.hasPrefix("MANIFEST-") { return name.dropFirst(9).allSatisfy(\.isNumber) }
+    if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 2 && !parts[0].isEmpty && parts[0].allSatisfy(\.isNumber)
-      && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
+    return parts.count == 2 && isNumber(parts[0]) && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
+  }
+
+  /// LevelDB counts its files, and never gets near the numbers that are left out here.
+  private static func isNumber(_ digits: Substring) -> Bool {
+    (6...14).contains(digits.count) && digits.allSatisfy { $0.isASCII && $0.isNumber }
   }
 }

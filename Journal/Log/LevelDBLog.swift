@@ -7,13 +7,12 @@ import Locks
 ///
 /// Each key is written once, and nothing is overwritten or deleted.
 final class LevelDBLog: EntryLog {
-  /// How the database is opened.
+  /// How the database is opened. Neither changes anything on disk.
   enum Access {
+    /// For writing, once ``beginWriting()`` was called.
     case readWrite
-    /// Changes nothing on disk.
+    /// To read only.
     case readOnly
-    /// The same, and where LevelDB's own log is damaged reads up to there, in silence.
-    case readOnlyUpToDamage
   }
 
   private let database: Database
@@ -38,44 +37,66 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  /// Opens the database of a journal.
-  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, or when the database is another
-  ///   journal's.
+  /// Opens the database of a journal as it is on disk, and changes nothing there.
+  ///
+  /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
+  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
+  ///   in no table, or when the database is another journal's.
+  /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func open(
     in folder: JournalFolder, id: JournalID, _ access: Access, options: Database.Options
   ) throws(JournalError) -> LevelDBLog {
     try translating {
       var options = options
-      options.checksParanoidly = access != .readOnlyUpToDamage
-      let database = try Database(
-        path: folder.entries, access: access == .readWrite ? .existing : .readOnly, options: options,
-        hook: folder.hook)
-      guard let found = try database.value(for: Key.journal) else {
-        throw JournalError(
-          .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
-          revision: 1, path: folder.entries)
+      options.opensUpToDamage = true
+      do {
+        let database = try Database(
+          path: folder.entries, access: access == .readWrite ? .prepared : .readOnly, options: options,
+          hook: folder.hook)
+        let log = LevelDBLog(database)
+        try log.checkRevisions()
+        guard let found = try database.value(for: Key.journal) else {
+          throw JournalError(
+            .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
+            revision: 1, path: folder.entries)
+        }
+        guard found == id.bytes else {
+          throw JournalError(
+            .damaged, "the log belongs to another journal; put this journal's own back from a backup",
+            revision: 1, path: folder.entries)
+        }
+        return log
+      } catch let error as DatabaseError {
+        // Without a way into the database, nothing from the first entry on can be trusted.
+        throw JournalError(error, revision: 1)
       }
-      guard found == id.bytes else {
-        throw JournalError(
-          .damaged, "the log belongs to another journal; put this journal's own back from a backup",
-          path: folder.entries)
-      }
-      return LevelDBLog(database)
     }
   }
 
-  /// Lets LevelDB drop the torn end of its own log.
-  ///
-  /// Only to be called after a look without changes has shown that every acknowledged entry is read all the
-  /// same: what is dropped are writes that were never confirmed.
-  static func dropTornTail(
-    in folder: JournalFolder, id: JournalID, options: Database.Options
-  ) throws(JournalError) {
-    try translating {
-      var options = options
-      options.checksParanoidly = false
-      try Database(path: folder.entries, access: .existing, options: options, hook: folder.hook).close()
+  /// Fails unless the tables account for every revision from 1 to the newest one.
+  private func checkRevisions() throws {
+    var ranges: [ClosedRange<Revision>] = []
+    for range in try database.keyRanges() {
+      guard let first = unsafe Key.revision(range.first.span.bytes),
+        let last = unsafe Key.revision(range.last.span.bytes), first <= last
+      else { continue }
+      ranges.append(first...last)
     }
+    var expected = 1
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      guard range.lowerBound <= expected else { break }
+      expected = max(expected, range.upperBound + 1)
+    }
+    if let damage = database.damage { throw JournalError(damage, revision: expected) }
+    if ranges.contains(where: { $0.lowerBound > expected }) { throw JournalError.missing(expected) }
+  }
+
+  /// Lets LevelDB change its folder, and entries be appended.
+  ///
+  /// To be called when what was read has been found whole: LevelDB then removes the log that it has made a table of.
+  /// - Throws: ``JournalError``; the folder is as it was, and the log can only be closed.
+  func beginWriting() throws(JournalError) {
+    try using { try database.beginWriting() }
   }
 
   func append(_ entries: [SealedEntry]) throws(JournalError) {
@@ -99,27 +120,33 @@ final class LevelDBLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
+    var next = newestFirst ? range.upperBound : range.lowerBound
     try using {
-      if range.count == 1 {
-        // A cursor looks into a table of each level; a lookup into the one that can have the key.
-        guard let value = try database.value(for: Key.entry(range.lowerBound)) else { return }
-        _ = try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
-        return
-      }
-      var cursor = try database.cursor()
-      var isAtEntry =
-        newestFirst
-        ? try cursor.seekToLast(notAfter: Key.entry(range.upperBound))
-        : try cursor.seek(to: Key.entry(range.lowerBound))
-      while isAtEntry {
-        let goesOn = try cursor.withEntry { key, value in
-          guard let revision = Key.revision(key), range.contains(revision) else { return false }
-          return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
+      do {
+        if range.count == 1 {
+          // A cursor looks into a table of each level; a lookup into the one that can have the key.
+          guard let value = try database.value(for: Key.entry(range.lowerBound)) else { return }
+          _ = try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
+          return
         }
-        guard goesOn else { break }
-        isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
+        var cursor = try database.cursor()
+        var isAtEntry =
+          newestFirst
+          ? try cursor.seekToLast(notAfter: Key.entry(range.upperBound))
+          : try cursor.seek(to: Key.entry(range.lowerBound))
+        while isAtEntry {
+          let goesOn = try cursor.withEntry { key, value in
+            guard let revision = Key.revision(key), range.contains(revision) else { return false }
+            next = newestFirst ? revision - 1 : revision + 1
+            return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
+          }
+          guard goesOn else { break }
+          isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
+        }
+        try cursor.check()
+      } catch let error as DatabaseError where error.code == .corruption {
+        throw JournalError(error, revision: next)
       }
-      try cursor.check()
     }
   }
 
@@ -195,16 +222,21 @@ extension Cursor {
 }
 
 extension JournalError {
-  init(_ error: DatabaseError) {
+  /// - Parameter revision: the first that is missing or altered, where the error does not know it itself.
+  init(_ error: DatabaseError, revision: Revision? = nil) {
     switch error.code {
     case .closed: self.init(.closed, "the journal has been closed", path: error.path)
     case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
     case .poisoned: self.init(.poisoned, "an earlier write failed; open the journal again", path: error.path)
     case .busy: self.init(.locked, error.message, path: error.path)
-    case .corruption, .notFound, .outOfMemory:
+    case .corruption, .notFound:
       self.init(
-        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)", path: error.path
-      )
+        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)",
+        revision: error.key.flatMap { unsafe Key.revision($0.span.bytes) } ?? revision, path: error.path)
+    case .outOfMemory:
+      self.init(
+        .outOfResources, "there is not enough memory; free some and try again: \(error.message)",
+        path: error.path)
     default:
       if let number = error.osError {
         self.init(systemError: number, error.message, path: error.path)

@@ -133,27 +133,18 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     var failure = error
     for milliseconds in [0, 1, 10, 100, 1000] as [UInt32] {
       usleep(milliseconds * 1000)
-      for access in [LevelDBLog.Access.readOnly, .readOnlyUpToDamage] {
-        do throws(JournalError) {
-          return try parts(of: head, lookingWith: access)
-        } catch {
-          failure = error
-        }
+      do throws(JournalError) {
+        return try partsFromDisk(of: head)
+      } catch {
+        failure = error
       }
     }
     throw failure
   }
 
-  private func parts(
-    of head: Head, lookingWith access: LevelDBLog.Access
-  ) throws(JournalError) -> StateParts {
-    let log = try LevelDBLog.open(in: folder, id: id, access, options: options.database)
+  private func partsFromDisk(of head: Head) throws(JournalError) -> StateParts {
+    let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options.database)
     defer { try? log.close() }
-    if access == .readOnlyUpToDamage {
-      // LevelDB says less then; the chain of digests tells whether it is all there.
-      let mark = HeadMarker.Mark(revision: head.revision, digest: head.digest)
-      try Replay<State>(log: log, id: id).checkDigests(from: 1, through: head.revision, mark: mark)
-    }
     return try parts(of: head, in: log, from: .start)
   }
 

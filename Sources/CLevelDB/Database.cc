@@ -6,11 +6,13 @@
 #include <mutex>
 
 #include "Failure.h"
-#include "OverlayEnv.h"
+#include "FileName.h"
+#include "TableRanges.h"
 #include "leveldb/write_batch.h"
 
 using cldb::Fail;
-using cldb::LastError;
+using cldb::Failed;
+using cldb::SetKey;
 using cldb::SliceOf;
 using cldb::Succeed;
 using cldb::Translate;
@@ -46,25 +48,34 @@ int OpenFileLimit() {
   return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 1000));
 }
 
-// Opens the folder and says no to what LevelDB would take for a new database.
-Status OpenEnv(const std::string& path, const cldb_options& options, std::unique_ptr<cldb::DiskEnv>* env) {
+// Opens the folder, finds out what it holds, and says no to what LevelDB would take for a new database.
+Status OpenEnv(const std::string& path, const cldb_options& options, std::unique_ptr<cldb::StagedEnv>* env,
+               std::string* key) {
   bool make = options.create_if_missing && !options.read_only;
   std::unique_ptr<cldb::Folder> folder;
-  Status status = cldb::Folder::Open(path, make, options.hook, options.hook_context, &folder);
+  cldb::Hooks hooks = {options.hook, options.hook_context, options.read_hook, options.read_hook_context};
+  Status status = cldb::Folder::Open(path, make, hooks, &folder);
   if (!status.ok()) return status;
-  cldb::Content content;
-  status = folder->Inspect(&content);
-  if (!status.ok()) return status;
-  if (content == cldb::Content::kNoCurrent)
-    return Status::Corruption(folder->PathOf("CURRENT"), "the file is missing, but others are there");
-  if (content == cldb::Content::kEmpty && !make) {
-    LastError() = 0;
-    return Status::NotFound(path, "there is no database in this folder");
+  // Before anything is read, if its file is there.
+  std::unique_ptr<cldb::LockedFile> lock;
+  if (!options.read_only) {
+    bool exists;
+    uint64_t size;
+    cldb::LockedFile* locked = nullptr;
+    status = folder->Find("LOCK", &exists, &size);
+    if (status.ok() && exists) status = cldb::LockedFile::Acquire(*folder, "LOCK", &locked);
+    lock.reset(locked);
+    if (!status.ok()) return status;
   }
-  if (content == cldb::Content::kDatabase && options.error_if_exists)
+  cldb::Inventory inventory;
+  status = cldb::Inventory::Take(*folder, &inventory, key);
+  if (!status.ok()) return status;
+  if (!inventory.has_database && !make)
+    return Failed(CLDB_NOT_FOUND, path, "there is no database in this folder");
+  if (inventory.has_database && options.error_if_exists)
     return Status::InvalidArgument(path, "there is a database already");
-  env->reset(options.read_only ? new cldb::OverlayEnv(std::move(folder))
-                               : new cldb::DiskEnv(std::move(folder)));
+  if (!options.up_to_damage && !inventory.damage.ok()) return inventory.damage;
+  env->reset(new cldb::StagedEnv(std::move(folder), std::move(inventory), std::move(lock)));
   return Status::OK();
 }
 
@@ -75,7 +86,7 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.block_cache = database.cache.get();
   result.create_if_missing = options.create_if_missing && !options.read_only;
   result.error_if_exists = options.error_if_exists;
-  result.paranoid_checks = options.paranoid_checks;
+  result.paranoid_checks = true;
   result.reuse_logs = false;
   result.max_open_files = OpenFileLimit();
   result.write_buffer_size = options.write_buffer_size;
@@ -90,22 +101,28 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
 }  // namespace
 
 cldb_database* cldb_open(const char* path, const cldb_options* options, cldb_status* status) {
-  LastError() = 0;
   std::unique_ptr<cldb_database> database;
   try {
     database = std::make_unique<cldb_database>();
     database->read_only = options->read_only;
-    if (!Translate(OpenEnv(path, *options, &database->env), status)) return nullptr;
+    std::string key;
+    if (!Translate(OpenEnv(path, *options, &database->env, &key), status)) {
+      SetKey(status, key);
+      return nullptr;
+    }
+    if (!options->read_only && !options->without_thread) database->env->worker().Start();
     // No block is kept: scans pass each once, and a history's entries lie far apart.
     database->cache.reset(leveldb::NewLRUCache(0));
     leveldb::DB* db = nullptr;
     // The folder's own path, since the Env recognises names by it.
     const std::string& folder = database->env->folder().path();
     Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), folder, &db);
-    if (!Translate(opened, status)) return nullptr;
     database->db.reset(db);
-    if (options->read_only) static_cast<cldb::OverlayEnv*>(database->env.get())->Seal();
-    return database.release();
+    database->env->Seal();
+    if (opened.ok()) opened = database->env->ReadTables(&database->tables);
+    if (Translate(opened, status)) return database.release();
+    if (database->db != nullptr) cldb_free(database.release());
+    return nullptr;
   } catch (...) {
     TranslateException(status);
     if (database != nullptr && database->env != nullptr) {
@@ -115,6 +132,69 @@ cldb_database* cldb_open(const char* path, const cldb_options* options, cldb_sta
       database.release();
     }
     return nullptr;
+  }
+}
+
+bool cldb_has_torn_tail(const cldb_database* database) { return database->env->inventory().has_torn_tail; }
+
+bool cldb_damage(const cldb_database* database, cldb_status* status) {
+  return Translate(database->env->inventory().damage, status);
+}
+
+bool cldb_key_ranges(cldb_database* database, void (*receive)(void* context, const cldb_key_range* range),
+                     void* context, cldb_status* status) {
+  std::shared_lock<std::shared_mutex> shared(database->mutex);
+  if (!database->IsUsable(status)) return false;
+  try {
+    for (const cldb::TableInfo& table : database->tables) {
+      cldb::KeyRanges ranges;
+      bool is_one = !table.smallest.empty() && !table.largest.empty() && table.smallest[0] == table.largest[0];
+      if (is_one) {
+        ranges.push_back({table.smallest, table.largest});
+      } else {
+        leveldb::RandomAccessFile* file;
+        std::string name = cldb::FileName::Of(cldb::FileName::Kind::kTable, table.number);
+        Status read = database->env->NewRandomAccessFile(database->env->folder().PathOf(name), &file);
+        if (read.ok())
+          read = cldb::ReadKeyRanges(std::unique_ptr<leveldb::RandomAccessFile>(file), table.size, &ranges);
+        if (!Translate(read, status)) {
+          SetKey(status, table.smallest);
+          return false;
+        }
+      }
+      for (const auto& range : ranges) {
+        cldb_key_range result = {table.number, range.first.data(), range.first.size(), range.second.data(),
+                                 range.second.size()};
+        receive(context, &result);
+      }
+    }
+  } catch (...) {
+    return database->Break(status);
+  }
+  Succeed(status);
+  return true;
+}
+
+bool cldb_begin_writing(cldb_database* database, cldb_status* status) {
+  std::unique_lock<std::shared_mutex> alone(database->mutex);
+  if (!database->IsUsable(status)) return false;
+  if (database->read_only) return Fail(status, CLDB_READ_ONLY, 0, "the database is open for reading only");
+  if (database->env->is_writing()) return true;
+  try {
+    std::string value, key;
+    Status begun = database->env->BeginWriting(
+        [&](const leveldb::Slice& wanted) {
+          leveldb::ReadOptions options;
+          options.verify_checksums = true;
+          options.fill_cache = false;
+          return database->db->Get(options, wanted, &value);
+        },
+        &key);
+    if (Translate(begun, status)) return true;
+    SetKey(status, key);
+    return false;
+  } catch (...) {
+    return database->Break(status);
   }
 }
 
@@ -134,6 +214,9 @@ bool cldb_close(cldb_database* database, cldb_status* status) {
     database->cache.release();
     return true;
   }
+  // LevelDB waits for the work that it has asked for.
+  database->env->worker().Release();
+  database->env->worker().RunWithoutThread();
   database->db.reset();
   database->cache.reset();
   return true;
@@ -155,8 +238,7 @@ bool cldb_get(cldb_database* database, const void* key, size_t key_size, cldb_re
   {
     std::shared_lock<std::shared_mutex> shared(database->mutex);
     if (!database->IsUsable(status)) return false;
-    LastError() = 0;
-    try {
+      try {
       leveldb::ReadOptions options;
       options.verify_checksums = true;
       options.fill_cache = false;
@@ -238,13 +320,14 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
   if (!database->IsUsable(status)) return false;
   if (database->read_only)
     return Fail(status, CLDB_READ_ONLY, 0, "the database is open for reading only");
+  if (!database->env->is_writing()) return Fail(status, CLDB_INVALID, 0, "writing has not begun");
   cldb::Folder& folder = database->env->folder();
   if (folder.poisoned()) return Fail(status, CLDB_POISONED, 0, folder.poison_reason());
-  LastError() = 0;
   try {
     leveldb::WriteOptions options;
     options.sync = sync;
     Status written = database->db->Write(options, &batch->batch);
+    database->env->worker().RunWithoutThread();
     if (Translate(written, status)) return true;
     // LevelDB itself forgets a failed append and takes the next one.
     folder.Poison(status->message);

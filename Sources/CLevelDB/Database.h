@@ -1,6 +1,7 @@
 // What stands behind a `cldb_database`.
 //
-// Every call holds `mutex` shared while it is inside LevelDB; closing holds it alone, and so waits for them.
+// It is opened for writing in two steps. `cldb_open` has LevelDB do its recovery in memory, so that everything can be
+// looked at; `cldb_begin_writing` puts that on disk. Every call holds `mutex` shared while it is inside LevelDB; closing holds it alone, and so waits for them.
 // Iterators outlast the call that makes them, so they are counted.
 
 #pragma once
@@ -8,16 +9,19 @@
 #include <atomic>
 #include <memory>
 #include <shared_mutex>
+#include <vector>
 
 #include "CLevelDB.h"
-#include "DiskEnv.h"
+#include "StagedEnv.h"
 #include "leveldb/cache.h"
 #include "leveldb/db.h"
 
 struct cldb_database {
   bool read_only = false;
+  // As of opening.
+  std::vector<cldb::TableInfo> tables;
   cldb::NullLogger logger;
-  std::unique_ptr<cldb::DiskEnv> env;
+  std::unique_ptr<cldb::StagedEnv> env;
   std::unique_ptr<leveldb::Cache> cache;
 
   std::shared_mutex mutex;  // guards `db` itself; what it points to is safe to share

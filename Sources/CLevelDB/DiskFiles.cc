@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "Failure.h"
@@ -14,25 +13,12 @@ namespace cldb {
 using leveldb::Slice;
 using leveldb::Status;
 
-DiskReader::~DiskReader() { ::close(descriptor_); }
-
-Status DiskReader::Read(size_t count, Slice* result, char* scratch) {
-  ssize_t read;
-  do {
-    read = ::read(descriptor_, scratch, count);
-  } while (read < 0 && errno == EINTR);
-  if (read < 0) {
-    *result = Slice();
-    return SystemError(path_, "the file can't be read", errno);
-  }
-  *result = Slice(scratch, static_cast<size_t>(read));
-  return Status::OK();
-}
-
-Status DiskReader::Skip(uint64_t count) {
-  if (::lseek(descriptor_, static_cast<off_t>(count), SEEK_CUR) < 0)
-    return SystemError(path_, "the file can't be read", errno);
-  return Status::OK();
+Status DiskTable::Open(const Folder& folder, const std::string& name, std::unique_ptr<DiskTable>* result) {
+  int descriptor;
+  uint64_t size;
+  Status status = folder.OpenForReading(name, &descriptor, &size);
+  if (status.ok()) result->reset(new DiskTable(folder, name, descriptor, size));
+  return status;
 }
 
 DiskTable::~DiskTable() { ::close(descriptor_); }
@@ -44,34 +30,32 @@ Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scrat
   if (IsFooter(scratch, count)) {
     status = CheckIndex(scratch);
   } else if (!BlockIsWalkable(scratch, count)) {
-    status = Status::Corruption(path_, "a block of the table is not one that LevelDB writes");
+    status = Damage("a block of the table is not one that LevelDB writes");
   }
   if (status.ok()) *result = Slice(scratch, count);
   return status;
 }
 
 Status DiskTable::ReadAll(uint64_t offset, size_t count, char* scratch) const {
-  if (offset > size_ || count > size_ - offset)
-    return Status::Corruption(path_, "the table ends before the block that is looked for");
-  size_t done = 0;
-  while (done < count) {
-    ssize_t read = ::pread(descriptor_, scratch + done, count - done, static_cast<off_t>(offset + done));
-    if (read < 0 && errno == EINTR) continue;
-    if (read < 0) return SystemError(path_, "the table can't be read", errno);
-    if (read == 0) return Status::Corruption(path_, "the table was cut short while it was open");
-    done += static_cast<size_t>(read);
-  }
-  return Status::OK();
+  if (offset > size_ || count > size_ - offset) return Damage("the table ends before the block that is looked for");
+  size_t read;
+  Status status = folder_.Read(descriptor_, name_, offset, count, scratch, &read);
+  if (status.ok() && read < count) return Damage("the table was cut short while it was open");
+  return status;
+}
+
+Status DiskTable::Damage(const char* what) const {
+  return Failed(CLDB_CORRUPTION, folder_.PathOf(name_), what);
 }
 
 Status DiskTable::CheckIndex(const char* footer) const {
   uint64_t offset, size;
   if (!ReadFooter(footer, size_, &offset, &size))
-    return Status::Corruption(path_, "the table's footer points outside of the file");
+    return Damage("the table's footer points outside of the file");
   std::string index(size + kBlockTrailerSize, 0);
   Status status = ReadAll(offset, index.size(), &index[0]);
   if (status.ok() && !BlockIsWhole(index.data(), index.size()))
-    status = Status::Corruption(path_, "the checksum of the table's index is wrong");
+    status = Damage("the checksum of the table's index is wrong");
   return status;
 }
 

@@ -10,33 +10,26 @@
 
 namespace cldb {
 
-// A log or a manifest, read from its beginning.
-class DiskReader final : public leveldb::SequentialFile {
- public:
-  DiskReader(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  ~DiskReader() override;
-  leveldb::Status Read(size_t count, leveldb::Slice* result, char* scratch) override;
-  leveldb::Status Skip(uint64_t count) override;
-
- private:
-  const std::string path_;
-  const int descriptor_;
-};
-
 // A table, read at any place. Not mapped: a mapped table that is cut while it is open ends the process.
 // What is read is one block with its trailer, or the footer, and is looked at before LevelDB gets it.
 class DiskTable final : public leveldb::RandomAccessFile {
  public:
-  DiskTable(std::string path, int descriptor, uint64_t size)
-      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<DiskTable>* result);
   ~DiskTable() override;
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
+  uint64_t size() const { return size_; }
 
  private:
+  DiskTable(const Folder& folder, std::string name, int descriptor, uint64_t size)
+      : folder_(folder), name_(std::move(name)), descriptor_(descriptor), size_(size) {}
+
   leveldb::Status ReadAll(uint64_t offset, size_t count, char* scratch) const;
   leveldb::Status CheckIndex(const char* footer) const;
 
-  const std::string path_;
+  leveldb::Status Damage(const char* what) const;
+
+  const Folder& folder_;
+  const std::string name_;
   const int descriptor_;
   const uint64_t size_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -9,40 +10,54 @@
 
 namespace cldb {
 
-int& LastError() {
-  static thread_local int error = 0;
-  return error;
+namespace {
+
+// Begins what is put behind a text: the code and the errno. No text of LevelDB's or the system's has it.
+constexpr char kMark = '\x01';
+
+}  // namespace
+
+leveldb::Status Failed(cldb_code code, const std::string& path, const std::string& what, int error) {
+  std::string text = what + kMark + std::to_string(code) + kMark + std::to_string(error);
+  // LevelDB treats two classes in a way of its own: for a lookup NotFound means that the key is absent, and
+  // Corruption of a log is skipped without paranoid checks. What is passing must be neither.
+  if (code == CLDB_CORRUPTION) return leveldb::Status::Corruption(path, text);
+  return leveldb::Status::IOError(path, text);
 }
 
 leveldb::Status SystemError(const std::string& path, const char* what, int error) {
-  LastError() = error;
   // std::strerror is not safe with threads; this is.
   std::string reason = std::string(what) + ": " + std::generic_category().message(error);
-  if (error == ENOENT) return leveldb::Status::NotFound(path, reason);
-  return leveldb::Status::IOError(path, reason);
+  return Failed(error == ENOMEM ? CLDB_NO_MEMORY : CLDB_IO_ERROR, path, reason, error);
 }
 
 void Succeed(cldb_status* status) {
   status->code = CLDB_OK;
   status->os_error = 0;
+  status->key_size = 0;
   status->message[0] = '\0';
 }
 
 bool Fail(cldb_status* status, cldb_code code, int os_error, const std::string& message) {
   status->code = code;
   status->os_error = os_error;
+  status->key_size = 0;
   size_t count = std::min(message.size(), sizeof(status->message) - 1);
   std::memcpy(status->message, message.data(), count);
   status->message[count] = '\0';
   return false;
 }
 
-static cldb_code CodeOf(const leveldb::Status& from, int error) {
+void SetKey(cldb_status* status, const std::string& key) {
+  if (key.size() > sizeof(status->key)) return;
+  std::memcpy(status->key, key.data(), key.size());
+  status->key_size = static_cast<int32_t>(key.size());
+}
+
+static cldb_code CodeOf(const leveldb::Status& from) {
   if (from.IsCorruption()) return CLDB_CORRUPTION;
   if (from.IsNotFound()) return CLDB_NOT_FOUND;
   if (from.IsInvalidArgument() || from.IsNotSupportedError()) return CLDB_INVALID;
-  if (error == EROFS) return CLDB_READ_ONLY;
-  if (error == EAGAIN) return CLDB_BUSY;
   return CLDB_IO_ERROR;
 }
 
@@ -51,8 +66,26 @@ bool Translate(const leveldb::Status& from, cldb_status* status) {
     Succeed(status);
     return true;
   }
-  int error = LastError();
-  return Fail(status, CodeOf(from, error), error, from.ToString());
+  cldb_code code = CodeOf(from);
+  int error = 0;
+  std::string text = from.ToString();
+  size_t mark = text.find(kMark);
+  if (mark != std::string::npos) {
+    char* rest = nullptr;
+    code = static_cast<cldb_code>(std::strtol(text.c_str() + mark + 1, &rest, 10));
+    if (*rest == kMark) error = static_cast<int>(std::strtol(rest + 1, nullptr, 10));
+  }
+  return Fail(status, code, error, WordsOf(from));
+}
+
+std::string WordsOf(const leveldb::Status& status) {
+  std::string text = status.ToString();
+  text = text.substr(0, text.find(kMark));
+  // LevelDB's own class says less than the words do.
+  for (const char* prefix : {"IO error: ", "Corruption: "}) {
+    if (text.compare(0, std::strlen(prefix), prefix) == 0) return text.substr(std::strlen(prefix));
+  }
+  return text;
 }
 
 void TranslateException(cldb_status* status) {

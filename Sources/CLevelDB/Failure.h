@@ -1,7 +1,7 @@
 // From a failing system call to a `cldb_status`, through LevelDB.
 //
-// A leveldb::Status carries a class of error and a text, and no errno. So that the errno arrives all the
-// same, it is left in a variable of the thread, which each entry point clears first and reads last.
+// A leveldb::Status carries a class of error and a text, and no errno. So that the errno and the code arrive all
+// the same, on whichever thread LevelDB reports them, they are put behind the text, and taken off here.
 
 #pragma once
 
@@ -12,17 +12,23 @@
 
 namespace cldb {
 
-// The errno of the newest failure on this thread, 0 for none.
-int& LastError();
-
 // What a failed system call becomes: "<path>: <what>: <the system's words>".
 leveldb::Status SystemError(const std::string& path, const char* what, int error);
+
+// A failure of this code.
+leveldb::Status Failed(cldb_code code, const std::string& path, const std::string& what, int error = 0);
 
 void Succeed(cldb_status* status);
 bool Fail(cldb_status* status, cldb_code code, int os_error, const std::string& message);
 
 // Fills `status` from LevelDB's, and answers whether it is OK.
 bool Translate(const leveldb::Status& from, cldb_status* status);
+
+// Says which key a failure is about.
+void SetKey(cldb_status* status, const std::string& key);
+
+// The words of a failure, for people.
+std::string WordsOf(const leveldb::Status& status);
 
 // To be called in a catch block: fills `status` from the exception in flight.
 void TranslateException(cldb_status* status);

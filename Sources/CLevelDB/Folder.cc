@@ -26,21 +26,14 @@ std::string ParentOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// What LevelDB leaves if it dies while it makes a database. Every open makes files with higher numbers
-// before anything can be written, so nothing that was ever stored can hide behind these names.
-bool IsLeftOfCreation(const std::string& name) {
-  return name == "LOCK" || name == "MANIFEST-000001" || name == "000001.dbtmp";
-}
-
 }  // namespace
 
-Status Folder::Open(const std::string& path, bool make, cldb_hook hook, void* hook_context,
-                    std::unique_ptr<Folder>* result) {
+Status Folder::Open(const std::string& path, bool make, const Hooks& hooks, std::unique_ptr<Folder>* result) {
   // A slash at the end would make the system follow a link there.
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
   if (trimmed.empty()) return Status::InvalidArgument("the path of the database is empty");
-  std::unique_ptr<Folder> folder(new Folder(trimmed, hook, hook_context));
+  std::unique_ptr<Folder> folder(new Folder(trimmed, hooks));
   if (make) {
     Status made = folder->Make();
     if (!made.ok()) return made;
@@ -49,7 +42,8 @@ Status Folder::Open(const std::string& path, bool make, cldb_hook hook, void* ho
   if (folder->descriptor_ < 0) {
     int error = errno;
     if (error == ELOOP || error == ENOTDIR)
-      return Status::Corruption(trimmed, "this is not a folder, or a symbolic link to one");
+      return Failed(CLDB_CORRUPTION, trimmed, "this is not a folder, or a symbolic link to one");
+    if (error == ENOENT) return Failed(CLDB_NOT_FOUND, trimmed, "there is no such folder", error);
     return SystemError(trimmed, "the folder can't be opened", error);
   }
   *result = std::move(folder);
@@ -69,11 +63,15 @@ Status Folder::Make() {
   if (!exists) {
     if (int error = Ask(CLDB_MAKE_FOLDER, path_))
       return SystemError(path_, "the folder can't be made", error);
-    if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
+    if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
+      if (errno == ENOENT) return Failed(CLDB_NOT_FOUND, path_, "there is no folder to make it in", ENOENT);
       return SystemError(path_, "the folder can't be made", errno);
+    }
   }
   std::string parent = ParentOf(path_);
   int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT)
+    return Failed(CLDB_NOT_FOUND, parent, "there is no such folder", ENOENT);
   if (descriptor < 0) return SystemError(parent, "the folder can't be opened", errno);
   int error = Ask(CLDB_SYNC_FOLDER, parent);
   if (error == 0) error = SyncDescriptor(descriptor, true);
@@ -87,28 +85,7 @@ Status Folder::NameOf(const std::string& path, std::string* name) const {
   bool inside = path.size() > prefix + 1 && path.compare(0, prefix, path_) == 0 && path[prefix] == '/';
   if (inside) *name = path.substr(prefix + 1);
   if (!inside || name->find('/') != std::string::npos || *name == "." || *name == "..")
-    return Status::Corruption(path, "the database names a file outside of its folder");
-  return Status::OK();
-}
-
-Status Folder::Inspect(Content* content) const {
-  std::vector<std::string> names;
-  Status listed = List(&names);
-  if (!listed.ok()) return listed;
-  *content = Content::kEmpty;
-  for (const std::string& name : names) {
-    if (cfiles_is_litter(name.c_str())) continue;
-    struct stat info;
-    if (::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
-      return SystemError(PathOf(name), "the file can't be looked at", errno);
-    if (!S_ISREG(info.st_mode))
-      return Status::Corruption(PathOf(name), "this is not a plain file, and does not belong here");
-    if (name == "CURRENT") {
-      *content = Content::kDatabase;
-    } else if (*content == Content::kEmpty && !IsLeftOfCreation(name)) {
-      *content = Content::kNoCurrent;
-    }
-  }
+    return Failed(CLDB_CORRUPTION, path, "the database names a file outside of its folder");
   return Status::OK();
 }
 
@@ -135,15 +112,15 @@ Status Folder::List(std::vector<std::string>* names) const {
   return Status::OK();
 }
 
-bool Folder::Exists(const std::string& name) const {
+Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const {
   struct stat info;
-  return ::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-Status Folder::SizeOf(const std::string& name, uint64_t* size) const {
-  struct stat info;
-  if (::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+  *exists = ::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!*exists) {
+    if (errno == ENOENT) return Status::OK();
     return SystemError(PathOf(name), "the file can't be looked at", errno);
+  }
+  if (!S_ISREG(info.st_mode))
+    return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file, and does not belong here");
   *size = static_cast<uint64_t>(info.st_size);
   return Status::OK();
 }
@@ -152,21 +129,50 @@ Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t
   // O_NONBLOCK, so that a pipe under the name of a table can't hold the process.
   int opened = ::openat(descriptor_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (opened < 0) {
-    if (errno == ELOOP) return Status::Corruption(PathOf(name), "this is a symbolic link");
+    if (errno == ELOOP) return Failed(CLDB_CORRUPTION, PathOf(name), "this is a symbolic link");
+    if (errno == ENOENT) return Failed(CLDB_CORRUPTION, PathOf(name), "the file is missing", ENOENT);
     return SystemError(PathOf(name), "the file can't be opened", errno);
   }
   struct stat info;
-  if (::fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (::fstat(opened, &info) != 0) {
+    int error = errno;
     ::close(opened);
-    return Status::Corruption(PathOf(name), "this is not a plain file");
+    return SystemError(PathOf(name), "the file can't be looked at", error);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(opened);
+    return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file");
   }
   *descriptor = opened;
   *size = static_cast<uint64_t>(info.st_size);
   return Status::OK();
 }
 
+Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
+                    size_t* read) const {
+  *read = 0;
+  while (*read < count) {
+    size_t part = count - *read;
+    if (hooks_.read != nullptr) {
+      if (int error = hooks_.read(hooks_.read_context, PathOf(name).c_str(), &part))
+        return SystemError(PathOf(name), "the file can't be read", error);
+      part = std::min(part, count - *read);
+    }
+    ssize_t got = ::pread(descriptor, bytes + *read, part, static_cast<off_t>(offset + *read));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(PathOf(name), "the file can't be read", errno);
+    if (got == 0) break;
+    *read += static_cast<size_t>(got);
+  }
+  return Status::OK();
+}
+
 Status Folder::OpenMarker(const std::string& name, int* descriptor) {
-  if (!Exists(name)) {
+  bool exists;
+  uint64_t size;
+  Status found = Find(name, &exists, &size);
+  if (!found.ok()) return found;
+  if (!exists) {
     if (int error = Ask(CLDB_CREATE, PathOf(name)))
       return SystemError(PathOf(name), "the file can't be made", error);
   }
@@ -179,9 +185,7 @@ Status Folder::Create(const std::string& name, int* descriptor) {
   if (poisoned()) return Refusal();
   if (int error = Ask(CLDB_CREATE, PathOf(name)))
     return Failure(PathOf(name), "the file can't be made", error);
-  // Truncated, not O_EXCL: LevelDB uses a number again that a crash left without a manifest's record.
-  *descriptor = ::openat(descriptor_, name.c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  *descriptor = ::openat(descriptor_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (*descriptor < 0) return Failure(PathOf(name), "the file can't be made", errno);
   return Status::OK();
 }
@@ -191,10 +195,10 @@ Status Folder::Write(int descriptor, const std::string& name, const char* bytes,
   if (poisoned()) return Refusal();
   while (count > 0) {
     size_t part = count;
-    if (hook_ != nullptr) {
+    if (hooks_.change != nullptr) {
       std::string path = PathOf(name);
       cldb_operation operation = {CLDB_WRITE, path.c_str(), nullptr, bytes, count, *offset};
-      if (int error = hook_(hook_context_, &operation, &part))
+      if (int error = hooks_.change(hooks_.change_context, &operation, &part))
         return Failure(path, "the file can't be written", error);
       part = std::min(part, count);
     }
@@ -210,7 +214,7 @@ Status Folder::Write(int descriptor, const std::string& name, const char* bytes,
 
 Status Folder::SyncFile(int descriptor, const std::string& name) {
   if (poisoned()) return Refusal();
-  int error = Ask(CLDB_SYNC, hook_ == nullptr ? path_ : PathOf(name));
+  int error = Ask(CLDB_SYNC, hooks_.change == nullptr ? path_ : PathOf(name));
   if (error == 0) error = SyncDescriptor(descriptor, false);
   if (error != 0) return Failure(PathOf(name), "the file can't be flushed to the drive", error);
   return Status::OK();
@@ -234,11 +238,11 @@ Status Folder::SyncFolder() {
 Status Folder::Rename(const std::string& from, const std::string& to) {
   if (poisoned()) return Refusal();
   int error = 0;
-  if (hook_ != nullptr) {
+  if (hooks_.change != nullptr) {
     std::string path = PathOf(from), new_path = PathOf(to);
     cldb_operation operation = {CLDB_RENAME, path.c_str(), new_path.c_str(), nullptr, 0, 0};
     size_t count = 0;
-    error = hook_(hook_context_, &operation, &count);
+    error = hooks_.change(hooks_.change_context, &operation, &count);
   }
   if (error == 0 && ::renameat(descriptor_, from.c_str(), descriptor_, to.c_str()) != 0) error = errno;
   if (error != 0) return Failure(PathOf(to), "the file can't be put in its place", error);
@@ -253,6 +257,10 @@ Status Folder::Remove(const std::string& name) {
   return Status::OK();
 }
 
+void Folder::Discard(const std::string& name) {
+  if (Ask(CLDB_REMOVE, PathOf(name)) == 0) ::unlinkat(descriptor_, name.c_str(), 0);
+}
+
 void Folder::Poison(const std::string& reason) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!poisoned_.exchange(true, std::memory_order_acq_rel)) poison_reason_ = reason;
@@ -264,19 +272,19 @@ std::string Folder::poison_reason() const {
 }
 
 int Folder::Ask(cldb_operation_kind kind, const std::string& path) const {
-  if (hook_ == nullptr) return 0;
+  if (hooks_.change == nullptr) return 0;
   cldb_operation operation = {kind, path.c_str(), nullptr, nullptr, 0, 0};
   size_t count = 0;
-  return hook_(hook_context_, &operation, &count);
+  return hooks_.change(hooks_.change_context, &operation, &count);
 }
 
 Status Folder::Refusal() const {
-  return Status::IOError(path_, "nothing more is written after a failure (" + poison_reason() + ")");
+  return Failed(CLDB_POISONED, path_, "nothing more is written after a failure (" + poison_reason() + ")");
 }
 
 Status Folder::Failure(const std::string& path, const char* what, int error) {
   Status status = SystemError(path, what, error);
-  Poison(status.ToString());
+  Poison(WordsOf(status));
   return status;
 }
 

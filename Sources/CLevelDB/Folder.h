@@ -4,7 +4,8 @@
 //  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. Each change to the disk is shown to the hook first, if there is one.
-//  3. After one failed create, write, flush or rename, no further change is made ("poisoned"). The kernel
+//  3. No file is ever emptied or written over: what is made must not be there, under whatever name a file is known.
+//  4. After one failed create, write, flush or rename, no further change is made ("poisoned"). The kernel
 //     marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after a failed
 //     append: whatever is written later may be lost in silence.
 //
@@ -23,17 +24,18 @@
 
 namespace cldb {
 
-// What a folder holds, seen from its names.
-enum class Content {
-  kEmpty,       // nothing, or what a creation that never finished has left
-  kDatabase,    // CURRENT is there
-  kNoCurrent,   // files of a database that once worked, without its CURRENT
+// How the folder tells others what it does; for tests.
+struct Hooks {
+  cldb_hook change = nullptr;
+  void* change_context = nullptr;
+  cldb_read_hook read = nullptr;
+  void* read_context = nullptr;
 };
 
 class Folder {
  public:
   // Opens the folder. With `make` it is made first if need be, and its parent flushed.
-  static leveldb::Status Open(const std::string& path, bool make, cldb_hook hook, void* hook_context,
+  static leveldb::Status Open(const std::string& path, bool make, const Hooks& hooks,
                               std::unique_ptr<Folder>* result);
   ~Folder();
   Folder(const Folder&) = delete;
@@ -46,15 +48,17 @@ class Folder {
   // a forged CURRENT can ask for.
   leveldb::Status NameOf(const std::string& path, std::string* name) const;
 
-  // Fails with Corruption if anything in the folder is not a regular file. What file managers leave is passed over.
-  leveldb::Status Inspect(Content* content) const;
   leveldb::Status List(std::vector<std::string>* names) const;
-  bool Exists(const std::string& name) const;
-  leveldb::Status SizeOf(const std::string& name, uint64_t* size) const;
+  // Whether there is a file of that name. An error for anything else of that name, and when it can't be told.
+  leveldb::Status Find(const std::string& name, bool* exists, uint64_t* size) const;
   leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
-  // Opens or makes an empty file that only stands for something, such as a lock.
+  // Fills `bytes` from an offset on; `read` is smaller than `count` only at the end of the file.
+  leveldb::Status Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
+                       size_t* read) const;
+  // Opens or makes an empty file that only stands for something, such as a lock. It is never written to.
   leveldb::Status OpenMarker(const std::string& name, int* descriptor);
 
+  // Makes a file. One that is there is an error.
   leveldb::Status Create(const std::string& name, int* descriptor);
   // Writes all bytes at the end of the file and moves `offset` on.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
@@ -66,6 +70,8 @@ class Folder {
   leveldb::Status Rename(const std::string& from, const std::string& to);
   // A failure here does not poison: at worst an unused file stays.
   leveldb::Status Remove(const std::string& name);
+  // Takes back a file that was made and is not named anywhere yet, even after a failure.
+  void Discard(const std::string& name);
 
   // Refuses all changes from now on. The first reason stays.
   void Poison(const std::string& reason);
@@ -73,8 +79,7 @@ class Folder {
   std::string poison_reason() const;
 
  private:
-  Folder(std::string path, cldb_hook hook, void* hook_context)
-      : path_(std::move(path)), hook_(hook), hook_context_(hook_context) {}
+  Folder(std::string path, const Hooks& hooks) : path_(std::move(path)), hooks_(hooks) {}
 
   leveldb::Status Make();
   int Ask(cldb_operation_kind kind, const std::string& path) const;
@@ -82,8 +87,7 @@ class Folder {
   leveldb::Status Failure(const std::string& path, const char* what, int error);
 
   const std::string path_;
-  const cldb_hook hook_;
-  void* const hook_context_;
+  const Hooks hooks_;
   int descriptor_ = -1;
 
   std::atomic<bool> poisoned_{false};

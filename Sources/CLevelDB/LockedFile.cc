@@ -30,8 +30,7 @@ Registry& registry() {
 }
 
 Status Busy(const std::string& path, const char* who) {
-  LastError() = EAGAIN;
-  return Status::IOError(path, std::string("the database is open in ") + who);
+  return Failed(CLDB_BUSY, path, std::string("the database is open in ") + who, EAGAIN);
 }
 
 }  // namespace

@@ -6,8 +6,10 @@ package import Files
 /// 1. It is safe to use from many threads. Writes are applied one after the other.
 /// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until
 ///    the database is opened again. Reading goes on.
-/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening.
-/// 4. It is closed by `close()`, or when it goes. A call after that is an error.
+/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
+///    writing has two steps, and the first is the same: what LevelDB rewrites is put on disk by the second.
+/// 4. Nothing on disk is ever written over, and nothing is removed that may be the only copy of an entry.
+/// 5. It is closed by `close()`, or when it goes. A call after that is an error.
 @safe
 package final class Database: Sendable {
   /// What opening may do to the disk.
@@ -17,6 +19,8 @@ package final class Database: Sendable {
     case readOnly
     /// Open what is there, for writing.
     case existing
+    /// The same, but change nothing before `beginWriting()`.
+    case prepared
     /// Make a new database, and refuse one that is there.
     case new
     /// Open what is there, or make a new one where there is none.
@@ -25,9 +29,9 @@ package final class Database: Sendable {
 
   /// How LevelDB works. The defaults were chosen by measuring with entries of 300 bytes.
   package struct Options: Sendable {
-    /// Whether a wrong checksum in the log or the manifest makes opening fail. Off for recovery only: that
-    /// part is then dropped in silence.
-    package var checksParanoidly = true
+    /// Whether a database whose log is damaged is opened with what stands before the damage; `damage` then says
+    /// where that is, and nothing can be written. Else it is refused.
+    package var opensUpToDamage = false
     /// Whether new tables are compressed by Snappy. It halves what is on disk at best; scanning takes 1.7
     /// times as long and a lookup twice.
     package var compresses = false
@@ -39,6 +43,10 @@ package final class Database: Sendable {
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
+    /// For tests: sees each read, and can make it fail or fall short.
+    package var readHook: ReadHook?
+    /// For tests: whether the system is asked for a thread.
+    package var asksForThread = true
 
     package init() {}
   }
@@ -51,13 +59,15 @@ package final class Database: Sendable {
   private nonisolated(unsafe) let handle: OpaquePointer
   // Called through `handle`, so it must not go before it.
   private let hook: FileHookBox?
+  private let readHook: ReadHookBox?
 
   /// Opens the database in a folder.
   ///
   /// - Parameter hook: for tests; sees each change to the disk, and can make it fail.
   /// - Throws: `notFound` if there is none and none is to be made; `invalidUse` if there is one and a new
   ///   one is to be made; `busy` if it is open for writing elsewhere; `corruption` if the folder holds
-  ///   parts of a database only, or anything but plain files; `inputOutput`.
+  ///   parts of a database only, or anything but plain files, or if a file that would be replaced holds an entry
+  ///   that is nowhere else; `inputOutput`, `outOfMemory`. The folder is then as it was.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
   package init(
     path: String, access: Access, options: Options = Options(), hook: FileHook? = nil
@@ -67,7 +77,7 @@ package final class Database: Sendable {
     unsafe settings.read_only = access == .readOnly
     unsafe settings.create_if_missing = access == .new || access == .existingOrNew
     unsafe settings.error_if_exists = access == .new
-    unsafe settings.paranoid_checks = options.checksParanoidly
+    unsafe settings.up_to_damage = options.opensUpToDamage
     unsafe settings.compress = options.compresses
     unsafe settings.write_buffer_size = max(0, options.writeBufferByteCount)
     unsafe settings.block_size = max(0, options.blockByteCount)
@@ -76,6 +86,12 @@ package final class Database: Sendable {
       unsafe settings.hook = unsafe FileHookBox.call
       unsafe settings.hook_context = unsafe box.context
     }
+    unsafe settings.without_thread = !options.asksForThread
+    let readBox = options.readHook.map(ReadHookBox.init)
+    if let readBox {
+      unsafe settings.read_hook = unsafe ReadHookBox.call
+      unsafe settings.read_hook_context = unsafe readBox.context
+    }
     var status = cldb_status()
     guard let handle = unsafe cldb_open(path, &settings, &status) else {
       throw DatabaseError(status, path: path)
@@ -83,9 +99,51 @@ package final class Database: Sendable {
     self.path = path
     unsafe self.handle = unsafe handle
     self.hook = box
+    self.readHook = readBox
+    if access != .readOnly, access != .prepared { try beginWriting() }
   }
 
   deinit { unsafe cldb_free(handle) }
+
+  /// Puts on disk what LevelDB has changed in memory when it opened, and lets writes begin.
+  ///
+  /// - Throws: `corruption` if the log is damaged, or if a file that would go holds an entry that is nowhere else;
+  ///   `busy`; `inputOutput`, `outOfMemory`. The folder is then as it was, and the database can only be closed.
+  package func beginWriting() throws(DatabaseError) {
+    try unsafe DatabaseError.check(path: path) { status in unsafe cldb_begin_writing(handle, status) }
+  }
+
+  /// Whether a write that a power loss has torn was left out when the log was read. It was never confirmed.
+  package var hasTornTail: Bool { unsafe cldb_has_torn_tail(handle) }
+
+  /// Where the log is damaged; nil if it is whole. See `Options.opensUpToDamage`.
+  package var damage: DatabaseError? {
+    var status = cldb_status()
+    return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
+  }
+
+  /// The first and the last key of each table, as of opening, for each first byte that its keys have. What was in the
+  /// log is in a table too.
+  ///
+  /// - Complexity: O(*n*) in the number of tables; of most no byte is read.
+  package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {
+    final class Ranges { var ranges: [(first: [UInt8], last: [UInt8])] = [] }
+    let result = Ranges()
+    try unsafe DatabaseError.check(path: path) { status in
+      unsafe cldb_key_ranges(
+        handle,
+        { context, range in
+          let result = unsafe Unmanaged<Ranges>.fromOpaque(context).takeUnretainedValue()
+          let range = unsafe range.pointee
+          result.ranges.append(
+            (
+              unsafe Array(UnsafeRawBufferPointer(start: range.first, count: range.first_size)),
+              unsafe Array(UnsafeRawBufferPointer(start: range.last, count: range.last_size))
+            ))
+        }, Unmanaged.passUnretained(result).toOpaque(), status)
+    }
+    return result.ranges
+  }
 
   /// Waits for calls that are in progress and closes the database. Closing again does nothing.
   ///

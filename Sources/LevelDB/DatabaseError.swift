@@ -34,12 +34,17 @@ package struct DatabaseError: Error, Sendable, Equatable {
   package var path: String
   /// The system's error number, where the system was the cause.
   package var osError: Int32?
+  /// The first key of what is missing or damaged, where that is known.
+  package var key: [UInt8]?
 
-  package init(_ code: Code, _ message: String, path: String, osError: Int32? = nil) {
+  package init(
+    _ code: Code, _ message: String, path: String, osError: Int32? = nil, key: [UInt8]? = nil
+  ) {
     self.code = code
     self.message = message
     self.path = path
     self.osError = osError
+    self.key = key
   }
 }
 
@@ -71,7 +76,9 @@ extension DatabaseError {
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
     let osError = status.os_error == 0 ? nil : status.os_error
-    self.init(Code(status.code), message, path: path, osError: osError)
+    let keySize = Int(status.key_size)
+    let key = unsafe withUnsafeBytes(of: status.key) { unsafe Array($0.prefix(keySize)) }
+    self.init(Code(status.code), message, path: path, osError: osError, key: key.isEmpty ? nil : key)
   }
 
   /// Runs a call of the C face, and throws what it reports when it answers false.

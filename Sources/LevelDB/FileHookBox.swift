@@ -1,5 +1,9 @@
 internal import CLevelDB
-import Files
+package import Files
+
+/// Sees each read of a file before it is made, by the file's path and the bytes that are wanted, and decides: `short`
+/// gives fewer bytes, as the system may. For tests only.
+package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict
 
 /// Gives a hook an address that C can hold. It must live as long as the database that calls it.
 final class FileHookBox: Sendable {
@@ -19,6 +23,27 @@ final class FileHookBox: Sendable {
     case .fail(let error): return error
     case .short(let count):
       unsafe byteCount.pointee = max(0, count)
+      return 0
+    }
+  }
+}
+
+/// The same for reads.
+final class ReadHookBox: Sendable {
+  private let hook: ReadHook
+
+  init(_ hook: @escaping ReadHook) { self.hook = hook }
+
+  var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+  static let call: cldb_read_hook = { context, path, byteCount in
+    guard let context = unsafe context else { return 0 }
+    let box = unsafe Unmanaged<ReadHookBox>.fromOpaque(context).takeUnretainedValue()
+    switch unsafe box.hook(String(cString: path), byteCount.pointee) {
+    case .proceed: return 0
+    case .fail(let error): return error
+    case .short(let count):
+      unsafe byteCount.pointee = max(1, count)
       return 0
     }
   }

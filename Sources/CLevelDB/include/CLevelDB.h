@@ -1,5 +1,5 @@
 // LevelDB behind a small C face: status codes instead of strings, an Env of our own under it, and no
-// C++ exception that leaves it. START HERE to read the module; then Folder.h, DiskEnv.h, OverlayEnv.h.
+// C++ exception that leaves it. START HERE to read the module; then Folder.h, Inventory.h, StagedEnv.h.
 //
 // Every function that can fail takes a `cldb_status` owned by its caller and fills it; nothing in it needs
 // to be freed. Pointers handed out for keys and values are borrowed: see each function for how long.
@@ -47,6 +47,9 @@ typedef struct cldb_status {
   int32_t os_error;
   // UTF-8, ended by a zero byte, cut short where it doesn't fit.
   char message[512];
+  // The first key of what is missing or damaged, where that is known; else no bytes.
+  uint8_t key[32];
+  int32_t key_size;
 } cldb_status;
 
 // MARK: The fault hook
@@ -77,35 +80,71 @@ typedef struct cldb_operation {
 // makes it a short write: so many bytes are written, and the rest is a new operation.
 typedef int32_t (*cldb_hook)(void *_Nullable context, const cldb_operation *operation, size_t *byte_count);
 
+// The same for reads: called before each read(2) of `*byte_count` bytes, which it can make fewer.
+typedef int32_t (*cldb_read_hook)(void *_Nullable context, const char *path, size_t *byte_count);
+
 // MARK: Opening and closing
 
 typedef struct cldb_options {
-  // Changes nothing on disk: what LevelDB rewrites at opening is kept in memory, and writes are refused.
+  // Changes nothing on disk, ever: what LevelDB rewrites at opening is kept in memory, and writes are refused.
   bool read_only;
   // Makes the folder and an empty database where there is none. A folder that holds what is left of a
   // database without its CURRENT file is refused all the same.
   bool create_if_missing;
   // Refuses a database that is already there.
   bool error_if_exists;
-  // Refuses to open when a checksum in the log or the manifest is wrong, instead of dropping that part.
-  bool paranoid_checks;
+  // Opens a database whose log is damaged with what stands before the damage; `cldb_damage` then says where that is,
+  // and writing can't begin. Without, such a database is refused.
+  bool up_to_damage;
   // Snappy for the blocks of new tables.
   bool compress;
   // Sizes in bytes. LevelDB clips them to what it can work with.
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
+  // For tests: as if the system had no thread to give.
+  bool without_thread;
   cldb_hook _Nullable hook;
   void *_Nullable hook_context;
+  cldb_read_hook _Nullable read_hook;
+  void *_Nullable read_hook_context;
 } cldb_options;
 
 typedef struct cldb_database cldb_database;
 typedef struct cldb_iterator cldb_iterator;
 typedef struct cldb_batch cldb_batch;
 
-// Opens the database in the folder `path`. Returns NULL and fills `status` when that fails.
+// Opens the database in the folder `path` and changes nothing there, except that a folder that is to be made is made.
+// Returns NULL and fills `status` when that fails. To write, `cldb_begin_writing` must follow.
 // The result is safe to use from many threads and must be freed with `cldb_free`.
 cldb_database *_Nullable cldb_open(const char *path, const cldb_options *options, cldb_status *status);
+
+// Whether the end of a log or a manifest was left out, because a power loss has torn a write there that was never
+// confirmed.
+bool cldb_has_torn_tail(const cldb_database *database);
+
+// False, with CLDB_CORRUPTION, if the log is damaged and this was opened `up_to_damage`.
+bool cldb_damage(const cldb_database *database, cldb_status *status);
+
+// Keys of a table that begin with the same byte: the first and the last of them.
+typedef struct cldb_key_range {
+  uint64_t table;  // the number of its file
+  const void *first;
+  size_t first_size;
+  const void *last;
+  size_t last_size;
+} cldb_key_range;
+
+// Calls `receive` with the ranges of all tables, in no order. What was in the log is in tables too. To be called before
+// writing begins. It reads from a table only if its keys differ in their first byte.
+bool cldb_key_ranges(cldb_database *database, void (*receive)(void *context, const cldb_key_range *range),
+                     void *context, cldb_status *status);
+
+// Puts on disk what opening has changed in memory, and lets writes begin. Nothing that is there is written over, and
+// nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_CORRUPTION, and `key` is the
+// entry's. After a failure the folder is as it was, but for files that were shown to be of no use, and the database can
+// only be closed.
+bool cldb_begin_writing(cldb_database *database, cldb_status *status);
 
 // Waits for calls in progress and closes. False, with CLDB_BUSY, while iterators exist. Closing twice is
 // fine. After it every other call answers CLDB_CLOSED.

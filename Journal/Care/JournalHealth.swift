@@ -1,0 +1,107 @@
+import Dispatch
+import Locks
+
+/// How much of a journal is read before it is opened.
+public enum OpeningCheck: Sendable {
+  /// That every revision is accounted for and every file of the log has its size, what came after the newest
+  /// snapshot, and the newest entries against HEAD. What is older is read in the background; see
+  /// ``Journal/health``.
+  case recent
+  /// All that ``Journal/verify(deep:progress:)`` reads: every entry and its digest, every state, every blob. A damaged
+  /// snapshot is no reason to refuse a journal.
+  case everything
+}
+
+/// What is known of the entries that opening did not read.
+public struct JournalHealth: Sendable {
+  /// Entries 1 to this one were read since opening and are what was committed: each checksum, and the chain of
+  /// digests.
+  public internal(set) var checkedRevision: Revision = 0
+  /// The newest entry when the journal was opened, at which the check ends. Later ones were checked when they were
+  /// committed.
+  public internal(set) var lastRevision: Revision
+  /// Why the check ended early, with the revision: `damaged` when an entry is missing or altered; any other code says
+  /// that it can't be told now, and the next opening tries again.
+  public internal(set) var problem: JournalError?
+
+  /// Whether everything was read and nothing is wrong.
+  public var isSound: Bool { problem == nil && checkedRevision == lastRevision }
+}
+
+/// Reads the history of a journal after it was opened, a little at a time and on a thread of low priority.
+///
+/// Nobody waits for it: it holds the log for some milliseconds at most, and ends when the journal is closed. Without a
+/// thread to be had it does not run.
+final class HealthCheck<State: EventSourced>: Sendable {
+  /// The part of the time that it reads; the rest it sleeps.
+  private static var share: Double { 0.1 }
+  /// How long it reads without a pause.
+  private static var stretch: Duration { .milliseconds(2) }
+
+  private let replay: Replay<State>
+  private let head: Head
+  private let found: Lock<JournalHealth>
+  private let isEnding = DispatchSemaphore(value: 0)
+
+  init(_ replay: Replay<State>, through head: Head) {
+    self.replay = replay
+    self.head = head
+    found = Lock(JournalHealth(lastRevision: head.revision))
+  }
+
+  var health: JournalHealth { found.withLock { $0 } }
+
+  func start() {
+    guard head.revision > 0 else { return }
+    _ = BackgroundThread.start { self.run() }
+  }
+
+  /// Lets it end soon.
+  func end() { isEnding.signal() }
+
+  private func run() {
+    // Programs that only look at something are gone before it begins.
+    var pause = Duration.seconds(1)
+    var next = 1
+    var count = 1
+    while next <= head.revision, isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut {
+      let last = min(next + count - 1, head.revision)
+      let clock = ContinuousClock()
+      let start = clock.now
+      do throws(JournalError) {
+        // From the entry before on, so that the chain is checked across the pieces.
+        try replay.checkDigests(
+          from: max(next - 1, 1), through: last,
+          mark: HeadMarker.Mark(revision: head.revision, digest: head.digest))
+      } catch {
+        if error.code != .closed { found.withLock { $0.problem = error } }
+        return
+      }
+      let duration = clock.now - start
+      found.withLock { $0.checkedRevision = last }
+      next = last + 1
+      count = max(1, min(duration < Self.stretch ? count * 2 : count / 2, 4096))
+      pause = duration * (1 / Self.share - 1)
+    }
+  }
+}
+
+extension Duration {
+  fileprivate var timeInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    return .nanoseconds(Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  }
+}
+
+extension Journal {
+  /// What was found so far in the entries that opening did not read. They are read in the background, at low cost.
+  /// - Complexity: O(1), and it never waits.
+  public var health: JournalHealth { healthCheck.health }
+
+  /// Reads everything, and fails at the first revision that is missing or altered.
+  func requireSoundness() throws {
+    let problems = try verify().problems.filter { $0.path?.hasPrefix(folder.snapshots) != true }
+    guard let first = problems.min(by: { $0.revision ?? .max < $1.revision ?? .max }) else { return }
+    throw JournalError(.damaged, first.message, revision: first.revision, path: first.path)
+  }
+}

@@ -1,0 +1,68 @@
+#include "Coding.h"
+
+#include <array>
+
+#include "CCRC32C.h"
+
+namespace cldb {
+
+uint32_t ReadFixed32(const char* bytes) {
+  uint32_t value = 0;
+  for (int index = 3; index >= 0; index--) value = value << 8 | static_cast<unsigned char>(bytes[index]);
+  return value;
+}
+
+uint64_t ReadFixed64(const char* bytes) { return uint64_t(ReadFixed32(bytes + 4)) << 32 | ReadFixed32(bytes); }
+
+bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift <= 63 && bytes < limit; shift += 7) {
+    uint64_t byte = static_cast<unsigned char>(*bytes++);
+    *value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value) {
+  const char* start = bytes;
+  return ReadVarint(bytes, limit, value) && *value <= UINT32_MAX && bytes - start <= 5;
+}
+
+bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value) {
+  uint64_t count;
+  if (!ReadShortVarint(bytes, limit, &count) || count > uint64_t(limit - bytes)) return false;
+  *value = leveldb::Slice(bytes, count);
+  bytes += count;
+  return true;
+}
+
+namespace {
+
+uint32_t ExtendWithTable(uint32_t remainder, const char* bytes, size_t count) {
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> table{};
+    for (uint32_t index = 0; index < 256; index++) {
+      uint32_t value = index;
+      for (int bit = 0; bit < 8; bit++) value = value & 1 ? value >> 1 ^ 0x82f63b78 : value >> 1;
+      table[index] = value;
+    }
+    return table;
+  }();
+  for (size_t index = 0; index < count; index++)
+    remainder = table[(remainder ^ static_cast<unsigned char>(bytes[index])) & 0xff] ^ remainder >> 8;
+  return remainder;
+}
+
+}  // namespace
+
+bool ChecksumFits(const char* bytes, size_t count, uint32_t stored) {
+  static const bool has_instruction = ccrc32c_is_available();
+  uint32_t sum = ~(has_instruction ? ccrc32c_update(UINT32_MAX, bytes, count)
+                                   : ExtendWithTable(UINT32_MAX, bytes, count));
+  // LevelDB stores the sum rotated by 15 bits, plus a constant.
+  uint32_t rotated = stored - 0xa282ead8;
+  return sum == (rotated >> 17 | rotated << 15);
+}
+
+}  // namespace cldb

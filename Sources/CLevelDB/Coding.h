@@ -1,0 +1,27 @@
+// Numbers and checksums as LevelDB's files have them.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "leveldb/slice.h"
+
+namespace cldb {
+
+uint32_t ReadFixed32(const char* bytes);
+uint64_t ReadFixed64(const char* bytes);
+
+// Reads a base-128 number and moves `bytes` on; false if it doesn't end before `limit`.
+bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value);
+
+// The same for one of up to 32 bits. LevelDB itself goes wrong with a longer one.
+bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
+
+// Reads a length and as many bytes.
+bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value);
+
+// Whether the CRC-32C (RFC 3720, appendix B.4) of the bytes is the one that LevelDB stored as `stored`.
+bool ChecksumFits(const char* bytes, size_t count, uint32_t stored);
+
+}  // namespace cldb

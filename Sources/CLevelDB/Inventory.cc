@@ -1,0 +1,146 @@
+#include "Inventory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "CFiles.h"
+#include "Failure.h"
+#include "FileName.h"
+#include "WriteAheadLog.h"
+
+namespace cldb {
+
+using leveldb::Status;
+
+namespace {
+
+// CURRENT is one file name.
+constexpr uint64_t kLongestCurrent = 64;
+
+// What a process leaves that dies while it makes a database. CURRENT is there before the first write, so nothing
+// that was ever stored can hide behind these names.
+bool IsLeftOfCreation(const std::string& name, uint64_t size) {
+  return name == "LOCK" || name == "MANIFEST-000002" || name == "000002.dbtmp" ||
+         (name == "000003.log" && size == 0);
+}
+
+}  // namespace
+
+Status Inventory::Take(const Folder& folder, Inventory* result, std::string* key) {
+  Status status = result->TakeNames(folder);
+  if (!status.ok() || !result->has_database) return status;
+  status = result->TakeManifest(folder);
+  if (status.ok()) status = result->CheckTables(folder, key);
+  if (status.ok()) status = result->TakeLogs(folder);
+  return status;
+}
+
+Status Inventory::TakeNames(const Folder& folder) {
+  std::vector<std::string> listed;
+  Status status = folder.List(&listed);
+  if (!status.ok()) return status;
+  bool is_left_of_creation = true;
+  for (const std::string& name : listed) {
+    // What file managers leave in folders.
+    if (cfiles_is_litter(name.c_str())) continue;
+    bool exists;
+    uint64_t size;
+    status = folder.Find(name, &exists, &size);
+    if (!status.ok()) return status;
+    FileName parsed = FileName::Parse(name);
+    if (parsed.IsAbsurd())
+      return Failed(CLDB_CORRUPTION, folder.PathOf(name), "no database gives a file this name; move it elsewhere");
+    if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
+    if (parsed.kind != FileName::Kind::kOther && !IsLeftOfCreation(name, size)) is_left_of_creation = false;
+    names.insert(name);
+  }
+  if (!has_database && !is_left_of_creation)
+    return Failed(CLDB_CORRUPTION, folder.PathOf("CURRENT"), "the file is missing, but others are there");
+  return Status::OK();
+}
+
+Status Inventory::TakeManifest(const Folder& folder) {
+  int descriptor;
+  uint64_t size;
+  const std::string current_path = folder.PathOf("CURRENT");
+  RecordFile file;
+  // CURRENT has no records; it is read as it is.
+  Status status = folder.OpenForReading("CURRENT", &descriptor, &size);
+  if (!status.ok()) return status;
+  std::string current(std::min(size, kLongestCurrent), '\0');
+  size_t read = 0;
+  status = folder.Read(descriptor, "CURRENT", 0, current.size(), &current[0], &read);
+  ::close(descriptor);
+  if (!status.ok()) return status;
+  std::string name = current.substr(0, current.find('\n'));
+  FileName parsed = FileName::Parse(name);
+  if (read < size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
+    return Failed(CLDB_CORRUPTION, current_path, "the file does not name a manifest of this folder");
+  status = RecordFile::Read(folder, name, RecordFile::Kind::kManifest, &file);
+  if (!status.ok()) return status;
+  if (file.tail == RecordFile::Tail::kDamage)
+    return Failed(CLDB_CORRUPTION, folder.PathOf(name),
+                  "the manifest is damaged at byte " + std::to_string(file.bytes.size()));
+  status = Manifest::Read(file.bytes, folder.PathOf(name), &manifest);
+  if (!status.ok()) return status;
+  has_torn_tail = file.tail == RecordFile::Tail::kTorn;
+  contents["CURRENT"] = std::move(current);
+  contents[name] = std::move(file.bytes);
+  return Status::OK();
+}
+
+Status Inventory::TakeLogs(const Folder& folder) {
+  std::map<uint64_t, std::string> found;
+  for (const std::string& name : names) {
+    FileName parsed = FileName::Parse(name);
+    if (parsed.kind != FileName::Kind::kLog) continue;
+    if (parsed.number >= manifest.log_number ||
+        (parsed.number == manifest.previous_log_number && parsed.number != 0))
+      found[parsed.number] = name;
+  }
+  std::string torn;
+  for (const auto& log : found) {
+    RecordFile file;
+    Status status = RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file);
+    if (!status.ok()) return status;
+    CheckBatches(&file);
+    // The next log is begun when the last write to the one before it was confirmed.
+    if (!torn.empty() && file.file_size > 0 && damage.ok())
+      damage = Failed(CLDB_CORRUPTION, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
+    if (file.tail == RecordFile::Tail::kTorn) {
+      has_torn_tail = true;
+      torn = log.second;
+    }
+    if (file.tail == RecordFile::Tail::kDamage && damage.ok())
+      damage = Failed(CLDB_CORRUPTION, folder.PathOf(log.second),
+                      "the log is damaged at byte " + std::to_string(file.bytes.size()));
+    contents[log.second] = std::move(file.bytes);
+    logs.insert(log.second);
+  }
+  return Status::OK();
+}
+
+Status Inventory::CheckTables(const Folder& folder, std::string* key) const {
+  Status first;
+  for (const TableInfo& table : manifest.tables) {
+    if (!first.ok() && *key <= table.smallest) continue;
+    // LevelDB still reads tables under their older name.
+    std::string name = FileName::Of(FileName::Kind::kTable, table.number);
+    std::string older = name.substr(0, name.size() - 3) + "sst";
+    if (names.count(name) == 0 && names.count(older) > 0) name = older;
+    bool exists;
+    uint64_t size = 0;
+    Status status = folder.Find(name, &exists, &size);
+    if (!status.ok()) return status;
+    if (exists && size == table.size) continue;
+    first = Failed(CLDB_CORRUPTION, folder.PathOf(name),
+                   !exists ? std::string("the table is missing")
+                           : "the table has " + std::to_string(size) + " bytes, and was written with " +
+                                 std::to_string(table.size));
+    *key = table.smallest;
+  }
+  return first;
+}
+
+}  // namespace cldb

@@ -1,0 +1,47 @@
+// What a folder holds, found out before LevelDB sees it.
+//
+// LevelDB is handed its manifest and its logs from here, as they were read and checked. So it can't take a read
+// that failed or fell short for the end of a file, and it never removes what was not read to its true end.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "Manifest.h"
+#include "RecordFile.h"
+
+namespace cldb {
+
+struct Inventory {
+  // False for a folder with nothing in it, or with what a creation that never finished has left.
+  bool has_database = false;
+  std::set<std::string> names;
+
+  // What LevelDB reads when it opens, by name: CURRENT, the manifest that it names, and the logs whose entries are
+  // in no table yet.
+  std::map<std::string, std::string> contents;
+  // The names of those logs.
+  std::set<std::string> logs;
+  Manifest manifest;
+
+  // A write that a power loss has torn was left out.
+  bool has_torn_tail = false;
+  // OK, or where a log is damaged. What stands before that place is in `contents`.
+  leveldb::Status damage;
+
+  // Reads the folder and changes nothing. Fails with Corruption when there is no way to what is stored; `key` is
+  // then the first key of what is missing, where that is known.
+  static leveldb::Status Take(const Folder& folder, Inventory* result, std::string* key);
+
+ private:
+  leveldb::Status TakeNames(const Folder& folder);
+  leveldb::Status TakeManifest(const Folder& folder);
+  leveldb::Status TakeLogs(const Folder& folder);
+  leveldb::Status CheckTables(const Folder& folder, std::string* key) const;
+};
+
+}  // namespace cldb

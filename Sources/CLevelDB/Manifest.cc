@@ -1,0 +1,186 @@
+#include "Manifest.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "Coding.h"
+#include "Failure.h"
+#include "FileName.h"
+#include "RecordFile.h"
+
+namespace cldb {
+
+using leveldb::Slice;
+using leveldb::Status;
+
+namespace {
+
+// What a record of a manifest is made of: a tag, and what belongs to it.
+enum Tag {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFileNumber = 3,
+  kLastSequence = 4,
+  kCompactPointer = 5,
+  kDeletedFile = 6,
+  kNewFile = 7,
+  kPreviousLogNumber = 9,
+};
+
+constexpr uint64_t kLevels = 7;
+constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
+
+// LevelDB's own form of a key: the user's, then a sequence number and a kind in eight bytes.
+constexpr size_t kTrailerSize = 8;
+
+bool IsKey(const Slice& key) {
+  return key.size() >= kTrailerSize &&
+         static_cast<unsigned char>(key[key.size() - kTrailerSize]) <= 1;  // the kind: deleted, or stored
+}
+
+Slice UserKey(const std::string& key) { return Slice(key.data(), key.size() - kTrailerSize); }
+
+// The order of LevelDB's keys: the user's, then the newer before the older.
+int Compare(const std::string& left, const std::string& right) {
+  int order = UserKey(left).compare(UserKey(right));
+  if (order != 0) return order;
+  uint64_t newer = ReadFixed64(left.data() + left.size() - kTrailerSize);
+  uint64_t older = ReadFixed64(right.data() + right.size() - kTrailerSize);
+  return newer > older ? -1 : newer < older ? 1 : 0;
+}
+
+struct Named {
+  uint64_t size;
+  std::string smallest, largest;
+};
+
+class Reader {
+ public:
+  // False when a record is not one that LevelDB writes.
+  bool Apply(const Slice& record) {
+    const char* bytes = record.data();
+    const char* limit = bytes + record.size();
+    std::map<Place, Named> added;
+    while (bytes < limit) {
+      uint64_t tag, level, number;
+      Slice text, other;
+      if (!ReadShortVarint(bytes, limit, &tag)) return false;
+      switch (tag) {
+        case kComparator:
+          if (!ReadBytes(bytes, limit, &text) || text != Slice("leveldb.BytewiseComparator")) return false;
+          break;
+        case kLogNumber:
+          if (!ReadNumber(bytes, limit, &log_number)) return false;
+          has_log_number = true;
+          break;
+        case kPreviousLogNumber:
+          if (!ReadNumber(bytes, limit, &previous_log_number)) return false;
+          break;
+        case kNextFileNumber:
+          if (!ReadNumber(bytes, limit, &next_file_number)) return false;
+          break;
+        case kLastSequence:
+          if (!ReadVarint(bytes, limit, &number) || number > kLargestSequence) return false;
+          has_sequence = true;
+          break;
+        case kCompactPointer:
+          if (!ReadLevel(bytes, limit, &level) || !ReadBytes(bytes, limit, &text) || !IsKey(text)) return false;
+          break;
+        case kDeletedFile:
+          if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number)) return false;
+          if (tables.erase({level, number}) == 0) return false;
+          break;
+        case kNewFile: {
+          Named table;
+          if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number) ||
+              !ReadVarint(bytes, limit, &table.size) || !ReadBytes(bytes, limit, &text) ||
+              !ReadBytes(bytes, limit, &other) || !IsKey(text) || !IsKey(other))
+            return false;
+          table.smallest = text.ToString();
+          table.largest = other.ToString();
+          if (Compare(table.smallest, table.largest) > 0) return false;
+          added[{level, number}] = std::move(table);
+          break;
+        }
+        default:
+          return false;
+      }
+    }
+    // A table that only moves to another level is deleted and added by one record.
+    for (auto& table : added) {
+      if (!tables.insert(std::move(table)).second) return false;
+    }
+    return true;
+  }
+
+  // What must hold when all records were read.
+  bool IsSound() const {
+    if (!has_log_number || !has_sequence || next_file_number == 0) return false;
+    if (log_number >= next_file_number || previous_log_number >= next_file_number) return false;
+    std::vector<uint64_t> numbers;
+    for (const auto& table : tables) numbers.push_back(table.first.second);
+    std::sort(numbers.begin(), numbers.end());
+    if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) return false;
+    if (!numbers.empty() && (numbers.front() == 0 || numbers.back() >= next_file_number)) return false;
+    return !LevelsOverlap();
+  }
+
+  std::map<std::pair<uint64_t, uint64_t>, Named> tables;
+  uint64_t log_number = 0, previous_log_number = 0, next_file_number = 0;
+  bool has_log_number = false, has_sequence = false;
+
+ private:
+  using Place = std::pair<uint64_t, uint64_t>;  // level, number
+
+  static bool ReadLevel(const char*& bytes, const char* limit, uint64_t* level) {
+    return ReadShortVarint(bytes, limit, level) && *level < kLevels;
+  }
+
+  static bool ReadNumber(const char*& bytes, const char* limit, uint64_t* number) {
+    return ReadVarint(bytes, limit, number) && *number <= FileName::kLargestNumber;
+  }
+
+  // At all levels but the first, no two tables may have a key between the ends of both.
+  bool LevelsOverlap() const {
+    std::vector<std::pair<uint64_t, const Named*>> sorted;
+    for (const auto& table : tables) {
+      if (table.first.first > 0) sorted.push_back({table.first.first, &table.second});
+    }
+    std::sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) {
+      if (left.first != right.first) return left.first < right.first;
+      return Compare(left.second->smallest, right.second->smallest) < 0;
+    });
+    for (size_t index = 1; index < sorted.size(); index++) {
+      const auto &before = sorted[index - 1], &table = sorted[index];
+      if (before.first == table.first && Compare(before.second->largest, table.second->smallest) >= 0) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* result) {
+  RecordCursor cursor(bytes);
+  Reader reader;
+  Slice record;
+  size_t offset = 0;
+  while (cursor.Next(&record)) {
+    if (!reader.Apply(record))
+      return Failed(CLDB_CORRUPTION, path,
+                    "the record at byte " + std::to_string(offset) + " is none that LevelDB writes");
+    offset = cursor.offset();
+  }
+  if (!reader.IsSound()) return Failed(CLDB_CORRUPTION, path, "the manifest does not describe a database");
+  result->log_number = reader.log_number;
+  result->previous_log_number = reader.previous_log_number;
+  result->tables.clear();
+  for (const auto& table : reader.tables) {
+    result->tables.push_back({static_cast<int>(table.first.first), table.first.second, table.second.size,
+                              UserKey(table.second.smallest).ToString(), UserKey(table.second.largest).ToString()});
+  }
+  return Status::OK();
+}
+
+}  // namespace cldb

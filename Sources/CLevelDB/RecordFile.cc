@@ -1,0 +1,159 @@
+#include "RecordFile.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "Coding.h"
+#include "Failure.h"
+
+namespace cldb {
+
+using leveldb::Slice;
+using leveldb::Status;
+
+namespace {
+
+// A file is blocks, a record is one or more fragments, and no fragment crosses the end of a block. Each has a
+// header: checksum (4 bytes), length (2), type (1).
+constexpr size_t kBlockSize = 32768;
+constexpr size_t kHeaderSize = 7;
+enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+// No write that was torn is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
+constexpr uint64_t kLongestTail = uint64_t(2) << 30;
+
+struct Fragment {
+  int type = 0;
+  size_t length = 0;    // without the header
+  bool whole = false;   // it lies inside of the block, and has the right checksum
+};
+
+Fragment ReadFragment(const char* bytes, size_t count) {
+  Fragment fragment;
+  if (count < kHeaderSize) return fragment;
+  fragment.length = static_cast<unsigned char>(bytes[4]) | static_cast<unsigned char>(bytes[5]) << 8;
+  fragment.type = static_cast<unsigned char>(bytes[6]);
+  fragment.whole = fragment.type >= kFull && fragment.type <= kLast && fragment.length <= count - kHeaderSize &&
+                   ChecksumFits(bytes + 6, fragment.length + 1, ReadFixed32(bytes));
+  return fragment;
+}
+
+// What a record must begin with to be one that came after those that are good.
+struct Successor {
+  RecordFile::Kind kind;
+  bool has_predecessor = false;
+  uint64_t sequence = 0;  // of the next batch, if the kind is a log
+
+  // An entry can hold bytes of a log; those have the sequence numbers of another database.
+  bool Accepts(const char* payload, size_t count) const {
+    constexpr uint64_t kFarthest = uint64_t(1) << 24;
+    if (kind == RecordFile::Kind::kManifest) return true;
+    if (count < 8) return false;
+    uint64_t found = ReadFixed64(payload);
+    return !has_predecessor || (found >= sequence && found - sequence < kFarthest);
+  }
+};
+
+// Whether a record begins, whole, in what follows a place that is wrong. Where the next fragment is can't be known
+// there, so each place is tried.
+bool HasLaterRecord(const char* block, size_t position, size_t count, const Successor& successor) {
+  // A hole in the file.
+  if (block[0] == 0 && std::memcmp(block, block + 1, count - 1) == 0) return false;
+  while (position + kHeaderSize <= count) {
+    Fragment fragment = ReadFragment(block + position, count - position);
+    const char* payload = block + position + kHeaderSize;
+    bool begins = fragment.type == kFull || fragment.type == kFirst;
+    if (fragment.whole && begins && successor.Accepts(payload, fragment.length)) return true;
+    position += fragment.whole ? kHeaderSize + fragment.length : 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result) {
+  int descriptor;
+  Status status = folder.OpenForReading(name, &descriptor, &result->file_size);
+  if (!status.ok()) return status;
+  const uint64_t size = result->file_size;
+  std::string& bytes = result->bytes;
+  const std::unique_ptr<char[]> block(new char[kBlockSize]);
+  size_t good = 0;          // where the last whole record ends
+  bool in_record = false;   // whether fragments of another one follow it
+  uint64_t wrong = size;    // where the first thing is that is wrong
+  size_t start = 0;         // where the record begins that is read
+  Successor successor = {kind};
+  for (uint64_t offset = 0; offset < size; offset += kBlockSize) {
+    if (wrong < size && size - wrong > kLongestTail) {
+      result->tail = Tail::kDamage;
+      break;
+    }
+    size_t count = std::min<uint64_t>(kBlockSize, size - offset), read = 0;
+    status = folder.Read(descriptor, name, offset, count, block.get(), &read);
+    if (status.ok() && read < count)
+      status = Failed(CLDB_IO_ERROR, folder.PathOf(name), "the file became shorter while it was read", EIO);
+    if (!status.ok()) break;
+    size_t position = 0;
+    if (wrong == size) {
+      bytes.append(block.get(), count);
+      while (wrong == size && count - position >= kHeaderSize) {
+        Fragment fragment = ReadFragment(block.get() + position, count - position);
+        bool begins = fragment.type == kFull || fragment.type == kFirst;
+        if (!fragment.whole || begins == in_record) {
+          wrong = offset + position;
+        } else {
+          if (begins) start = offset + position + kHeaderSize;
+          position += kHeaderSize + fragment.length;
+          in_record = fragment.type == kFirst || fragment.type == kMiddle;
+          if (in_record) continue;
+          good = offset + position;
+          // A batch begins with its sequence number and how many changes it has.
+          successor.has_predecessor = good - start >= 12;
+          if (successor.has_predecessor)
+            successor.sequence = ReadFixed64(&bytes[start]) + ReadFixed32(&bytes[start + 8]);
+        }
+      }
+      // What is left at the end of a full block is too short for a header, and is filled with zeros.
+      if (wrong == size && count < kBlockSize && position < count) wrong = offset + position;
+      if (wrong == size) continue;
+    }
+    if (HasLaterRecord(block.get(), position, count, successor)) {
+      result->tail = Tail::kDamage;
+      break;
+    }
+  }
+  ::close(descriptor);
+  bytes.resize(good);
+  bytes.shrink_to_fit();
+  if (result->tail == Tail::kNone && (wrong < size || in_record)) result->tail = Tail::kTorn;
+  return status;
+}
+
+bool RecordCursor::Next(Slice* record) {
+  joined_.clear();
+  while (true) {
+    size_t left = kBlockSize - offset_ % kBlockSize;
+    if (left < kHeaderSize) offset_ += left;
+    if (offset_ + kHeaderSize > bytes_.size()) return false;
+    size_t count = std::min(bytes_.size() - offset_, kBlockSize - offset_ % kBlockSize);
+    Fragment fragment = ReadFragment(bytes_.data() + offset_, count);
+    if (!fragment.whole) return false;
+    Slice part(bytes_.data() + offset_ + kHeaderSize, fragment.length);
+    offset_ += kHeaderSize + fragment.length;
+    if (fragment.type == kFull) {
+      *record = part;
+      return true;
+    }
+    joined_.append(part.data(), part.size());
+    if (fragment.type == kLast) {
+      *record = Slice(joined_);
+      return true;
+    }
+  }
+}
+
+}  // namespace cldb

@@ -1,0 +1,115 @@
+// The operating system as LevelDB sees it. LevelDB rewrites a folder by opening it: its log becomes a table, a new
+// manifest is made, the old files are removed, or emptied, because their numbers are given again. Here that happens
+// in memory first.
+//
+// Invariants:
+//  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing hides a file, and nothing else.
+//  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
+//  3. Nothing is written over, neither then nor later: each file is made anew.
+//  4. A file is removed only if what it holds is known to be elsewhere: a log that was read to its end, when the
+//     table made of it is flushed and named by a manifest that is flushed; a file of this session that LevelDB has
+//     replaced; a leftover of a crash whose first and last key are in the database. Any other stays, and if its
+//     name is needed, writing does not begin.
+//  5. If writing can't begin, what was made for it is removed again.
+
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "Folder.h"
+#include "Inventory.h"
+#include "LockedFile.h"
+#include "StagedFile.h"
+#include "Worker.h"
+#include "leveldb/env.h"
+
+namespace cldb {
+
+class StagedEnv final : public leveldb::EnvWrapper {
+ public:
+  // `lock` is LevelDB's lock of the folder, or null: for reading only, or if there is no file of it yet.
+  StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock);
+  ~StagedEnv() override;
+
+  Folder& folder() { return *folder_; }
+  const Inventory& inventory() const { return inventory_; }
+  Worker& worker() { return worker_; }
+
+  // Refuses all that would grow what is staged. LevelDB reads on, but compactions fail at their first step.
+  void Seal() { *is_sealed_ = true; }
+
+  // The tables that the database is made of now, staged ones included. To be called when it is sealed.
+  leveldb::Status ReadTables(std::vector<TableInfo>* tables) const;
+
+  // Puts on disk what is staged, and lets LevelDB write from now on. `holds` tells whether the database has a key:
+  // OK, NotFound, or why that can't be told. Fails with the folder as it was, but for leftovers that were shown to
+  // be of no use; `key` is then that of an entry that only a leftover has, if that is why.
+  leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
+                               std::string* key);
+  bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
+
+  // True once an exception has left LevelDB. The library is built without exceptions, so its locks and
+  // queues are then as the exception left them, and no call into the database is safe.
+  bool broken() const { return broken_.load(std::memory_order_acquire); }
+  void Break(const std::string& reason);
+  // Gives up LevelDB's lock of a broken database, which can't be closed, so that it can be opened again.
+  void AbandonLock();
+
+  leveldb::Status NewSequentialFile(const std::string& path, leveldb::SequentialFile** result) override;
+  leveldb::Status NewRandomAccessFile(const std::string& path, leveldb::RandomAccessFile** result) override;
+  leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** result) override;
+  leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile** result) override;
+  bool FileExists(const std::string& path) override;
+  leveldb::Status GetChildren(const std::string& path, std::vector<std::string>* names) override;
+  leveldb::Status RemoveFile(const std::string& path) override;
+  leveldb::Status CreateDir(const std::string& path) override;
+  leveldb::Status RemoveDir(const std::string& path) override;
+  leveldb::Status GetFileSize(const std::string& path, uint64_t* size) override;
+  leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
+  leveldb::Status LockFile(const std::string& path, leveldb::FileLock** lock) override;
+  leveldb::Status UnlockFile(leveldb::FileLock* lock) override;
+  leveldb::Status NewLogger(const std::string& path, leveldb::Logger** result) override;
+  void Schedule(void (*function)(void*), void* argument) override;
+
+ private:
+  using Staged = std::map<std::string, std::shared_ptr<StagedFile>>;
+
+  leveldb::Status Lock();
+  std::shared_ptr<StagedFile> Find(const std::string& name) const;
+  leveldb::Status CheckLeftover(const std::string& name,
+                                const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
+                                std::string* key) const;
+  leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
+
+  const std::unique_ptr<Folder> folder_;
+  Inventory inventory_;
+  std::unique_ptr<LockedFile> lock_;
+  // Shared with the files, which ask it at each append.
+  const std::shared_ptr<std::atomic<bool>> is_sealed_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> is_writing_{false};
+  std::atomic<bool> broken_{false};
+
+  mutable std::mutex mutex_;  // guards what follows
+  Staged staged_;             // by name
+  std::set<std::string> hidden_;   // names on disk that LevelDB has removed
+  std::set<std::string> session_;  // names that are LevelDB's to remove, once writing has begun
+
+  // Last, so that its thread ends first.
+  Worker worker_;
+};
+
+// Drops LevelDB's notes about its own work: a file of them would have to be written, flushed and renamed
+// under the same rules as the data, and what matters in it arrives as a status.
+class NullLogger final : public leveldb::Logger {
+ public:
+  void Logv(const char*, std::va_list) override {}
+};
+
+}  // namespace cldb

@@ -1,0 +1,73 @@
+#include "WriteAheadLog.h"
+
+#include "Coding.h"
+
+namespace cldb {
+
+using leveldb::Slice;
+
+namespace {
+
+constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
+constexpr size_t kHeaderSize = 12;  // the sequence number of the first change (8 bytes), their number (4)
+enum Kind { kDeleted = 0, kStored = 1 };
+
+// Calls `see` with each key of a batch; false if it is not one.
+template <typename See>
+bool ReadBatch(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
+  if (record.size() < kHeaderSize) return false;
+  *sequence = ReadFixed64(record.data());
+  *count = ReadFixed32(record.data() + 8);
+  const char* bytes = record.data() + kHeaderSize;
+  const char* limit = record.data() + record.size();
+  uint64_t found = 0;
+  while (bytes < limit) {
+    char kind = *bytes++;
+    Slice key, value;
+    if (kind != kDeleted && kind != kStored) return false;
+    if (!ReadBytes(bytes, limit, &key)) return false;
+    if (kind == kStored && !ReadBytes(bytes, limit, &value)) return false;
+    see(key);
+    found++;
+  }
+  return found == *count;
+}
+
+}  // namespace
+
+void CheckBatches(RecordFile* log) {
+  RecordCursor cursor(log->bytes);
+  Slice record;
+  size_t good = 0;
+  uint64_t next = 0;
+  while (cursor.Next(&record)) {
+    uint64_t sequence;
+    uint32_t count;
+    bool is_batch = ReadBatch(record, &sequence, &count, [](const Slice&) {});
+    if (!is_batch || sequence < next || sequence > kLargestSequence - count) {
+      log->bytes.resize(good);
+      log->tail = RecordFile::Tail::kDamage;
+      return;
+    }
+    next = sequence + count;
+    good = cursor.offset();
+  }
+}
+
+bool FindEnds(const RecordFile& log, std::string* first, std::string* last) {
+  RecordCursor cursor(log.bytes);
+  Slice record;
+  bool found = false;
+  while (cursor.Next(&record)) {
+    uint64_t sequence;
+    uint32_t count;
+    ReadBatch(record, &sequence, &count, [&](const Slice& key) {
+      if (!found) *first = key.ToString();
+      *last = key.ToString();
+      found = true;
+    });
+  }
+  return found;
+}
+
+}  // namespace cldb

@@ -1,0 +1,18 @@
+// What is in LevelDB's log: batches of keys and values.
+
+#pragma once
+
+#include <string>
+
+#include "RecordFile.h"
+
+namespace cldb {
+
+// Ends the bytes of a log before the first batch that LevelDB would not have written, and says that it is damaged
+// there. LevelDB assumes what it does not check: that no key has the same sequence number twice, for one.
+void CheckBatches(RecordFile* log);
+
+// The first and the last key of a log that was checked; false if it has none.
+bool FindEnds(const RecordFile& log, std::string* first, std::string* last);
+
+}  // namespace cldb

@@ -1,0 +1,81 @@
+import CatalogModel
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// Damage to the log as a person meets it.
+@Suite struct DamagedLogTests {
+  @Test func afterAManifestLostItsLastByteTheNextWritingVerbDestroysNothing() throws {
+    try withLargeJournal { path in
+      let entries = "\(path)/entries"
+      let name = try #require(
+        FileManager.default.contentsOfDirectory(atPath: entries).first { $0.hasPrefix("MANIFEST-") })
+      let manifest = URL(filePath: "\(entries)/\(name)")
+      let whole = try Data(contentsOf: manifest)
+      try whole.dropLast().write(to: manifest)
+      let before = try contents(of: entries)
+      let verified = try journal("verify", path)
+      #expect(verified.code != 0)
+      for _ in 1...2 {
+        let outcome = try journal("snapshot", path, "take")
+        #expect(outcome.code != 0)
+        #expect(outcome.error.contains("revision "))
+        #expect(try contents(of: entries) == before)
+      }
+      try whole.write(to: manifest)
+      #expect(try journal("snapshot", path, "take").code == 0)
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func anEmptyFileWithTheLargestNumberIsAnErrorToEachVerbAndNotTheEndOfTheProcess() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      for name in ["18446744073709551615.log", "18446744073709551615.ldb"] {
+        try Data().write(to: URL(filePath: "\(path)/entries/\(name)"))
+        for verb in [["log", path], ["verify", path], ["stat", path], ["snapshot", path, "take"]] {
+          let result = try run(journalPath, verb)
+          #expect(result.code == 3, "\(verb)")
+          #expect(String(decoding: result.error, as: UTF8.self).contains(name))
+        }
+        try FileManager.default.removeItem(atPath: "\(path)/entries/\(name)")
+      }
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func aLimitOfTheSizeOfFilesIsAnErrorAndNotTheEndOfTheProcess() throws {
+    try withLargeJournal { path in
+      let outcome = try run(
+        "sh", ["-c", "ulimit -f 64; exec \"$0\" snapshot \"$1\" take", journalPath, path])
+      #expect(outcome.code == 3 || outcome.code == 1)
+      #expect(String(decoding: outcome.error, as: UTF8.self).hasPrefix("journal: "))
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
+  private func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Large.journal")
+      let journal = try CatalogJournal.create(at: url)
+      var bytes = SystemRandomNumberGenerator()
+      for _ in 1...100 {
+        let text = (0..<6_000).map { _ in String(bytes.next(), radix: 16) }.joined()
+        try journal.commit { try $0.addItem(kind: "note", attributes: ["text": .string(text)]) }
+      }
+      try journal.takeSnapshot()
+      try journal.close()
+      try body(url.path)
+    }
+  }
+
+  private func contents(of folder: String) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      contents[name] = try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))
+    }
+    return contents
+  }
+}

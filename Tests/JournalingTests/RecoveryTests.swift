@@ -1,0 +1,227 @@
+import Files
+import Foundation
+import Journaling
+import LevelDB
+import Locks
+import TestSupport
+import Testing
+
+/// What opening makes of a log that is damaged, or that can't be read at the moment.
+@Suite struct RecoveryTests {
+  /// MANIFEST, CURRENT and the log, cut and flipped at every byte: what opens holds everything, and what is refused is
+  /// left as it was.
+  @Test(arguments: ["MANIFEST-", "CURRENT", ".log"])
+  func whicheverByteOfTheLogsFilesIsLostOrFlippedNothingThatWasAcknowledgedIs(part: String) throws {
+    try withTables { url, head in
+      let file = try #require(try names(url).last { $0.hasPrefix(part) || $0.hasSuffix(part) })
+      let path = url.appending(path: "entries/\(file)")
+      let whole = try Data(contentsOf: path)
+      let intact = try contents(of: url)
+      var (opened, refused) = (0, 0)
+      for index in 0..<whole.count {
+        for isCut in [true, false] {
+          var altered = whole
+          if isCut { altered.removeSubrange(index...) } else { altered[index] ^= 1 << UInt8(index % 8) }
+          try altered.write(to: path)
+          let place = Comment(rawValue: "\(file), \(isCut ? "cut at" : "flipped in") byte \(index)")
+          do {
+            let journal = try Journal<Ledger>.open(at: url, options: Self.options)
+            #expect(journal.head == head, place)
+            if index % 16 == 0 { #expect(try journal.verify().isSound, place) }
+            try journal.close()
+            opened += 1
+            try restore(url, intact)
+          } catch let error as JournalError {
+            #expect(error.code == .damaged, place)
+            #expect(error.revision != nil, place)
+            #expect(try contents(of: url, without: file) == intact.filter { !$0.key.hasSuffix(file) }, place)
+            #expect(try Data(contentsOf: path) == altered, place)
+            refused += 1
+          }
+        }
+      }
+      #expect(refused > whole.count / 4)
+      try whole.write(to: path)
+      let journal = try Journal<Ledger>.open(at: url, options: Self.options)
+      #expect(journal.head == head)
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  @Test(arguments: [EIO, EMFILE, ENFILE, ENOMEM, EACCES])
+  func aReadThatFailsForNowIsNeverCalledDamage(error number: Int32) throws {
+    try withTables { url, head in
+      let before = try contents(of: url)
+      var index = 0
+      var isHit = true
+      while isHit {
+        let faulty = index
+        let reads = Reads()
+        var options = Self.options
+        options.database.readHook = { _, _ in reads.next() == faulty ? .fail(number) : .proceed }
+        do {
+          let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: options)
+          isHit = reads.next() > faulty
+          #expect(journal.head == head)
+          try journal.close()
+        } catch let error as JournalError {
+          let codes: [Int32: JournalError.Code] = [EIO: .io, EACCES: .permission]
+          #expect(error.code == codes[number] ?? .outOfResources, "read \(faulty): \(error)")
+          #expect(!error.description.contains("backup"))
+        }
+        index += 1
+      }
+      #expect(index > 5)
+      #expect(try contents(of: url) == before)
+    }
+  }
+
+  @Test func aTableThatIsMissingCutOrUnreadableIsNamedWithItsFirstRevision() throws {
+    try withTables { url, head in
+      let before = try contents(of: url)
+      var named: Set<Revision> = []
+      for name in try names(url) where name.hasSuffix(".ldb") {
+        let path = url.appending(path: "entries/\(name)")
+        let whole = try Data(contentsOf: path)
+        for damage in ["missing", "cut", "unreadable"] {
+          switch damage {
+          case "missing": try FileManager.default.removeItem(at: path)
+          case "cut": try whole.dropLast().write(to: path)
+          default: try Data(repeating: 0, count: whole.count).write(to: path)
+          }
+          for mode in [Journal<Ledger>.Mode.readOnly, .readWrite] {
+            let error = #expect(throws: JournalError.self) {
+              try Journal<Ledger>.open(at: url, mode: mode, checking: .everything, options: Self.options)
+            }
+            #expect(error?.code == .damaged)
+            let revision = try #require(error?.revision, "\(name), \(damage): \(error?.description ?? "")")
+            named.insert(revision)
+          }
+          try whole.write(to: path)
+        }
+      }
+      #expect(named.count >= 3)
+      #expect(named.contains(1))
+      #expect(try contents(of: url) == before)
+      #expect(try Journal<Ledger>.open(at: url, options: Self.options).head == head)
+    }
+  }
+
+  @Test func whatOpeningDoesNotReadIsCheckedInTheBackgroundAndAtOnceIfAskedFor() async throws {
+    try await withTablesSuspending { url, head in
+      func health(of journal: Journal<Ledger>) async throws -> JournalHealth {
+        while journal.health.problem == nil, !journal.health.isSound {
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        return journal.health
+      }
+      let whole = try Journal<Ledger>.open(at: url, mode: .readOnly, options: Self.options)
+      let good = try await health(of: whole)
+      #expect(good.isSound)
+      #expect(good.lastRevision == head.revision)
+      try whole.close()
+
+      // One byte of an old table, far before the newest snapshot.
+      // The smallest table has no entry, only what the journal is.
+      let table = try names(url).filter { $0.hasSuffix(".ldb") }.map { url.appending(path: "entries/\($0)") }
+        .first { try Data(contentsOf: $0).count > 10_000 }
+      let path = try #require(table)
+      var bytes = try Data(contentsOf: path)
+      bytes[bytes.count / 2] ^= 1
+      try bytes.write(to: path)
+      let before = try contents(of: url)
+      for mode in [Journal<Ledger>.Mode.readOnly, .readWrite] {
+        let refusal = #expect(throws: JournalError.self) {
+          try Journal<Ledger>.open(at: url, mode: mode, checking: .everything, options: Self.options)
+        }
+        #expect(refusal?.code == .damaged)
+        #expect(try contents(of: url) == before)
+        let journal = try Journal<Ledger>.open(at: url, mode: mode, options: Self.options)
+        let found = try await health(of: journal)
+        #expect(found.problem?.code == .damaged)
+        #expect(found.problem?.revision == refusal?.revision)
+        #expect(found.checkedRevision < found.problem?.revision ?? 0)
+        try journal.close()
+      }
+    }
+  }
+
+  /// Counts reads, on whichever thread they are made.
+  private final class Reads: Sendable {
+    private let count = Lock(0)
+
+    /// How many there were before.
+    func next() -> Int {
+      count.withLock { count in
+        defer { count += 1 }
+        return count
+      }
+    }
+  }
+
+  // MARK: Fixture
+
+  private static var options: JournalOptions {
+    var options = JournalOptions()
+    options.database.writeBufferByteCount = 64 << 10
+    options.database.tableByteCount = 16 << 10
+    return options
+  }
+
+  /// A journal with several tables, a log of some entries, and a snapshot of all but the newest ones.
+  private func makeTables(_ url: URL) throws -> Head {
+    let journal = try Journal<Ledger>.create(at: url, options: Self.options)
+    let owner = String(repeating: "An owner with a long name. ", count: 40)
+    for _ in 1...300 {
+      try journal.commit { draft in
+        let number = try draft.open(owner: owner)
+        try draft.deposit(1, on: number)
+      }
+    }
+    try journal.takeSnapshot()
+    try journal.close()
+    let again = try Journal<Ledger>.open(at: url, options: Self.options)
+    for number in 1...6 { try again.commit { try $0.deposit(1, on: number) } }
+    let head = again.head
+    try again.close()
+    #expect(try names(url).count { $0.hasSuffix(".ldb") } >= 3)
+    return head
+  }
+
+  private func withTables(_ body: (URL, Head) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      try body(url, try makeTables(url))
+    }
+  }
+
+  private func withTablesSuspending(_ body: (URL, Head) async throws -> Void) async throws {
+    try await withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      try await body(url, try makeTables(url))
+    }
+  }
+
+  private func names(_ url: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path).sorted()
+  }
+
+  private func contents(of url: URL, without file: String? = nil) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try #require(FileManager.default.subpaths(atPath: url.path)) {
+      if let file, name.hasSuffix(file) { continue }
+      let path = url.appending(path: name)
+      if (try path.resourceValues(forKeys: [.isDirectoryKey])).isDirectory == true { continue }
+      contents[name] = try Data(contentsOf: path)
+    }
+    return contents
+  }
+
+  private func restore(_ url: URL, _ contents: [String: Data]) throws {
+    for name in try self.contents(of: url).keys where contents[name] == nil {
+      try FileManager.default.removeItem(at: url.appending(path: name))
+    }
+    for (name, bytes) in contents { try bytes.write(to: url.appending(path: name)) }
+  }
+}

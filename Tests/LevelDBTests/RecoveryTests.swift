@@ -1,0 +1,304 @@
+import Files
+import Foundation
+import LevelDB
+import TestSupport
+import Testing
+
+/// Opening for writing loses nothing, whatever it meets: it succeeds with every entry, or fails with the folder as it
+/// was.
+@Suite struct RecoveryTests {
+  // MARK: Reads that fail or fall short
+
+  @Test(arguments: [FileVerdict.short(1), .short(100), .fail(EIO), .fail(ENOMEM)])
+  func whicheverReadOfAnOpeningFailsOrFallsShortNothingIsLost(verdict: FileVerdict) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try fill(path)
+      let expected = (1...600).map { Entry($0) }
+      var index = 0
+      var isHit = true
+      var refusals = 0
+      while isHit {
+        let before = try contents(of: path)
+        let (faulty, reads) = (index, Counter())
+        var options = Database.Options.small
+        options.readHook = { _, _ in reads.increment() == faulty + 1 ? verdict : .proceed }
+        do {
+          let database = try Database(path: path, access: .existing, options: options)
+          isHit = reads.value > faulty
+          try database.close()
+        } catch let error as DatabaseError {
+          #expect(error.code == .inputOutput || error.code == .outOfMemory, "read \(faulty): \(error)")
+          #expect(try contents(of: path) == before, "read \(faulty)")
+          refusals += 1
+        }
+        #expect(try withDatabase(path, .readOnly) { try $0.entries() } == expected, "read \(faulty)")
+        // What was opened has no log any more.
+        try FileManager.default.removeItem(atPath: path)
+        try fill(path)
+        index += 1
+      }
+      #expect(index > 3)
+      if case .fail = verdict { #expect(refusals >= 3) } else { #expect(refusals == 0) }
+    }
+  }
+
+  @Test func aTornTailAndAReadThatFailsOnceLoseNothing() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...600, sync: true) }
+      let log = try "\(path)/\(newest(".log", in: path))"
+      try edit(log) { $0 += [1, 2, 3, 4, 200, 0, 1, 9, 9] }
+      for faulty in 1...4 {
+        let reads = Counter()
+        var options = Database.Options()
+        options.readHook = { path, _ in
+          path.hasSuffix(".log") && reads.increment() == faulty ? .fail(EIO) : .proceed
+        }
+        let before = try contents(of: path)
+        do {
+          try withDatabase(path, .existing, options: options) { _ in }
+          break
+        } catch {
+          #expect((error as? DatabaseError)?.osError == EIO)
+          #expect(try contents(of: path) == before)
+        }
+      }
+      #expect(try withDatabase(path, .existing) { try $0.entries() } == (1...600).map { Entry($0) })
+    }
+  }
+
+  // MARK: What a write leaves that a power loss has torn, and what it can't leave
+
+  @Test func onlyTheLastRecordOfALogIsTakenForATornOne() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...40, sync: true) }
+      let log = try "\(path)/\(newest(".log", in: path))"
+      let whole = [UInt8](try Data(contentsOf: URL(filePath: log)))
+      // Each batch is a record: 7 bytes of its own, 12 of the batch, 3 of lengths and kind, 9 of the key, the value.
+      let size = whole.count / 40
+      #expect(whole.count == size * 40)
+      for index in stride(from: 0, to: whole.count, by: 11) {
+        try edit(log) { $0[index] ^= 0x10 }
+        let before = try contents(of: path)
+        let isInLast = index >= 39 * size
+        do {
+          let (entries, isTorn) = try withDatabase(path, .readOnly) { (try $0.entries(), $0.hasTornTail) }
+          #expect(isInLast && isTorn, "byte \(index)")
+          #expect(entries == (1...39).map { Entry($0) })
+        } catch let error as DatabaseError {
+          #expect(error.code == .corruption)
+          #expect(!isInLast, "byte \(index)")
+          #expect(code { try Database(path: path, access: .existing) } == .corruption)
+          var options = Database.Options()
+          options.opensUpToDamage = true
+          let count = index / size
+          let database = try Database(path: path, access: .prepared, options: options)
+          #expect(try database.entries() == (1...40).prefix(count).map { Entry($0) })
+          #expect(database.damage?.message.contains("byte \(count * size)") == true)
+          #expect(code { try database.beginWriting() } == .corruption)
+          try database.close()
+        }
+        #expect(try contents(of: path) == before)
+        try edit(log) { $0[index] ^= 0x10 }
+      }
+      #expect(try withDatabase(path, .existing) { try $0.entries().count } == 40)
+    }
+  }
+
+  @Test func aLogOrAManifestThatIsLongerThanAnyWriteIsNotReadToItsEnd() throws {
+    try withTemporaryFolder { folder in
+      for part in [".log", "MANIFEST-"] {
+        let path = folder.path("db \(part)")
+        try withDatabase(path, .new) { try $0.store(1...20) }
+        let file = try "\(path)/\(newest(part, in: path))"
+        let length = try contents(of: path)[newest(part, in: path)]!.count
+        try FileHandle(forWritingTo: URL(filePath: file)).truncate(atOffset: 4 << 40)
+        #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+        #expect(code { try Database(path: path, access: .existing) } == .corruption)
+        try FileHandle(forWritingTo: URL(filePath: file)).truncate(atOffset: UInt64(length))
+        #expect(try withDatabase(path, .existing) { try $0.entries().count } == 20)
+      }
+    }
+  }
+
+  // MARK: Manifests
+
+  @Test func aManifestThatLostAByteIsRefusedAndNothingIsRemovedOrWrittenOver() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
+      let whole = try Data(contentsOf: URL(filePath: manifest))
+      var refusals = 0
+      for length in (0..<whole.count).reversed() {
+        try whole.prefix(length).write(to: URL(filePath: manifest))
+        let before = try contents(of: path)
+        do {
+          let database = try Database(path: path, access: .existing, options: .small)
+          // What is left can be an older state of which every file is still there.
+          #expect(try database.entries() == (1...2000).map { Entry($0) }, "cut at \(length)")
+          try database.close()
+          for (name, bytes) in before { try bytes.write(to: URL(filePath: "\(path)/\(name)")) }
+          for name in try contents(of: path).keys where before[name] == nil {
+            try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+          }
+        } catch let error as DatabaseError {
+          #expect(error.code == .corruption, "cut at \(length): \(error)")
+          #expect(try contents(of: path) == before, "cut at \(length)")
+          refusals += 1
+        }
+      }
+      #expect(refusals > whole.count / 2)
+      try whole.write(to: URL(filePath: manifest))
+      #expect(try withDatabase(path, .existing) { try $0.entries() } == (1...2000).map { Entry($0) })
+    }
+  }
+
+  @Test func aManifestThatNamesATableTwiceIsAnErrorAndNotTheEndOfTheProcess() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
+      // The records once more: whole, with right checksums, and none that LevelDB would write there.
+      try edit(manifest) { $0 += $0 }
+      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+    }
+  }
+
+  @Test func aLogThatRepeatsARecordIsAnErrorAndNotTheEndOfTheProcess() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      let log = try "\(path)/\(newest(".log", in: path))"
+      try edit(log) { $0 += $0 }
+      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+    }
+  }
+
+  // MARK: Names
+
+  @Test(arguments: [
+    "18446744073709551615.log", "18446744073709551615.ldb", "MANIFEST-18446744073709551615",
+    "9223372036854775807.log", "18446744073709551616.log", "5.log", "0000000000000000000000000007.ldb",
+  ])
+  func anEmptyFileWithANumberThatNoDatabaseGivesIsAnError(name: String) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      try Data().write(to: URL(filePath: "\(path)/\(name)"))
+      let before = try contents(of: path)
+      for access in [Database.Access.readOnly, .existing, .existingOrNew] {
+        let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: access) }
+        #expect(error?.code == .corruption)
+        #expect(error?.message.contains(name) == true)
+      }
+      #expect(try contents(of: path) == before)
+      try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+      #expect(try withDatabase(path, .existing) { try $0.entries().count } == 20)
+    }
+  }
+
+  @Test func aForeignFileThatIsLinkedUnderTheNextNumbersKeepsItsBytes() throws {
+    try withTemporaryFolder { folder in
+      let foreign = folder.path("foreign")
+      for suffix in ["ldb", "log", "dbtmp", "MANIFEST"] {
+        let path = folder.path("db \(suffix)")
+        try withDatabase(path, .new) { try $0.store(1...20) }
+        try Data("precious".utf8).write(to: URL(filePath: foreign))
+        for number in 1...12 {
+          let digits = String(repeating: "0", count: number < 10 ? 5 : 4) + "\(number)"
+          let name = suffix == "MANIFEST" ? "MANIFEST-\(digits)" : "\(digits).\(suffix)"
+          try? FileManager.default.linkItem(atPath: foreign, toPath: "\(path)/\(name)")
+        }
+        for round in 1...3 {
+          do {
+            try withDatabase(path, .existing) { try $0.store([20 + round]) }
+          } catch {
+            #expect((error as? DatabaseError)?.code == .corruption)
+          }
+          #expect(try Data(contentsOf: URL(filePath: foreign)) == Data("precious".utf8), "\(suffix)")
+        }
+        try FileManager.default.removeItem(atPath: foreign)
+      }
+    }
+  }
+
+  @Test func aLeftoverWhoseKeysAreNowhereElseIsNeitherRemovedNorReplaced() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(folder.path("other"), .new) { try $0.store(500...600) }
+      try withDatabase(folder.path("other"), .existing) { _ in }
+      let table = try newest(".ldb", in: folder.path("other"))
+      for name in ["000004.ldb", "000700.ldb"] {
+        try FileManager.default.copyItem(atPath: folder.path("other/\(table)"), toPath: "\(path)/\(name)")
+        let before = try contents(of: path)
+        let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: .existing) }
+        #expect(error?.code == .corruption)
+        #expect(error?.key == key(500))
+        #expect(try contents(of: path) == before)
+        try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+      }
+      #expect(try withDatabase(path, .existing) { try $0.entries().count } == 20)
+    }
+  }
+
+  @Test func aWriteThatFailsWhileOpeningLeavesTheFolderAsItWas() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try fill(path)
+      let before = try contents(of: path)
+      var index = 0
+      while true {
+        let faulty = index
+        let recorder = Recorder { operation, number in number == faulty ? .fail(ENOSPC) : .proceed }
+        do {
+          try withDatabase(path, .existing, options: .small, hook: recorder.hook) { _ in }
+        } catch {}
+        let isRenamed = recorder.operations.prefix(faulty).contains { $0.kind == .rename }
+        if isRenamed || recorder.operations.count <= faulty { break }
+        #expect(try contents(of: path) == before, "operation \(faulty)")
+        index += 1
+      }
+      #expect(index > 5)
+      #expect(try withDatabase(path, .existing) { try $0.entries().count } == 600)
+    }
+  }
+
+  // MARK: Threads
+
+  @Test func withoutAThreadForItsWorkADatabaseIsWrittenCompactedAndClosed() async throws {
+    try await withTemporaryFolder { folder in
+      var options = Database.Options.small
+      options.asksForThread = false
+      let database = try Database(path: folder.path("db"), access: .new, options: options)
+      await withTaskGroup { group in
+        for worker in 0..<4 {
+          group.addTask {
+            #expect(throws: Never.self) {
+              try database.store(stride(from: worker + 1, through: 6000, by: 4))
+            }
+          }
+        }
+      }
+      #expect(try database.entries() == (1...6000).map { Entry($0) })
+      #expect(try database.property("leveldb.num-files-at-level0").flatMap(Int.init) ?? 99 < 5)
+      try database.close()
+      for _ in 1...3 {
+        let again = try Database(path: folder.path("db"), access: .existing, options: options)
+        #expect(try again.entries().count == 6000)
+        try again.close()
+      }
+    }
+  }
+
+  /// Several tables, and a log of several blocks.
+  private func fill(_ path: String) throws {
+    try withDatabase(path, .new, options: .small) { try $0.store(1...200) }
+    try withDatabase(path, .existing, options: .small) { try $0.store(201...600) }
+  }
+}
