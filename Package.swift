@@ -70,7 +70,8 @@ let package = Package(
     .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
     .testTarget(
       name: "JournalingTests",
-      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport"]),
+      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport"],
+      exclude: ["Reader"]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [

@@ -35,6 +35,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The bytes of images.
   public let blobs: BlobStore
 
+  let format: JournalFormat
+  let upcast: EventUpcast
   let folder: JournalFolder
   let log: any EntryLog
   let published: Published<State>
@@ -47,7 +49,9 @@ public final class Journal<State: EventSourced>: Sendable {
 
   private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
   {
-    id = opened.id
+    format = opened.format
+    id = format.id
+    upcast = try EventUpcast(State.self)
     folder = opened.folder
     url = URL(fileURLWithPath: opened.folder.path, isDirectory: true)
     log = opened.log
@@ -55,7 +59,7 @@ public final class Journal<State: EventSourced>: Sendable {
     blobs = opened.blobs
     published = Published(opened.version)
     ladder = opened.ladder
-    healthCheck = HealthCheck(Replay(log: log, id: id), through: opened.version.head)
+    healthCheck = HealthCheck(Replay(log: log, format: format), through: opened.version.head)
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -66,7 +70,8 @@ public final class Journal<State: EventSourced>: Sendable {
       folder, id: id, ladder: ladder, options: options, version: opened.version,
       eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
     let committer = Committer(
-      id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
+      id: id, schemaVersion: upcast.schema.version, log: log,
+      marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
       published: published, keeper: keeper, flushesHead: options.flushesHeadAtEveryCommit)
     self.keeper = keeper
     self.committer = committer
@@ -85,7 +90,8 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
-    try JournalFolder.create(at: url, hook: options.fileHook) { folder, id in
+    let schema = try ModelSchema(of: State.self)
+    try JournalFolder.create(at: url, schema, hook: options.fileHook) { folder, id in
       try LevelDBLog.create(in: folder, id: id)
     }
     return try open(at: url, options: options)
@@ -101,8 +107,9 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - mode: whether to commit, or to read only.
   ///   - checking: how much is read before it opens.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `newerFormat`, or
-  ///   `damaged` with the first revision that is missing or altered. The folder is then as it was.
+  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `otherModel` when it holds the
+  ///   events of another model, `newerFormat` or `olderFormat`, or `damaged` with the first revision that is
+  ///   missing or altered. The folder is then as it was.
   /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
   ///   everything is checked, O(n).
   public static func open(

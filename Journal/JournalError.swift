@@ -31,8 +31,12 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let alreadyExists = Code(rawValue: "alreadyExists")
     /// The folder holds no journal, or things that no journal has.
     public static let notAJournal = Code(rawValue: "notAJournal")
-    /// A newer version of this library wrote the journal.
+    /// A newer version of this library, or of the app's model, wrote the journal.
     public static let newerFormat = Code(rawValue: "newerFormat")
+    /// An older version of this library wrote the journal, in a format that is no longer read.
+    public static let olderFormat = Code(rawValue: "olderFormat")
+    /// The journal holds the events of another model.
+    public static let otherModel = Code(rawValue: "otherModel")
     /// Bytes are missing or altered.
     public static let damaged = Code(rawValue: "damaged")
     /// The operating system does not let this user do it.

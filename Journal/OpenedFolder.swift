@@ -9,7 +9,7 @@ import LevelDB
 /// wanted, is it put on disk.
 struct OpenedFolder<State: EventSourced> {
   let folder: JournalFolder
-  let id: JournalID
+  let format: JournalFormat
   let lock: FolderLock
   let log: any EntryLog
   let blobs: BlobStore
@@ -22,15 +22,23 @@ struct OpenedFolder<State: EventSourced> {
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook)
     lock = try FolderLock(folder, exclusive: mode == .readWrite)
-    try folder.check()
-    id = try folder.readFormat()
+    do throws(JournalError) {
+      try folder.check()
+    } catch {
+      // Another version of the format may have files that this one does not know.
+      if error.code == .notAJournal, let other = folder.otherFormat() { throw other }
+      throw error
+    }
+    format = try folder.readFormat()
+    let (id, schema) = (format.id, try ModelSchema(of: State.self))
+    try schema.checkReads(format.schema, path: folder.path)
     let mark = try HeadMarker.read(folder, id: id)
 
     let log = try LevelDBLog.open(
       in: folder, id: id, mode == .readWrite ? .readWrite : .readOnly, options: options.database)
     do throws(JournalError) {
-      ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
-      (version, eventCount, eventCountAtSnapshot) = try Self.replay(log, ladder, id: id, mark: mark)
+      ladder = SnapshotLadder<State>(folder, format: format, log: log, options: options)
+      (version, eventCount, eventCountAtSnapshot) = try Self.replay(log, ladder, folder, format, mark)
       if mode == .readWrite {
         try folder.prepareForWriting()
         System.ignoreFileSizeSignal()
@@ -47,7 +55,8 @@ struct OpenedFolder<State: EventSourced> {
   }
 
   private static func replay(
-    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, id: JournalID, mark: HeadMarker.Mark
+    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, _ folder: JournalFolder, _ format: JournalFormat,
+    _ mark: HeadMarker.Mark
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int) {
     let newest = try log.newestRevision()
     guard newest >= mark.revision else {
@@ -56,7 +65,8 @@ struct OpenedFolder<State: EventSourced> {
         "entries \(newest + 1) to \(mark.revision) were acknowledged and are missing from the log; "
           + "put the journal back from a backup", revision: newest + 1)
     }
-    let replay = Replay<State>(log: log, id: id)
+    try checkOrigin(log, folder, format, newest: newest)
+    let replay = Replay<State>(log: log, format: format)
     let rung = try ladder.rung(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: rung)
     try replay.checkDigests(from: mark.revision, through: newest, mark: mark)
@@ -78,5 +88,29 @@ struct OpenedFolder<State: EventSourced> {
         error.code, error.message, revision: revision, path: error.path, offset: error.offset,
         cause: error.cause)
     }
+  }
+
+  /// Checks, before anything is applied, that the log begins with this FORMAT and ends with an entry of this model
+  /// or an older version of it: versions never decrease from entry to entry.
+  private static func checkOrigin(
+    _ log: any EntryLog, _ folder: JournalFolder, _ format: JournalFormat, newest: Revision
+  ) throws(JournalError) {
+    guard newest > 0 else { return }
+    // A first entry that is missing is named by the replay.
+    let first: EntryHeader?
+    do throws(JournalError) {
+      first = try log.read(1) { entry throws(JournalError) in try entry.header() }
+    } catch {
+      if error.code == .newerFormat { throw error }
+      first = nil
+    }
+    if let first, first.previousDigest != format.digest {
+      throw JournalError(
+        .damaged, "FORMAT is not the one that the first entry was sealed with; put it back from a backup",
+        revision: 1, path: folder.format)
+    }
+    let version = try log.read(newest) { entry throws(JournalError) in try entry.header().schemaVersion }
+    guard let written = ModelSchema(name: format.schema.name, version: "\(version)") else { return }
+    try ModelSchema(of: State.self).checkReads(written, revision: newest, path: folder.path)
   }
 }

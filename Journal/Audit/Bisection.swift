@@ -63,6 +63,6 @@ extension Journal {
     if revision == newest.revision { return newest }
     let base = try ladder.rung(atOrBefore: revision)
     let nearest = known.revision > base.revision && known.revision <= revision ? known : base
-    return try Replay<State>(log: log, id: id).version(through: revision, from: nearest).version
+    return try Replay<State>(log: log, format: format).version(through: revision, from: nearest).version
   }
 }

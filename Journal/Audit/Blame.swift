@@ -39,7 +39,7 @@ extension Journal {
       blame.append(
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.header.date.date,
-          author: setter.header.author, note: setter.header.note))
+          author: setter.words.author, note: setter.words.note))
     }
     return blame
   }
@@ -52,7 +52,7 @@ extension Journal {
       let past = try pastEvent(of: entity, at: next)
       func note(_ key: FieldKey) { if setters[key] == nil { setters[key] = past } }
       switch past.event.change {
-      case .delete: return setters
+      case .delete, .erased: return setters
       case .add(let record):
         record.visit { key, _ in note(key) }
         return setters
@@ -66,7 +66,7 @@ extension Journal {
   /// The entry that first set the value which another one brought back.
   private func origin(of key: FieldKey, in entity: Entity, _ setter: PastEvent) throws -> PastEvent {
     var setter = setter
-    while let source = setter.header.source, source < setter.revision {
+    while let source = setter.words.source, source < setter.revision {
       guard let earlier = try setters(of: entity, asOf: source)[key] else { break }
       setter = earlier
     }

@@ -30,7 +30,7 @@ extension Journal {
 
   private func differences(after low: Revision, through high: Revision) throws -> [EntityDifference] {
     var touched: [Entity: TouchedEntity] = [:]
-    try EventPipeline.run(log, low + 1...high) { event, revision throws(JournalError) in
+    try EventPipeline.run(log, low + 1...high, upcast) { event, revision throws(JournalError) in
       touched[event.entity, default: TouchedEntity(previous: event.previous)].add(event.change)
     }
     let past = try pastRecords(touched, asOf: low)
@@ -38,7 +38,7 @@ extension Journal {
     for (entity, touch) in touched.sorted(by: { $0.key < $1.key }) {
       let old = touch.previous == 0 ? nil : try past(entity, touch.previous)
       var new = old
-      for change in touch.changes { new = try change.applied(to: new, at: high) }
+      for change in touch.changes { new = change.applied(to: new) }
       if old != new { differences.append(EntityDifference(entity: entity, old: old, new: new)) }
     }
     return differences
@@ -54,7 +54,8 @@ extension Journal {
       let base = try ladder.rung(atOrBefore: revision)
       // Measured: an entity that is looked up takes as long as a replay of some ten events.
       if (revision - base.revision) / 10 <= count {
-        let state = try Replay<State>(log: log, id: id).version(through: revision, from: base).version.state
+        let state = try Replay<State>(log: log, format: format).version(through: revision, from: base).version
+          .state
         return { entity, _ in state.record(of: entity) }
       }
     }

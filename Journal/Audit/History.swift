@@ -6,17 +6,21 @@ public struct EntityChange: Sendable {
   public let revision: Revision
   /// The entry's date.
   public let date: Date
+  /// What the clock said, or who committed it.
+  public let clockDate: Date
   /// Who made it.
   public let author: String
   /// Why.
   public let note: String
+  /// Whether author, note and metadata have been erased. They are empty then.
+  public let isAnnotationErased: Bool
   /// What else the entry has with it, such as what it restored; see ``RestorePlan/metadata``.
   public let metadata: [String: String]
   /// What happened.
   public let event: Event
   /// The entity before the event; nil when it was not there.
   public let before: Record?
-  /// The entity after the event; nil when it was deleted.
+  /// The entity after the event; nil when it was deleted, or what it was has been erased.
   public let after: Record?
 
   /// The parts that the event changed, with the old value and the new one of each.
@@ -47,7 +51,7 @@ extension Journal {
     history.reserveCapacity(changes.count)
     for change in changes.reversed() {
       let before = record
-      record = try change.event.change.applied(to: record, at: change.revision)
+      record = change.event.change.applied(to: record)
       history.append(change.entityChange(before: before, after: record))
     }
     return history.reversed()
@@ -58,12 +62,18 @@ extension Journal {
 struct PastEvent: Sendable {
   let revision: Revision
   let header: EntryHeader
+  /// What people said of the entry, nil when that was erased.
+  let annotation: EntryAnnotation?
   let event: Event
+
+  /// What is left of what people said of the entry.
+  var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
   func entityChange(before: Record?, after: Record?) -> EntityChange {
     EntityChange(
-      revision: revision, date: header.date.date, author: header.author, note: header.note,
-      metadata: header.metadata, event: event, before: before, after: after)
+      revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
+      note: words.note, isAnnotationErased: annotation == nil, metadata: words.metadata, event: event,
+      before: before, after: after)
   }
 }
 
@@ -71,8 +81,9 @@ extension Journal {
   /// The event that an entry has of an entity, with the entry's header.
   func pastEvent(of entity: Entity, at revision: Revision) throws(JournalError) -> PastEvent {
     let past = try log.read(revision) { entry throws(JournalError) -> PastEvent? in
-      guard let event = try entry.event(of: entity) else { return nil }
-      return PastEvent(revision: revision, header: try entry.header(), event: event)
+      guard let event = try entry.event(of: entity, upcast) else { return nil }
+      return PastEvent(
+        revision: revision, header: try entry.header(), annotation: try entry.annotation(), event: event)
     }
     guard let past, past.event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
     return past
@@ -80,7 +91,7 @@ extension Journal {
 
   /// The event that an entry has of an entity.
   func event(of entity: Entity, at revision: Revision) throws(JournalError) -> Event {
-    let event = try log.read(revision) { entry throws(JournalError) in try entry.event(of: entity) }
+    let event = try log.read(revision) { entry throws(JournalError) in try entry.event(of: entity, upcast) }
     guard let event, event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
     return event
   }
@@ -100,27 +111,22 @@ extension Journal {
 }
 
 extension Event.Change {
-  /// What the event makes of a record.
-  /// - Throws: ``JournalError`` with code `damaged` for an update of what is not there.
-  func applied(to record: Record?, at revision: Revision) throws(JournalError) -> Record? {
+  /// What the event makes of a record: nothing is left of one that was erased, whatever changes it afterwards.
+  func applied(to record: Record?) -> Record? {
     switch self {
-    case .add(let added): return added
-    case .delete: return nil
-    case .update(let changes):
-      guard let record else {
-        throw JournalError(.damaged, "an event changes what is not there", revision: revision)
-      }
-      return record.applying(changes)
+    case .add(let added): added
+    case .delete, .erased: nil
+    case .update(let changes): record?.applying(changes)
     }
   }
 }
 
 extension EntryDecoder {
   /// The event of one entity, nil when the entry has none.
-  func event(of entity: Entity) throws(JournalError) -> Event? {
-    var events = try events()
+  func event(of entity: Entity, _ upcast: EventUpcast) throws(JournalError) -> Event? {
+    var events = try events(upcast)
     while let event = try events.nextUnchecked() {
-      if event.entity == entity { return try event.checked() }
+      if event.entity == entity { return try event.checked(upcast) }
     }
     return nil
   }

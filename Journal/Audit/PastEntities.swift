@@ -14,6 +14,7 @@ extension Journal {
   /// - Complexity: O(k) reads of the log, where k events back stands the newest one that set the same parts.
   public func parts(changedBy event: Event) throws -> [PartChange] {
     switch event.change {
+    case .erased: return []
     case .add(let record): return Record.differences(from: nil, to: record)
     case .delete:
       return Record.differences(from: try row(of: event.entity, after: event.previous)?.record, to: nil)
@@ -29,6 +30,7 @@ extension Journal {
   func row(of entity: Entity, after revision: Revision) throws(JournalError) -> Row? {
     var updates: [(revision: Revision, changes: RecordChanges)] = []
     var found: Row?
+    var isErased = false
     try goBack(from: revision, over: entity) { revision, event, base throws(JournalError) in
       if let base {
         found = base
@@ -39,12 +41,13 @@ extension Journal {
       case .update(let changes):
         updates.append((revision, changes))
         return true
+      case .erased: isErased = true
       case .delete, nil: break
       }
       return false
     }
     guard var row = found else {
-      if updates.isEmpty { return nil }
+      if updates.isEmpty || isErased { return nil }
       throw JournalError(
         .damaged, "the entry changes \(State.name(of: entity)), which is not there", revision: revision)
     }
@@ -71,11 +74,25 @@ extension Journal {
       case .update(let changes):
         changes.visit { take($0, $1) }
         return !missing.isEmpty
-      case .delete, nil: break
+      case .delete, .erased, nil: break
       }
       return false
     }
     return values
+  }
+
+  /// Whether nothing is left of what an entity was after one of its events.
+  func isErased(_ entity: Entity, after revision: Revision) throws(JournalError) -> Bool {
+    var isErased = false
+    try goBack(from: revision, over: entity) { _, event, _ throws(JournalError) in
+      switch event?.change {
+      case .erased: isErased = true
+      case .update: return true
+      case .add, .delete, nil: break
+      }
+      return false
+    }
+    return isErased
   }
 
   /// Calls `body` with the events of an entity from one on back, until it answers false or there are no more.

@@ -21,10 +21,18 @@ public struct Verification: Sendable {
   public var eventCount = 0
   /// How many different blobs they name.
   public var blobCount = 0
+  /// How many events have lost their content to an erasure.
+  public var erasedEventCount = 0
+  /// How many checkpoints were compared with the states that the entries make: with `deep`, all that this version of
+  /// the model wrote.
+  public var checkpointCount = 0
   /// How many snapshots were read; with `deep`, each was compared with its replay.
   public var snapshotCount = 0
   /// The newest entry that was read.
-  public var head: Head = .empty
+  public var head: Head
+
+  init(head: Head) { self.head = head }
+
   /// What is wrong; empty when all is well.
   public var problems: [Problem] = []
 
@@ -39,8 +47,8 @@ extension Journal {
   ///
   /// Commits may go on meanwhile; what is verified is the journal at the start.
   /// - Parameters:
-  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make. Only
-  ///     this finds one that was forged together with its checksums.
+  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make, as
+  ///     every checkpoint is. Only this finds one that was forged together with its checksums.
   ///   - progress: called now and then with the revision reached and the newest one.
   /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
@@ -48,13 +56,14 @@ extension Journal {
     deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Verification {
     let expected = version
-    var verifier = Verifier<State>(id: id)
+    var verifier = Verifier<State>(format: format, upcast: upcast)
     var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
       if error.code == .closed { throw error }
       verifier.note(error)
     }
     do throws(JournalError) {
+      if deep, expected.revision > 0 { try verifier.readCheckpoints(log, through: expected.revision) }
       // In pieces: while the log is read it can't be closed, and `progress` may want to.
       for first in stride(from: 1, through: expected.revision, by: Self.progressStep) {
         let last = min(first + Self.progressStep - 1, expected.revision)
@@ -104,7 +113,9 @@ extension Journal {
     // a newer entry comes from commits that went on meanwhile.
     guard mark.revision <= expected.revision else { return }
     do throws(JournalError) {
-      guard try Replay<State>(log: log, id: id).head(at: mark.revision).digest != mark.digest else { return }
+      guard try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest else {
+        return
+      }
       verifier.note(
         JournalError(
           .damaged, "HEAD names another entry \(mark.revision) than the log has", revision: mark.revision,
@@ -117,12 +128,46 @@ extension Journal {
 
 /// Goes through the entries in order and notes what does not fit.
 private struct Verifier<State: EventSourced> {
-  let id: JournalID
-  var result = Verification()
+  let format: JournalFormat
+  let upcast: EventUpcast
+  var result: Verification
   private(set) var blobs: Set<Blob> = []
   private(set) var state = State()
+  private var schemaVersion: Int
+  /// What later entries say of the states that are still to come.
+  private var checkpoints: [Revision: [(stateDigest: Digest, entry: Revision)]] = [:]
 
-  init(id: JournalID) { self.id = id }
+  init(format: JournalFormat, upcast: EventUpcast) {
+    self.format = format
+    self.upcast = upcast
+    result = Verification(head: format.head)
+    schemaVersion = format.schema.version
+  }
+
+  /// Finds the checkpoints to compare: those of this version of the model, as one of another version has other
+  /// records.
+  mutating func readCheckpoints(_ log: any EntryLog, through newest: Revision) throws(JournalError) {
+    try log.readAll(1...newest) { entry throws(JournalError) in
+      let header = try entry.header()
+      guard header.checkpointRevision != nil, header.schemaVersion == upcast.schema.version,
+        let checkpoint = try entry.checkpoint()
+      else { return }
+      checkpoints[checkpoint.revision, default: []].append((checkpoint.stateDigest, entry.revision))
+    }
+  }
+
+  private mutating func compareCheckpoints(at revision: Revision) {
+    guard let found = checkpoints.removeValue(forKey: revision), let digest = StateDigest.digest(of: state)
+    else { return }
+    for (stateDigest, entry) in found {
+      result.checkpointCount += 1
+      if stateDigest == digest { continue }
+      note(
+        JournalError(
+          .damaged, "the entry's checkpoint is of another state than the entries up to \(revision) make",
+          revision: entry))
+    }
+  }
 
   mutating func note(_ error: JournalError) {
     result.problems.append(
@@ -138,11 +183,19 @@ private struct Verifier<State: EventSourced> {
     if header.previousDigest != result.head.digest {
       note(JournalError(.damaged, "the chain of digests is broken before this entry", revision: revision))
     }
+    if header.schemaVersion < schemaVersion {
+      note(
+        JournalError(
+          .damaged, "the entry was written by an older version of the model than the entry before it",
+          revision: revision))
+    }
+    schemaVersion = max(schemaVersion, header.schemaVersion)
+    _ = try entry.annotation()
     if revision > 1, header.date < result.head.timestamp {
       note(
         JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
     }
-    var events = try entry.events()
+    var events = try entry.events(upcast)
     while let event = try events.next() {
       if event.previous != state.revision(of: event.entity) {
         note(
@@ -153,13 +206,16 @@ private struct Verifier<State: EventSourced> {
       }
       try state.apply(event, at: revision)
       result.eventCount += 1
+      if case .erased = event.change { result.erasedEventCount += 1 }
       if case .delete = event.change { continue }
       if let record = state.record(of: event.entity) {
         blobs.formUnion(State.blobs(in: record, of: event.entity.kind))
       }
     }
     result.entryCount += 1
-    result.head = Head(revision: revision, timestamp: header.date, digest: try entry.digest(journal: id))
+    result.head = Head(
+      revision: revision, timestamp: header.date, digest: try entry.digest(journal: format.id))
+    compareCheckpoints(at: revision)
   }
 
   mutating func finish(_ expected: Version<State>) {

@@ -22,9 +22,9 @@ struct CommitRequest: Sendable {
         + "large texts in an entity or an image")
   }
 
-  /// The date of the entry that follows another.
+  /// The dates of the entry that follows another.
   /// - Throws: ``JournalError`` with code `rejected` for a year that no entry can have.
-  func date(after head: Head, now: Timestamp = .now) throws(JournalError) -> Timestamp {
+  func clock(after head: Head, now: Timestamp = .now) throws(JournalError) -> CommitClock {
     let date = date ?? now
     guard Timestamp.fourDigitYears.contains(date) else {
       throw JournalError(
@@ -33,8 +33,7 @@ struct CommitRequest: Sendable {
           ? "this computer's clock says \(now), and the year of an entry must be 1 to 9999; set the clock"
           : "the date is out of range: its year must be 1 to 9999")
     }
-    // There is nothing that the first one could be before.
-    return head.revision == 0 ? date : max(date, head.timestamp)
+    return CommitClock(self.date, after: head, now: now)
   }
 
   /// Fails when something is not as expected.

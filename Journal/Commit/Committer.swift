@@ -22,6 +22,8 @@ final class Committer<State: EventSourced>: Sendable {
     /// How many times entries had been taken back when this was accepted.
     var takenBackCount = 0
     var salts = RandomBytes()
+    /// What the next entry is to carry.
+    var checkpoint: Checkpoint?
   }
 
   /// What came of a body.
@@ -36,6 +38,8 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private let id: JournalID
+  /// The version of the model that commits.
+  private let schemaVersion: Int
   private let log: any EntryLog
   private let marker: HeadMarker
   private let blobs: BlobStore
@@ -51,10 +55,12 @@ final class Committer<State: EventSourced>: Sendable {
   private let flusher = Worker()
 
   init(
-    id: JournalID, log: any EntryLog, marker: HeadMarker, blobs: BlobStore, published: Published<State>,
+    id: JournalID, schemaVersion: Int, log: any EntryLog, marker: HeadMarker, blobs: BlobStore,
+    published: Published<State>,
     keeper: SnapshotKeeper<State>, flushesHead: Bool
   ) {
     self.id = id
+    self.schemaVersion = schemaVersion
     self.log = log
     self.marker = marker
     self.blobs = blobs
@@ -122,6 +128,11 @@ final class Committer<State: EventSourced>: Sendable {
     try marker.flush()
   }
 
+  /// Lets the next entry carry the digest of a state that is known by now.
+  func note(_ checkpoint: Checkpoint) {
+    try? turn.take { accepted in accepted.checkpoint = checkpoint }
+  }
+
   private func wait<Value>(for prepared: Prepared<Value>) throws(JournalError) {
     do throws(JournalError) {
       try prepared.batch?.wait()
@@ -169,23 +180,28 @@ final class Committer<State: EventSourced>: Sendable {
     let base = accepted.version
     try request.check(base)
     let revision = base.revision + 1
-    let date = try request.date(after: base.head)
-    var draft = Draft(base: base, date: date.date)
+    let clock = try request.clock(after: base.head)
+    var draft = Draft(base: base, date: clock.date.date)
     let value = try body(&draft)
     let (events, state) = try draft.finish()
     if events.isEmpty {
-      let commit = Commit(value: value, revision: base.revision, isEmpty: true)
+      let commit = Commit(
+        value: value, revision: base.revision, isEmpty: true, date: base.date, clockDate: base.date,
+        clockWarning: nil)
       return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
     }
     try checkBlobs(events, state)
 
     let header = EntryHeader(
-      date: date, author: request.author, note: request.note, metadata: request.metadata,
-      previousDigest: base.digest)
+      date: clock.date, clockDate: clock.clockDate, schemaVersion: schemaVersion, previousDigest: base.digest,
+      checkpointRevision: accepted.checkpoint?.revision)
+    let annotation = EntryAnnotation(
+      author: request.author, note: request.note, metadata: request.metadata)
     let entry = try EntryCoding.seal(
-      header, events: events, revision: revision, journal: id, salts: &accepted.salts)
+      header, annotation, events: events, stateDigest: accepted.checkpoint?.stateDigest, revision: revision,
+      journal: id, salts: &accepted.salts)
     let version = Version(
-      head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state)
+      head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }
@@ -194,7 +210,11 @@ final class Committer<State: EventSourced>: Sendable {
     }
     accepted.version = version
     accepted.batch = batch
-    let commit = Commit(value: value, revision: revision, isEmpty: false)
+    accepted.checkpoint = nil
+    let commit = Commit(
+      value: value, revision: revision, isEmpty: false, date: clock.date.date,
+      clockDate: clock.clockDate.date,
+      clockWarning: clock.warning)
     return Prepared(outcome: .success(commit), batch: batch, leads: leads)
   }
 
@@ -204,7 +224,7 @@ final class Committer<State: EventSourced>: Sendable {
       switch event.change {
       case .add(let added): record = added
       case .update: record = state.record(of: event.entity)
-      case .delete: record = nil
+      case .delete, .erased: record = nil
       }
       guard let record else { continue }
       for blob in State.blobs(in: record, of: event.entity.kind) {

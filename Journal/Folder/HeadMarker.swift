@@ -63,8 +63,8 @@ final class HeadMarker: Sendable {
   private let turn = Lock(())
 
   /// Makes the file of a new journal.
-  static func create(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
-    try folder.root.write(name, contents(Mark(revision: 0, digest: .zero), id: id))
+  static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
+    try folder.root.write(name, contents(Mark(revision: 0, digest: format.digest), id: format.id))
     try folder.root.flush()
   }
 

@@ -9,7 +9,7 @@ extension JournalFolder {
   /// behind that name.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   static func create(
-    at url: URL, hook: FileHook?, _ buildLog: (JournalFolder, JournalID) throws -> Void
+    at url: URL, _ schema: ModelSchema, hook: FileHook?, _ buildLog: (JournalFolder, JournalID) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
@@ -24,9 +24,10 @@ extension JournalFolder {
     do {
       let folder = building.folder
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      try HeadMarker.create(folder, id: building.id)
+      let format = JournalFormat(id: building.id, schema: schema)
+      try HeadMarker.create(folder, format)
       try buildLog(folder, building.id)
-      try folder.root.write("FORMAT", Array(formatLine(building.id).utf8))
+      try folder.root.write("FORMAT", format.bytes)
       try folder.root.flush()
       do throws(JournalError) {
         try parent.rename(building.name, to: name)

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// ```
 /// Name.journal/
-///   FORMAT      one line: the format's version and the journal's id
+///   FORMAT      the format's version, the journal's id, and its model
 ///   HEAD        the head marker
 ///   entries/    LevelDB
 ///   images/     blobs by SHA-256
@@ -183,28 +183,20 @@ struct JournalFolder: Sendable {
         : "a journal has nothing of that name and kind; move it elsewhere", path: path)
   }
 
-  private static let formatVersion = 1
+  /// Why the format of the folder can't be read, when it is an older or a newer one.
+  func otherFormat() -> JournalError? {
+    do throws(JournalError) {
+      _ = try readFormat()
+      return nil
+    } catch {
+      return error.code == .olderFormat || error.code == .newerFormat ? error : nil
+    }
+  }
 
-  static func formatLine(_ id: JournalID) -> String { "journal \(formatVersion) \(id)\n" }
-
-  /// The journal's id, from FORMAT.
-  func readFormat() throws(JournalError) -> JournalID {
-    let bytes = try root.file("FORMAT", .reading).contents(limit: 4096)
-    let line = String(decoding: bytes, as: UTF8.self)
-    let words = line.split(whereSeparator: \.isWhitespace)
-    guard words.count >= 2, words[0] == "journal", let version = Int(words[1]), version > 0 else {
-      throw JournalError(.damaged, "FORMAT does not say \"journal\", a version and an id", path: format)
-    }
-    guard version <= Self.formatVersion else {
-      throw JournalError(
-        .newerFormat,
-        "the journal has format \(version), and this library reads formats up to \(Self.formatVersion); "
-          + "use a newer one", path: format)
-    }
-    guard words.count == 3, let id = JournalID(words[2]), line == Self.formatLine(id) else {
-      throw JournalError(.damaged, "FORMAT does not say \"journal\", a version and an id", path: format)
-    }
-    return id
+  /// What FORMAT says.
+  func readFormat() throws(JournalError) -> JournalFormat {
+    try JournalFormat(
+      try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)
   }
 }
 

@@ -7,30 +7,26 @@ struct SealedEntry: Sendable {
   let digest: Digest
 }
 
-/// What an entry says of itself, apart from its events.
-struct EntryHeader: Sendable {
-  var date: Timestamp
-  var author: String
-  var note: String
-  var metadata: [String: String]
-  var previousDigest: Digest
-}
-
 /// The format of an entry, as Documentation/Format.md describes it: two CBOR items, a header that names
-/// the events, and a list with the salt and the payload of each.
+/// the events, and a list of parts: the annotation, the payload of each event, and the checkpoint.
 enum EntryCoding {
-  /// The version that stands first in every entry, and in its digest.
-  static let version: UInt8 = 1
-  /// Random bytes before each payload, so that the digest of an erased one gives nothing away.
+  /// The version that stands first in every entry.
+  static let version: UInt64 = 2
+  /// Random bytes before the content of each part, so that the digest of an erased one gives nothing away.
   static let saltByteCount = 16
+  /// What marks the digest of a part that was erased.
+  static let erasedTag: UInt64 = 2002
   /// How large an entry may be: LevelDB counts the bytes of a batch in 32 bits.
   static let byteLimit = 1 << 30
 
   /// Encodes and seals an entry.
-  /// - Parameter salts: where the salts come from.
+  /// - Parameters:
+  ///   - stateDigest: that of the state at the revision whose checkpoint the header announces.
+  ///   - salts: where the salts come from.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
-    _ header: EntryHeader, events: [Event], revision: Revision, journal: JournalID, salts: inout RandomBytes
+    _ header: EntryHeader, _ annotation: EntryAnnotation, events: [Event], stateDigest: Digest? = nil,
+    revision: Revision, journal: JournalID, salts: inout RandomBytes
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
     // Of an event, its head and its salt besides its payload; what the header has is bounded before.
@@ -40,48 +36,90 @@ enum EntryCoding {
         .tooLarge,
         "an entry of \(byteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
     }
-    var writer = CBORWriter(reserving: 160 + header.note.utf8.count + byteCount)
-    writer.appendArrayHead(count: 7)
-    writer.append(unsigned: UInt64(version))
-    writer.append(integer: header.date.microseconds)
-    writer.append(text: header.author)
-    writer.append(text: header.note)
-    writer.append(metadata: header.metadata)
-    unsafe header.previousDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
-    writer.appendArrayHead(count: events.count)
-    for event in events {
-      writer.appendArrayHead(count: 4)
-      writer.append(unsigned: UInt64(event.operation.rawValue))
-      writer.append(unsigned: UInt64(event.entity.kind.rawValue))
-      writer.append(unsigned: UInt64(event.entity.number))
-      writer.append(unsigned: UInt64(event.previous))
-    }
-    var seal = EntrySeal(
-      journal: journal, revision: revision, previousDigest: header.previousDigest,
-      headerDigest: unsafe writer.bytes.withUnsafeBytes { unsafe EntrySeal.headerDigest($0) })
+    var writer = CBORWriter(
+      reserving: 180 + annotation.note.utf8.count + byteCount)
+    writer.append(header, events)
+    var seal = EntrySeal(journal: journal, revision: revision)
+    unsafe writer.bytes.withUnsafeBytes { unsafe seal.add(header: $0) }
 
-    writer.appendArrayHead(count: events.count)
-    for event in events {
-      let payload = event.payload
-      writer.appendBytesHead(count: saltByteCount + payload.count)
-      let start = writer.bytes.count
-      unsafe salts.take(saltByteCount) { unsafe writer.append(encoded: $0) }
-      writer.append(encoded: payload)
-      unsafe writer.bytes.withUnsafeBytes {
-        unsafe seal.add(payload: UnsafeRawBufferPointer(rebasing: $0[start...]))
-      }
-    }
+    writer.appendArrayHead(count: 1 + events.count + (stateDigest == nil ? 0 : 1))
+    append(part: annotation.encoded(), to: &writer, &seal, &salts)
+    for event in events { append(part: event.payload, to: &writer, &seal, &salts) }
+    if let stateDigest { append(part: stateDigest.bytes, to: &writer, &seal, &salts) }
     return SealedEntry(revision: revision, bytes: writer.finish(), digest: seal.finish())
+  }
+
+  /// Appends a salt and the content; nothing at all for a part without content.
+  @inline(__always)
+  private static func append(
+    part content: [UInt8], to writer: inout CBORWriter, _ seal: inout EntrySeal, _ salts: inout RandomBytes
+  ) {
+    guard !content.isEmpty else {
+      writer.appendBytesHead(count: 0)
+      unsafe seal.add(part: UnsafeRawBufferPointer(start: nil, count: 0))
+      return
+    }
+    writer.appendBytesHead(count: saltByteCount + content.count)
+    let start = writer.bytes.count
+    unsafe salts.take(saltByteCount) { unsafe writer.append(encoded: $0) }
+    writer.append(encoded: content)
+    unsafe writer.bytes.withUnsafeBytes {
+      unsafe seal.add(part: UnsafeRawBufferPointer(rebasing: $0[start...]))
+    }
   }
 }
 
 extension CBORWriter {
-  fileprivate mutating func append(metadata: [String: String]) {
-    if metadata.isEmpty {
-      appendMapHead(count: 0)
-    } else {
-      append(.dictionary(metadata.mapValues { .string($0) }))
+  fileprivate mutating func append(_ header: EntryHeader, _ events: [Event]) {
+    let hasClockDate = header.clockDate != header.date
+    appendMapHead(count: 5 + (hasClockDate ? 1 : 0) + (header.checkpointRevision == nil ? 0 : 1))
+    append(unsigned: EntryKey.version)
+    append(unsigned: EntryCoding.version)
+    if hasClockDate {
+      append(unsigned: EntryKey.clockDate)
+      append(integer: header.clockDate.microseconds)
     }
+    append(unsigned: EntryKey.date)
+    append(integer: header.date.microseconds)
+    if let revision = header.checkpointRevision {
+      append(unsigned: EntryKey.checkpoint)
+      append(unsigned: UInt64(revision))
+    }
+    append(unsigned: EntryKey.schemaVersion)
+    append(unsigned: UInt64(header.schemaVersion))
+    append(unsigned: EntryKey.previousDigest)
+    unsafe header.previousDigest.withUnsafeBytes { unsafe append(bytes: $0) }
+    append(unsigned: EntryKey.events)
+    appendArrayHead(count: events.count)
+    for event in events {
+      appendArrayHead(count: 4)
+      append(unsigned: UInt64(event.operation.rawValue))
+      append(unsigned: UInt64(event.entity.kind.rawValue))
+      append(unsigned: UInt64(event.entity.number))
+      append(unsigned: UInt64(event.previous))
+    }
+  }
+}
+
+extension EntryAnnotation {
+  /// Nothing at all when nothing was said.
+  fileprivate func encoded() -> [UInt8] {
+    if isEmpty { return [] }
+    var writer = CBORWriter(reserving: 16 + author.utf8.count + note.utf8.count)
+    writer.appendMapHead(count: [author.isEmpty, note.isEmpty, metadata.isEmpty].count { !$0 })
+    if !author.isEmpty {
+      writer.append(unsigned: EntryKey.author)
+      writer.append(text: author)
+    }
+    if !note.isEmpty {
+      writer.append(unsigned: EntryKey.note)
+      writer.append(text: note)
+    }
+    if !metadata.isEmpty {
+      writer.append(unsigned: EntryKey.metadata)
+      writer.append(.dictionary(metadata.mapValues { .string($0) }))
+    }
+    return writer.finish()
   }
 }
 
@@ -91,46 +129,7 @@ extension Event {
     switch change {
     case .add(let record): record.bytes
     case .update(let changes): changes.bytes
-    case .delete: []
+    case .delete, .erased: []
     }
   }
-}
-
-/// The digest of an entry in the making:
-/// SHA-256(0x02 ‖ version ‖ journal id ‖ revision ‖ previous digest ‖ header digest ‖ payload digests).
-struct EntrySeal: ~Copyable {
-  private enum Tag {
-    static let payload: UInt8 = 0
-    static let header: UInt8 = 1
-    static let entry: UInt8 = 2
-  }
-
-  private var hash = SHA256Hash()
-
-  /// The digest of the first of the two items of an entry.
-  static func headerDigest(_ header: UnsafeRawBufferPointer) -> Digest {
-    var hash = SHA256Hash()
-    hash.update(Tag.header)
-    unsafe hash.update(header)
-    return hash.finish()
-  }
-
-  init(journal: JournalID, revision: Revision, previousDigest: Digest, headerDigest: Digest) {
-    hash.update(Tag.entry)
-    hash.update(EntryCoding.version)
-    hash.update(journal.bytes)
-    hash.update(UInt64(revision))
-    hash.update(previousDigest)
-    hash.update(headerDigest)
-  }
-
-  /// Adds the digest of one event's salt and payload.
-  mutating func add(payload: UnsafeRawBufferPointer) {
-    var payloadHash = SHA256Hash()
-    payloadHash.update(Tag.payload)
-    unsafe payloadHash.update(payload)
-    hash.update(payloadHash.finish())
-  }
-
-  consuming func finish() -> Digest { hash.finish() }
 }

@@ -15,118 +15,143 @@ import Foundation
 
   /// The entry's date; nothing behind it is read.
   func date() throws(JournalError) -> Timestamp {
-    do throws(CBORError) {
-      var reader = unsafe CBORReader(bytes)
-      return try reader.readEntryDate()
-    } catch {
-      throw damaged(error)
-    }
+    try reading { reader throws(CBORError) in try reader.readEntryDate() }
   }
 
   /// What the entry says of itself.
   func header() throws(JournalError) -> EntryHeader {
-    do throws(CBORError) {
-      var reader = unsafe CBORReader(bytes)
-      let date = try reader.readEntryDate()
-      let author = try reader.readText()
-      let note = try reader.readText()
-      var metadata: [String: String] = [:]
-      for _ in 0..<(try reader.readMapHead()) {
-        let key = try reader.readText()
-        metadata[key] = try reader.readText()
+    try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
+  }
+
+  /// What people say of it, nil when that was erased.
+  func annotation() throws(JournalError) -> EntryAnnotation? {
+    try reading { reader throws(CBORError) in
+      _ = try reader.readHeader(at: revision)
+      _ = try reader.readArrayHead()
+      guard let content = try reader.readContent() else { return nil }
+      return try EntryAnnotation(content)
+    }
+  }
+
+  /// The state digest that the entry carries, nil when it carries none or it was erased.
+  func checkpoint() throws(JournalError) -> Checkpoint? {
+    try reading { reader throws(CBORError) in
+      let outline = try reader.readHeader(at: revision)
+      guard let checkpoint = outline.header.checkpointRevision else { return nil }
+      _ = try reader.readPartCount(outline)
+      for _ in 0...outline.eventCount { try reader.skipPart() }
+      let part = reader.offset
+      guard let content = try reader.readContent() else { return nil }
+      guard let digest = unsafe Digest(bytes: content.bytes) else {
+        throw CBORError(.unexpectedItem, at: part)
       }
-      return EntryHeader(
-        date: date, author: author, note: note, metadata: metadata, previousDigest: try reader.readDigest())
-    } catch {
-      throw damaged(error)
+      return Checkpoint(revision: checkpoint, stateDigest: digest)
     }
   }
 
   /// The digest of the entry, computed from its bytes.
   func digest(journal: JournalID) throws(JournalError) -> Digest {
-    do throws(CBORError) {
-      var reader = unsafe CBORReader(bytes)
-      try reader.skipToDigest()
-      let previousDigest = try reader.readDigest()
-      let count = try reader.readArrayHead()
-      for _ in 0..<count { _ = try reader.readEventHead() }
-      var seal = unsafe EntrySeal(
-        journal: journal, revision: revision, previousDigest: previousDigest,
-        headerDigest: EntrySeal.headerDigest(reader.passed(0..<reader.offset)))
-      try reader.expectArray(count: count)
-      for _ in 0..<count { unsafe seal.add(payload: try reader.readBytes()) }
+    try reading { reader throws(CBORError) in
+      let outline = try reader.readHeader(at: revision)
+      var seal = EntrySeal(journal: journal, revision: revision)
+      unsafe seal.add(header: reader.passed(0..<reader.offset))
+      for _ in 0..<(try reader.readPartCount(outline)) {
+        switch try reader.readPart() {
+        case .whole(let part): unsafe seal.add(part: part)
+        case .erased(let digest): seal.add(erased: digest)
+        }
+      }
       try reader.expectEnd()
       return seal.finish()
-    } catch {
-      throw damaged(error)
     }
   }
 
   /// The events, one after the other.
-  func events() throws(JournalError) -> EventDecoder {
-    do throws(CBORError) {
-      return try unsafe EventDecoder(bytes, decoder: self)
-    } catch {
-      throw damaged(error)
-    }
+  func events(_ upcast: EventUpcast) throws(JournalError) -> EventDecoder {
+    try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self, upcast: upcast) }
   }
 
   /// The whole entry with its digest.
-  func entry(journal: JournalID) throws(JournalError) -> Entry {
+  func entry(journal: JournalID, _ upcast: EventUpcast) throws(JournalError) -> Entry {
     let header = try header()
-    var decoder = try events()
+    let annotation = try annotation()
+    var decoder = try events(upcast)
     var events: [Event] = []
     events.reserveCapacity(decoder.remaining)
     while let event = try decoder.next() { events.append(event) }
     return Entry(
-      revision: revision, date: header.date.date, author: header.author,
-      note: header.note, metadata: header.metadata, previousDigest: header.previousDigest,
-      digest: try digest(journal: journal), events: events)
+      revision: revision, date: header.date.date, clockDate: header.clockDate.date,
+      author: annotation?.author ?? "", note: annotation?.note ?? "", metadata: annotation?.metadata ?? [:],
+      isAnnotationErased: annotation == nil, schemaVersion: header.schemaVersion,
+      previousDigest: header.previousDigest, digest: try digest(journal: journal), events: events)
   }
 
-  func damaged(_ error: CBORError) -> JournalError { .damaged(revision, error, at: error.offset) }
+  func reading<Result>(
+    _ body: (inout CBORReader) throws(CBORError) -> Result
+  ) throws(JournalError) -> Result {
+    do throws(CBORError) {
+      var reader = unsafe CBORReader(bytes)
+      return try body(&reader)
+    } catch {
+      throw fault(error)
+    }
+  }
+
+  fileprivate func fault(_ error: CBORError) -> JournalError {
+    .unreadable(revision, error, at: error.offset)
+  }
 }
 
 /// Walks the events of an entry: the list that names them, and the list of their payloads, side by side.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
+  private let upcast: EventUpcast
+  private let schemaVersion: Int
   private var heads: CBORReader
   private var payloads: CBORReader
   /// How many events are still to come.
   private(set) var remaining: Int
+  /// How many parts follow the payloads.
+  private var furtherPartCount: Int
 
-  init(_ bytes: UnsafeRawBufferPointer, decoder: EntryDecoder) throws(CBORError) {
+  fileprivate init(
+    _ reader: CBORReader, decoder: EntryDecoder, upcast: EventUpcast
+  ) throws(CBORError) {
     self.decoder = decoder
-    heads = unsafe CBORReader(bytes)
-    try heads.skipToDigest()
-    _ = try unsafe heads.readBytes()
-    remaining = try heads.readArrayHead()
-    payloads = heads
-    for _ in 0..<remaining { _ = try payloads.readEventHead() }
-    try payloads.expectArray(count: remaining)
+    self.upcast = upcast
+    payloads = reader
+    let outline = try payloads.readHeader(at: decoder.revision)
+    schemaVersion = outline.header.schemaVersion
+    remaining = outline.eventCount
+    heads = outline.events
+    furtherPartCount = try payloads.readPartCount(outline) - 1 - remaining
+    try payloads.skipPart()
   }
 
   /// The next event with its checked payload, nil after the last.
-  mutating func next() throws(JournalError) -> Event? { try nextUnchecked()?.checked() }
+  mutating func next() throws(JournalError) -> Event? { try nextUnchecked()?.checked(upcast) }
 
   /// The next event with its payload as it is, nil after the last.
   mutating func nextUnchecked() throws(JournalError) -> UncheckedEvent? {
     do throws(CBORError) {
       guard remaining > 0 else {
+        while furtherPartCount > 0 {
+          try payloads.skipPart()
+          furtherPartCount -= 1
+        }
         try payloads.expectEnd()
         return nil
       }
       remaining -= 1
       let head = try heads.readEventHead()
       let start = payloads.offset
-      let salted = try unsafe payloads.readBytes()
-      guard salted.count >= EntryCoding.saltByteCount else { throw CBORError(.truncated, at: start) }
-      let payload = unsafe UnsafeRawBufferPointer(rebasing: salted[EntryCoding.saltByteCount...])
+      let content = try payloads.readContent()
       return UncheckedEvent(
-        revision: decoder.revision, operation: head.operation, entity: head.entity, previous: head.previous,
-        payload: unsafe Array(payload), offset: start)
+        revision: decoder.revision, schemaVersion: schemaVersion, operation: head.operation,
+        entity: head.entity, previous: head.previous, payload: content.map { unsafe Array($0.bytes) },
+        offset: start)
     } catch {
-      throw decoder.damaged(error)
+      throw decoder.fault(error)
     }
   }
 }
@@ -134,82 +159,45 @@ import Foundation
 /// An event whose payload has been read and not looked at, so that somebody else can.
 struct UncheckedEvent: Sendable {
   let revision: Revision
+  fileprivate let schemaVersion: Int
   fileprivate let operation: Event.Operation
   let entity: Entity
   fileprivate let previous: Revision
-  fileprivate let payload: [UInt8]
+  /// Nil when it was erased.
+  fileprivate let payload: [UInt8]?
   /// Where the payload stands in its entry.
   fileprivate let offset: Int
 
   /// The event, after checking that its payload is what its operation says.
-  func checked() throws(JournalError) -> Event {
+  func checked(_ upcast: EventUpcast) throws(JournalError) -> Event {
     let change: Event.Change
     do throws(CBORError) {
-      switch operation {
-      case .add: change = .add(try Record(checking: payload))
-      case .update: change = .update(try RecordChanges(checking: payload))
-      case .delete:
-        guard payload.isEmpty else { throw CBORError(.trailingBytes, at: 0) }
+      switch (operation, payload) {
+      case (.add, let payload?): change = .add(try Record(checking: payload))
+      case (.update, let payload?): change = .update(try RecordChanges(checking: payload))
+      case (.delete, let payload):
+        guard payload?.isEmpty ?? true else { throw CBORError(.trailingBytes, at: 0) }
         change = .delete
+      case (.add, nil), (.update, nil): change = .erased(operation)
       }
     } catch {
-      throw JournalError.damaged(revision, error, at: offset + error.offset)
+      throw JournalError.unreadable(revision, error, at: offset + error.offset)
     }
-    return Event(entity: entity, previous: previous, change: change)
+    return try upcast(
+      Event(entity: entity, previous: previous, change: change), from: schemaVersion, at: revision)
   }
 }
 
 extension JournalError {
-  fileprivate static func damaged(_ revision: Revision, _ error: CBORError, at offset: Int) -> JournalError {
-    JournalError(.damaged, "the entry's bytes are altered", revision: revision, offset: offset, cause: error)
-  }
-}
-
-extension CBORReader {
-  fileprivate struct EventHead {
-    let operation: Event.Operation
-    let entity: Entity
-    let previous: Revision
-  }
-
-  /// The head of an entry up to its date.
-  fileprivate mutating func readEntryDate() throws(CBORError) -> Timestamp {
-    try expectArray(count: 7)
-    let start = offset
-    guard try readUnsigned() == UInt64(EntryCoding.version) else { throw CBORError(.unsupported, at: start) }
-    return Timestamp(microseconds: try readInteger())
-  }
-
-  /// Passes everything up to the digest that stands before the list of events.
-  fileprivate mutating func skipToDigest() throws(CBORError) {
-    _ = try readEntryDate()
-    try skipText()
-    try skipText()
-    for _ in 0..<(try readMapHead()) {
-      try skipText()
-      try skipText()
+  fileprivate static func unreadable(
+    _ revision: Revision, _ error: CBORError, at offset: Int
+  ) -> JournalError {
+    if error.code == .newerVersion || error.code == .unknownFeature {
+      return JournalError(
+        .newerFormat, "a newer version of this library wrote the entry; use that one", revision: revision,
+        offset: offset, cause: error)
     }
-  }
-
-  mutating func readDigest() throws(CBORError) -> Digest {
-    let start = offset
-    guard let digest = unsafe Digest(bytes: try readBytes()) else {
-      throw CBORError(.unexpectedItem, at: start)
-    }
-    return digest
-  }
-
-  fileprivate mutating func readEventHead() throws(CBORError) -> EventHead {
-    let start = offset
-    try expectArray(count: 4)
-    guard let code = UInt8(exactly: try readCount()), let operation = Event.Operation(rawValue: code),
-      let kind = UInt8(exactly: try readCount())
-    else { throw CBORError(.unsupported, at: start) }
-    let number = try readCount()
-    let previous = try readCount()
-    guard number > 0 else { throw CBORError(.unsupported, at: start) }
-    return EventHead(
-      operation: operation, entity: Entity(kind: EntityKind(rawValue: kind), number: number),
-      previous: previous)
+    return JournalError(
+      .damaged, "the entry's bytes are altered", revision: revision, offset: offset, cause: error)
   }
 }

@@ -6,13 +6,20 @@ public struct Entry: Sendable {
   public let revision: Revision
   /// When it was committed, to the microsecond; never before the entry before it.
   public let date: Date
+  /// When it was committed by the clock of the time, or by who committed it: before ``date`` when an earlier
+  /// entry has a later date, as after a clock that was wrong.
+  public let clockDate: Date
   /// Who made it, in the app's own words; empty when nobody was named.
   public let author: String
   /// Why; empty when nothing was said.
   public let note: String
   /// Whatever else the app wants to keep with the entry.
   public let metadata: [String: String]
-  /// The digest of the entry before it; all zeros for the first.
+  /// Whether author, note and metadata have been erased. They are empty then.
+  public let isAnnotationErased: Bool
+  /// The version of the model that wrote the entry. Its events are brought up to date all the same.
+  public let schemaVersion: Int
+  /// The digest of the entry before it; that of the empty journal for the first.
   public let previousDigest: Digest
   /// The digest that seals this entry and, through its predecessor, all before it.
   public let digest: Digest
@@ -26,7 +33,7 @@ public struct Head: Hashable, Sendable {
   public let revision: Revision
   /// Its date as the log keeps it.
   package let timestamp: Timestamp
-  /// Its digest; all zeros when the journal is empty.
+  /// Its digest; when the journal is empty, that of its FORMAT, which says whose journal it is.
   public let digest: Digest
 
   /// Its date; 1970 when the journal is empty.

@@ -18,6 +18,8 @@ public struct Event: Hashable, Sendable {
     case update(RecordChanges)
     /// It is gone.
     case delete
+    /// What was added or updated has been erased. The entity is there no more, whatever it was.
+    case erased(Operation)
   }
 
   /// What it happened to.
@@ -40,6 +42,7 @@ public struct Event: Hashable, Sendable {
     case .add: .add
     case .update: .update
     case .delete: .delete
+    case .erased(let operation): operation
     }
   }
 }

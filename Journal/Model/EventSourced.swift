@@ -4,7 +4,8 @@
 /// changing its own. It writes each entity as a `Record` and needs nothing else to have history, time travel
 /// and proof. One that keeps its entities in ``EntityTable`` and gives its ``parts`` has snapshots too.
 public protocol EventSourced: Sendable {
-  /// Names the model and the version of its records, such as `"catalog/1"`.
+  /// Names the model and the version of its records, such as `"catalog/1"`. A journal keeps it with each entry,
+  /// and is not opened as another model, nor as an older version of this one.
   static var schema: String { get }
   /// The names of the kinds of entities; ``EntityKind/rawValue`` is an index into it.
   static var kindNames: [String] { get }
@@ -24,6 +25,16 @@ public protocol EventSourced: Sendable {
   /// - Throws: ``JournalError`` with code `damaged` when the event can't follow from this state, as when it
   ///   adds what is there or updates what is not.
   mutating func apply(_ event: Event, at revision: Revision) throws(JournalError)
+
+  /// Brings an event that an older version of this model has written up to date.
+  ///
+  /// Called for each such event as it is read, by a replay as by a history, before it is applied; the log stays
+  /// as it is. Only the record or the changes may become others. An update has what changed and no more.
+  /// - Parameter version: the number in the ``schema`` of who wrote it, lower than today's.
+  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event
+
+  /// Whether an entity is not there because what it was has been erased.
+  func isErased(_ entity: Entity) -> Bool
 
   /// The blobs that a record names; they must be in the blob store before an entry may name them.
   static func blobs(in record: Record, of kind: EntityKind) -> [Blob]
@@ -61,6 +72,13 @@ public protocol EventSourced: Sendable {
 }
 
 extension EventSourced {
+  /// The same event: what a model has whose newer versions read the records of the older ones as they are.
+  public static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event { event }
+  /// What the tables among the ``parts`` know of it: what a model has that does not say otherwise.
+  public func isErased(_ entity: Entity) -> Bool {
+    guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return false }
+    return tables[Int(entity.kind.rawValue)].isErased(entity.number)
+  }
   /// Records that name no blobs: what a model has that does not say otherwise.
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
   /// No rules: what a model has that does not say otherwise.

@@ -10,7 +10,7 @@ enum RestoreMetadata {
   static let redoes = "journal.redoes"
 }
 
-extension EntryHeader {
+extension EntryAnnotation {
   /// The revision that the entry reverts, nil when it is no revert.
   var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
 

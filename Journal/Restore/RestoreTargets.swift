@@ -23,7 +23,7 @@ struct RestoreTargets<State: EventSourced> {
     while let entity = open.popLast() {
       if let record = record(of: entity) {
         for reference in State.references(in: record, of: entity.kind)
-        where self.record(of: reference) == nil {
+        where self.record(of: reference) == nil && !now.isErased(reference) {
           if records[reference] == nil, let past = try past(reference) {
             set(reference, past)
             open.append(reference)

@@ -28,6 +28,9 @@ extension Journal {
       throw JournalError(.notFound, "there is no revision \(point); the newest one is \(newest.revision)")
     }
     let now = newest.state
+    let wasErased = { [self] (entity: Entity) in
+      try isErased(entity, after: try newestEvent(of: entity, atOrBefore: point))
+    }
     var targets: RestoreTargets<State>
     let selected: [(entity: Entity, past: Record?)]
     switch scope {
@@ -38,6 +41,12 @@ extension Journal {
       let past = try state(asOf: .revision(point))
       for entity in entities where now.revision(of: entity) == 0 {
         throw JournalError(.notFound, "there never was \(State.name(of: entity)) in this journal")
+      }
+      for entity in entities where try wasErased(entity) {
+        throw JournalError(
+          .notFound,
+          "\(State.name(of: entity)) can't be brought back: what it was at revision \(point) has been erased"
+        )
       }
       let all = Self.withParts(entities, now: now, past: past)
       selected = all.sorted().map { ($0, past.record(of: $0)) }
@@ -59,7 +68,7 @@ extension Journal {
         if let changes = present.changes(to: past, where: { past.has($0) }) {
           targets.set(entity, present.applying(changes))
         }
-      } else if !keepsNew {
+      } else if !keepsNew, try !wasErased(entity) {
         targets.set(entity, nil)
       }
     }
@@ -135,7 +144,7 @@ extension PastEvent {
       if fields.isEmpty { return nil }
     }
     return LaterEdit(
-      revision: revision, date: header.date.date, author: header.author, note: header.note,
+      revision: revision, date: header.date.date, author: words.author, note: words.note,
       entity: event.entity, operation: event.operation, fields: fields)
   }
 }

@@ -32,6 +32,8 @@ extension Journal {
         try entity($0, asOf: .revision(entry.revision - 1))?.record
       }, later)
     for event in entry.events where State.isRestored(event.entity.kind) {
+      // Of what was erased nobody knows what it changed.
+      if case .erased = event.change { continue }
       reversal.revert(
         event, from: try row(of: event.entity, after: event.previous)?.record,
         to: try row(of: event.entity, after: entry.revision)?.record,
@@ -133,7 +135,7 @@ private struct Touches {
     var reverted: Set<Revision> = []
     var standing: [PastEvent] = []
     for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
-      switch past.header.reverted {
+      switch past.words.reverted {
       case entry?: return (true, standing)
       case let target? where target > entry: reverted.insert(target)
       default: standing.append(past)

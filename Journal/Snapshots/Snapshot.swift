@@ -40,6 +40,9 @@ extension Journal {
     }
     let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
     let record = try keeper.take(version, eventCount: eventCount, isAutomatic: false)
+    if let facts = record.facts {
+      try writing().note(Checkpoint(revision: revision, stateDigest: facts.stateDigest))
+    }
     guard let snapshot = snapshot(of: record) else {
       throw JournalError(.io, "the snapshot was not written", revision: revision)
     }

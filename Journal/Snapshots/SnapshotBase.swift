@@ -32,7 +32,8 @@ final class SnapshotBase: Sendable {
     StateParts(
       tables: contents.tables.indices.map { kind in
         EntityTable(
-          base: FiledEntities(self, contents.tables[kind], kind), highest: contents.tables[kind].highest)
+          base: FiledEntities(self, contents.tables[kind], kind), highest: contents.tables[kind].highest,
+          erased: contents.tables[kind].erased)
       },
       indexes: contents.indexes.enumerated().map { index, part in
         (part.name, EntityIndex(base: FiledIndex(self, part.pairs, index)))

@@ -34,16 +34,20 @@ struct SnapshotContents: Sendable {
     let keys = try reader.fieldKeys(fields)
     let entities = try reader.members(ofDictionary: member(Root.entities))
     let deleted = try reader.members(ofDictionary: member(Root.deleted))
+    let erased = try reader.members(ofDictionary: member(Root.erased))
     let highest = try reader.members(ofDictionary: member(Root.highest))
     var tables: [SnapshotEntities] = []
     for (index, kind) in kinds.enumerated() {
-      guard let entities = entities[kind], let deleted = deleted[kind], let highest = highest[kind] else {
+      guard let entities = entities[kind], let deleted = deleted[kind], let erased = erased[kind],
+        let highest = highest[kind]
+      else {
         throw SnapshotReader.foreign(at: 0)
       }
       tables.append(
         try SnapshotEntities(
           reader, try reader.resolve(entities),
           deletions: SnapshotPairs(reader, try reader.resolve(deleted)),
+          erased: SnapshotPairs(reader, try reader.resolve(erased)),
           highest: try reader.count(try reader.resolve(highest)), revision: revision, fieldKeys: keys[index]))
     }
     self.tables = tables

@@ -11,6 +11,8 @@ final class SnapshotEntities: Sendable {
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
   private let deletions: SnapshotPairs
+  /// The numbers of those that are gone because they were erased.
+  let erased: [Int]
   let highest: Int
   /// The revision that the snapshot is as of: no entity was changed after it.
   let revision: Revision
@@ -19,13 +21,18 @@ final class SnapshotEntities: Sendable {
   private static let numberLimit = Int.max >> 1
 
   init(
-    _ reader: SnapshotReader, _ header: ObjectHeader, deletions: SnapshotPairs, highest: Int,
+    _ reader: SnapshotReader, _ header: ObjectHeader, deletions: SnapshotPairs, erased: SnapshotPairs,
+    highest: Int,
     revision: Revision, fieldKeys: [Int]
   ) throws(ArchiveError) {
     self.reader = reader
     elements = try reader.elements(of: header)
     self.deletions = deletions
     self.highest = highest
+    var numbers: [Int] = []
+    // There are few, and a table asks for them at every event.
+    for position in 0..<erased.count { numbers.append(try erased.pair(at: position).0) }
+    self.erased = numbers
     self.revision = revision
     self.fieldKeys = fieldKeys
     // What bisections rely on; that the numbers rise is part of what the checksums guard.

@@ -15,7 +15,7 @@ import Locks
 final class SnapshotLadder<State: EventSourced>: Sendable {
   let records: SnapshotRecords
   private let folder: JournalFolder
-  private let id: JournalID
+  private let format: JournalFormat
   private let options: JournalOptions
   /// What is open of the log; nil when the journal has been closed.
   private let log: Lock<(any EntryLog)?>
@@ -26,10 +26,10 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     var failed: Set<Revision> = []
   }
 
-  init(_ folder: JournalFolder, id: JournalID, log: any EntryLog, options: JournalOptions) {
+  init(_ folder: JournalFolder, format: JournalFormat, log: any EntryLog, options: JournalOptions) {
     self.folder = folder
     records = SnapshotRecords(folder: folder)
-    self.id = id
+    self.format = format
     self.options = options
     self.log = Lock(log)
   }
@@ -93,7 +93,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
     of record: SnapshotRecord, _ facts: SnapshotFacts, in log: any EntryLog
   ) throws(JournalError) -> State {
     let revision = record.revision
-    let head = try Replay<State>(log: log, id: id).head(at: revision)
+    let head = try Replay<State>(log: log, format: format).head(at: revision)
     guard head.digest == facts.entryDigest else {
       throw JournalError(
         .damaged, "the snapshot is of another entry than the log has", revision: revision,
@@ -143,7 +143,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   }
 
   private func partsFromDisk(of head: Head) throws(JournalError) -> StateParts {
-    let log = try LevelDBLog.open(in: folder, id: id, .readOnly, options: options.database)
+    let log = try LevelDBLog.open(in: folder, id: format.id, .readOnly, options: options.database)
     defer { try? log.close() }
     return try parts(of: head, in: log, from: .start)
   }
@@ -151,7 +151,8 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   private func parts(
     of head: Head, in log: any EntryLog, from rung: Rung<State>
   ) throws(JournalError) -> StateParts {
-    let version = try Replay<State>(log: log, id: id).version(through: head.revision, from: rung).version
+    let version = try Replay<State>(log: log, format: format).version(through: head.revision, from: rung)
+      .version
     // Another history may have taken the place of this one: a backup that was put back.
     guard version.head == head, let parts = version.state.parts else {
       throw JournalError(

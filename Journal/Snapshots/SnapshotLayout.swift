@@ -18,6 +18,7 @@ enum SnapshotLayout {
     static let entities = "entities"
     static let highest = "highest"
     static let deleted = "deleted"
+    static let erased = "erased"
     static let indexes = "indexes"
     static let lists = "lists"
   }
@@ -54,7 +55,8 @@ enum SnapshotLayout {
     kinds: the names of the kinds of entities. fields: by kind, the names of the fields that the model has.
     entities: by kind, an NSArray of all entities that are there, in the order of their numbers.
     highest: by kind, the highest number that was ever given.
-    deleted: by kind, NSData: pairs of an entity that was deleted and the revision that deleted it last.
+    deleted: by kind, NSData: pairs of an entity that is gone and the revision that deleted it last.
+    erased: by kind, NSData: pairs of an entity that is gone because it was erased, and the revision again.
     indexes: by name, NSData: pairs of a group and an entity in it. lists: by name, an NSArray of texts.
 
     NSData of pairs: a byte that says how many bytes a number has, 4 or 8; then the pairs, in rising order, each

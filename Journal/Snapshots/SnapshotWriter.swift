@@ -106,6 +106,10 @@ struct SnapshotWriter: ~Copyable {
     try appendDictionary(header.kinds, parts.tables) { writer, table throws in
       try writer.append(pairs: table.goneEntities.map { ($0.number, $0.revision) })
     }
+    try archive.append(string: Root.erased)
+    try appendDictionary(header.kinds, parts.tables) { writer, table throws in
+      try writer.append(pairs: table.erasedNumbers.map { ($0, table.revision(of: $0)) })
+    }
     try archive.append(string: Root.indexes)
     try appendDictionary(parts.indexes.map(\.name), parts.indexes) { writer, index throws in
       try writer.append(pairs: index.index.lines.map { ($0.group, $0.member) })

@@ -13,6 +13,7 @@ extension EntityTable {
   public mutating func apply<State: EventSourced>(
     _ event: Event, at revision: Revision, in state: State.Type
   ) throws(JournalError) -> (before: Row?, after: Row?) {
+    if isErased(event) { return (try applyErased(event, at: revision, in: state), nil) }
     let number = event.entity.number
     switch event.change {
     case .add(let record):
@@ -28,7 +29,39 @@ extension EntityTable {
       let before = try checkedRow(event, at: revision, in: state)
       delete(number, at: revision)
       return (before, nil)
+    case .erased:
+      return (try applyErased(event, at: revision, in: state), nil)
     }
+  }
+
+  /// Runs an event that has lost its content to an erasure, or whose entity has: one for which
+  /// ``isErased(_:)-(Event)`` holds. ``apply(_:at:in:)`` does it by itself.
+  ///
+  /// An erased add or update leaves an entity that is erased: gone from the table, with a revision. What follows
+  /// on it is known to have happened and no more, until a deletion, which leaves an entity that is gone, or an
+  /// add, which brings it back.
+  /// - Returns: the entity before the event, nil where it was not there.
+  /// - Throws: as ``apply(_:at:in:)`` does.
+  @inline(never)
+  public mutating func applyErased<State: EventSourced>(
+    _ event: Event, at revision: Revision, in state: State.Type
+  ) throws(JournalError) -> Row? {
+    let number = event.entity.number
+    if event.operation == .add {
+      try checkAdd(event, at: revision, in: state)
+      erase(number, at: revision)
+      return nil
+    }
+    if isErased(number) {
+      guard self.revision(of: number) == event.previous else {
+        throw JournalError(.damaged, link(of: event, in: state), revision: revision)
+      }
+      passErased(number, isDeletion: event.operation == .delete, at: revision)
+      return nil
+    }
+    let before = try checkedRow(event, at: revision, in: state)
+    if event.operation == .delete { delete(number, at: revision) } else { erase(number, at: revision) }
+    return before
   }
 
   /// Fails unless an event may add its entity.

@@ -23,6 +23,9 @@ extension EntityTable {
         problems.append("\(kind):\(number) is listed as deleted, but it is there or never was")
       }
     }
+    for number in erasedNumbers where self[number] != nil || revision(of: number) == 0 {
+      problems.append("\(kind):\(number) is listed as erased, but it is there or never was")
+    }
     if counted != deletionCount {
       problems.append("\(counted) entities of the kind \(kind) are gone, but \(deletionCount) are counted")
     }

@@ -28,7 +28,7 @@ public struct Row: Hashable, Sendable {
 /// A table is a value. Copying it takes no time, and no later change reaches a copy. It may stand on the
 /// entities of a snapshot, which it then reads only when they are asked for; it looks the same either way.
 ///
-/// 1. What is in `rows` is there. What is in `deletions` is gone. Of any other number the base decides, and
+/// 1. What is in `rows` is there. What is in `deletions` is gone: deleted, or erased when it is in `erased` too. Of any other number the base decides, and
 ///    without a base it is not there.
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number, of the base neither, is above `highest`. A number up to `highest` that is neither there nor
@@ -43,6 +43,8 @@ public struct EntityTable: Sendable {
   private(set) var rows = Table<Int, Row>()
   /// The revision of the newest deletion of each entity that went since.
   private(set) var deletions = Table<Int, Revision>()
+  /// The entities that are gone because they were erased, those of the base included: there are few, mostly none.
+  private var erased = Table<Int, Void>()
 
   /// The highest number that was ever given, 0 when none was. The next entity gets the one above.
   public private(set) var highest: Int
@@ -60,12 +62,15 @@ public struct EntityTable: Sendable {
   }
 
   /// The table that a snapshot has.
-  /// - Parameter highest: the highest number that was ever given; none of the base is above it.
-  package init(base: any EntityBase, highest: Int) {
+  /// - Parameters:
+  ///   - highest: the highest number that was ever given; none of the base is above it.
+  ///   - erased: which of the entities that are gone were erased.
+  package init(base: any EntityBase, highest: Int, erased: some Sequence<Int> = []) {
     self.base = base
     self.highest = highest
     count = base.count
     deletionCount = base.deletionCount
+    for number in erased { self.erased.updateValue((), forKey: number) }
   }
 
   /// Whether no entity is there. O(1).
@@ -89,6 +94,21 @@ public struct EntityTable: Sendable {
     return rows[number]?.modified ?? deletions[number] ?? base?.revision(of: number) ?? 0
   }
 
+  /// The entities that are gone because they were erased, in order.
+  package var erasedNumbers: [Int] { erased.isEmpty ? [] : erased.map(\.key) }
+
+  /// Whether an entity is gone because what it was has been erased. O(log n) in how many were.
+  public func isErased(_ number: Int) -> Bool { !erased.isEmpty && erased.contains(number) }
+
+  /// Whether an event has lost its content to an erasure, or concerns an entity that has and is not added again.
+  public func isErased(_ event: Event) -> Bool {
+    switch event.change {
+    case .erased: true
+    case .add: false
+    case .update, .delete: isErased(event.entity.number)
+    }
+  }
+
   /// Whether an event that follows `previous` may add that number: it is new, or that of an entity that is gone.
   func canAdd(_ number: Int, previous: Revision) -> Bool {
     // Nearly always a number is the next one, and then no table need be searched.
@@ -102,6 +122,7 @@ extension EntityTable {
   /// Adds an entity that is not there.
   package mutating func add(_ number: Int, _ record: Record, at revision: Revision) {
     if number > highest { highest = number } else { revive(number) }
+    if !erased.isEmpty { erased.removeValue(forKey: number) }
     rows.updateValue(Row(record: record, created: revision, modified: revision), forKey: number)
     count &+= 1
   }
@@ -122,5 +143,25 @@ extension EntityTable {
     deletions.updateValue(revision, forKey: number)
     count &-= 1
     deletionCount &+= 1
+  }
+
+  /// Makes an entity one that was erased, whatever it was before.
+  package mutating func erase(_ number: Int, at revision: Revision) {
+    if number > highest {
+      highest = number
+      deletionCount += 1
+    } else if self[number] != nil {
+      count -= 1
+      deletionCount += 1
+    }
+    rows.removeValue(forKey: number)
+    deletions.updateValue(revision, forKey: number)
+    erased.updateValue((), forKey: number)
+  }
+
+  /// Notes an event of an entity that was erased: an update leaves it so, a deletion makes it one that is gone.
+  package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
+    deletions.updateValue(revision, forKey: number)
+    if isDeletion { erased.removeValue(forKey: number) }
   }
 }

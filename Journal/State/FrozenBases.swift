@@ -72,7 +72,9 @@ extension StateParts {
   /// The same parts, their entities and lines in arrays in memory, below tables without changes. O(n).
   package func frozen() -> StateParts {
     StateParts(
-      tables: tables.map { EntityTable(base: FrozenEntities($0), highest: $0.highest) },
+      tables: tables.map {
+        EntityTable(base: FrozenEntities($0), highest: $0.highest, erased: $0.erasedNumbers)
+      },
       indexes: indexes.map { ($0.name, EntityIndex(base: FrozenIndex($0.index))) }, lists: lists)
   }
 }

@@ -40,13 +40,16 @@ package enum StateDigest {
       hash.append(row.record.bytes)
     }
 
-    /// Behind the entities of a table: adds those that are gone.
+    /// Behind the entities of a table: adds those that are gone, and which of them were erased.
     mutating func end(_ table: EntityTable) {
       hash.append(table.deletionCount)
       for (number, revision) in table.goneEntities {
         hash.append(number)
         hash.append(revision)
       }
+      let erased = table.erasedNumbers
+      hash.append(erased.count)
+      for number in erased { hash.append(number) }
     }
 
     consuming func finish() -> Digest { hash.finish() }

@@ -7,7 +7,7 @@ extension Journal {
     guard revision > 0, revision <= newest else {
       throw JournalError(.notFound, "there is no entry \(revision); the journal has entries 1 to \(newest)")
     }
-    return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id) }
+    return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id, upcast) }
   }
 
   /// Streams the entries of a range: memory does not grow with its length.
@@ -24,7 +24,8 @@ extension Journal {
     let first = max(range?.lowerBound ?? 1, 1)
     let last = min(range?.upperBound ?? newest, newest)
     return EntryCursor(
-      log: log, id: id, remaining: first <= last ? first...last : nil, newestFirst: newestFirst)
+      log: log, id: id, upcast: upcast, remaining: first <= last ? first...last : nil,
+      newestFirst: newestFirst)
   }
 }
 
@@ -36,14 +37,19 @@ public final class EntryCursor {
 
   private let log: any EntryLog
   private let id: JournalID
+  private let upcast: EventUpcast
   private let newestFirst: Bool
   private var remaining: ClosedRange<Revision>?
   /// What was fetched and not given, the next one last.
   private var fetched: [Entry] = []
 
-  init(log: any EntryLog, id: JournalID, remaining: ClosedRange<Revision>?, newestFirst: Bool) {
+  init(
+    log: any EntryLog, id: JournalID, upcast: EventUpcast, remaining: ClosedRange<Revision>?,
+    newestFirst: Bool
+  ) {
     self.log = log
     self.id = id
+    self.upcast = upcast
     self.remaining = remaining
     self.newestFirst = newestFirst
   }
@@ -63,7 +69,7 @@ public final class EntryCursor {
     var entries: [Entry] = []
     try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
       guard revision == expected else { throw JournalError.missing(expected) }
-      entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id))
+      entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id, upcast))
       expected += step
       byteCount += bytes.count
       return byteCount < Self.chunkByteCount && entries.count < Self.chunkCount

@@ -10,14 +10,14 @@ enum EventPipeline {
   /// Calls `apply` with each event in order, on the calling thread.
   /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
   static func run(
-    _ log: any EntryLog, _ range: ClosedRange<Revision>,
+    _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
     _ apply: (Event, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
     let channel = EventChannel()
     // Without a second thread, one reads and applies.
-    guard range.count >= smallCount, Threads.start({ channel.fill(from: log, range) }) else {
+    guard range.count >= smallCount, Threads.start({ channel.fill(from: log, range, upcast) }) else {
       try log.readAll(range) { entry throws(JournalError) in
-        var events = try entry.events()
+        var events = try entry.events(upcast)
         while let event = try events.next() { try apply(event, entry.revision) }
       }
       return
@@ -25,7 +25,7 @@ enum EventPipeline {
     // Whatever ends this function ends the reader too.
     defer { channel.cancel() }
     while let chunk = try channel.receive() {
-      for event in chunk { try apply(try event.checked(), event.revision) }
+      for event in chunk { try apply(try event.checked(upcast), event.revision) }
     }
   }
 }
@@ -46,12 +46,12 @@ private final class EventChannel: Sendable {
   private let free = DispatchSemaphore(value: EventChannel.chunksAhead)
   private let filled = DispatchSemaphore(value: 0)
 
-  func fill(from log: any EntryLog, _ range: ClosedRange<Revision>) {
+  func fill(from log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast) {
     var chunk: [UncheckedEvent] = []
     chunk.reserveCapacity(Self.chunkCount)
     do throws(JournalError) {
       try log.readAll(range) { entry throws(JournalError) in
-        var events = try entry.events()
+        var events = try entry.events(upcast)
         while let event = try events.nextUnchecked() {
           chunk.append(event)
           if chunk.count == Self.chunkCount {

@@ -3,7 +3,7 @@ import Foundation
 /// Rebuilds states from the log.
 struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
-  let id: JournalID
+  let format: JournalFormat
 
   /// The state that the entries 1…revision make, from a state on that is known: that of a snapshot, or the
   /// empty one.
@@ -15,7 +15,9 @@ struct Replay<State: EventSourced>: Sendable {
     var state = rung.state
     var eventCount = rung.eventCount
     if revision > rung.revision {
-      try EventPipeline.run(log, rung.revision + 1...revision) { event, revision throws(JournalError) in
+      let upcast = try EventUpcast(State.self)
+      try EventPipeline.run(log, rung.revision + 1...revision, upcast) {
+        event, revision throws(JournalError) in
         try state.apply(event, at: revision)
         eventCount += 1
       }
@@ -25,9 +27,9 @@ struct Replay<State: EventSourced>: Sendable {
 
   /// The number, date and digest of an entry.
   func head(at revision: Revision) throws(JournalError) -> Head {
-    guard revision > 0 else { return .empty }
+    guard revision > 0 else { return format.head }
     return try log.read(revision) { entry throws(JournalError) in
-      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: id))
+      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
     }
   }
 
@@ -37,10 +39,10 @@ struct Replay<State: EventSourced>: Sendable {
     from first: Revision, through last: Revision, mark: HeadMarker.Mark
   ) throws(JournalError) {
     guard last > 0 else { return }
-    var previous: Digest? = first <= 1 ? .zero : nil
+    var previous: Digest? = first <= 1 ? format.digest : nil
     try log.readAll(max(first, 1)...last) { entry throws(JournalError) in
       let header = try entry.header()
-      let digest = try entry.digest(journal: id)
+      let digest = try entry.digest(journal: format.id)
       let follows = previous == nil || previous == header.previousDigest
       guard follows, entry.revision != mark.revision || digest == mark.digest else {
         throw JournalError(
@@ -50,9 +52,4 @@ struct Replay<State: EventSourced>: Sendable {
       previous = digest
     }
   }
-}
-
-extension Head {
-  /// What stands before the first entry.
-  static let empty = Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: .zero)
 }

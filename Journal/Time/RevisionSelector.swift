@@ -138,14 +138,14 @@ extension Journal {
   /// The same from revision 1 on, using no snapshot: the state that the log itself makes.
   /// - Complexity: O(n) in the number of entries before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
-    try Replay<State>(log: log, id: id).version(through: try revision(at: selector)).version
+    try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
   }
 
   /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
   /// have.
   func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
   {
-    try Replay<State>(log: log, id: id).version(
+    try Replay<State>(log: log, format: format).version(
       through: revision, from: try ladder.rung(atOrBefore: revision))
   }
 }

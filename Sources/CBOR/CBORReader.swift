@@ -29,6 +29,17 @@ enum CBORTag {
   static let foundationDate: UInt64 = 2001
 }
 
+extension CBORReader {
+  /// Whether the next item is one with a tag.
+  package func isTagged() throws(CBORError) -> Bool { try peek() >> 5 == CBORMajor.tag.rawValue }
+
+  /// Passes the tag of the next item, which must be that one.
+  package mutating func expectTag(_ tag: UInt64) throws(CBORError) {
+    let start = offset
+    guard try argument(.tag) == tag else { throw CBORError(.unsupported, at: start) }
+  }
+}
+
 /// Reads deterministic CBOR from bytes that somebody else keeps alive.
 ///
 /// Marked safe although it holds a pointer: a reader is only made inside a closure that is lent the bytes,

@@ -45,6 +45,8 @@ package struct CBORWriter: ~Copyable {
   package mutating func appendBytesHead(count: Int) { head(.bytes, UInt64(count)) }
   package mutating func appendArrayHead(count: Int) { head(.array, UInt64(count)) }
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
+  /// The tag of the item that is appended next.
+  package mutating func append(tag: UInt64) { head(.tag, tag) }
   package mutating func appendNull() { bytes.append(CBORByte.null) }
   /// Stands for "this field goes away" in the changes of an update; never a value.
   package mutating func appendUndefined() { bytes.append(CBORByte.undefined) }

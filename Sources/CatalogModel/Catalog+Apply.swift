@@ -24,6 +24,7 @@ extension Catalog {
 
   private mutating func applyToItem(_ event: Event, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
+    if itemTable.isErased(event) { return try applyErasedToItem(event, at: revision) }
     switch event.change {
     case .add(let record):
       try itemTable.checkAdd(event, at: revision, in: Self.self)
@@ -51,7 +52,15 @@ extension Catalog {
       let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
       itemTable.delete(number, at: revision)
       unlist(number, row.record, fields)
+    case .erased:
+      try applyErasedToItem(event, at: revision)
     }
+  }
+
+  private mutating func applyErasedToItem(_ event: Event, at revision: Revision) throws(JournalError) {
+    guard let row = try itemTable.applyErased(event, at: revision, in: Self.self) else { return }
+    let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
+    unlist(event.entity.number, row.record, fields)
   }
 
   private mutating func list(_ item: Int, _ record: Record, _ fields: ItemFields) {
@@ -66,6 +75,7 @@ extension Catalog {
 
   private mutating func applyToImage(_ event: Event, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
+    if imageTable.isErased(event) { return try applyErasedToImage(event, at: revision) }
     switch event.change {
     case .add(let record):
       try imageTable.checkAdd(event, at: revision, in: Self.self)
@@ -88,11 +98,20 @@ extension Catalog {
       let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
       imageTable.delete(number, at: revision)
       imagesByItem.remove(number, from: fields.item)
+    case .erased:
+      try applyErasedToImage(event, at: revision)
     }
+  }
+
+  private mutating func applyErasedToImage(_ event: Event, at revision: Revision) throws(JournalError) {
+    guard let row = try imageTable.applyErased(event, at: revision, in: Self.self) else { return }
+    let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
+    imagesByItem.remove(event.entity.number, from: fields.item)
   }
 
   private mutating func applyToCategory(_ event: Event, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
+    if categoryTable.isErased(event) { return try applyErasedToCategory(event, at: revision) }
     switch event.change {
     case .add(let record):
       try categoryTable.checkAdd(event, at: revision, in: Self.self)
@@ -106,7 +125,13 @@ extension Catalog {
     case .delete:
       _ = try categoryTable.checkedRow(event, at: revision, in: Self.self)
       categoryTable.delete(number, at: revision)
+    case .erased:
+      try applyErasedToCategory(event, at: revision)
     }
+  }
+
+  private mutating func applyErasedToCategory(_ event: Event, at revision: Revision) throws(JournalError) {
+    _ = try categoryTable.applyErased(event, at: revision, in: Self.self)
   }
 }
 

@@ -2,7 +2,7 @@ import CBOR
 
 extension Catalog {
   /// Rules that this catalog breaks, in words: entities that refer to what is not there, and listings that
-  /// disagree with the records. Empty when all is well.
+  /// disagree with the records. Empty when all is well. What was erased may still be referred to.
   /// - Complexity: O(n log n)
   public func problems() -> [String] {
     var problems: [String] = []
@@ -37,12 +37,14 @@ extension Catalog {
         }
       case (.item, _):
         guard let row = itemTable[number], let category = try? ItemFields(row.record).category else { break }
-        if categoryTable[category] == nil {
+        if categoryTable[category] == nil, !categoryTable.isErased(category) {
           problems.append(Self.problem(ofItem: number, category: category))
         }
       case (.image, _):
         guard let row = imageTable[number], let item = try? ImageFields(row.record).item else { break }
-        if itemTable[item] == nil { problems.append(Self.problem(ofImage: number, item: item)) }
+        if itemTable[item] == nil, !itemTable.isErased(item) {
+          problems.append(Self.problem(ofImage: number, item: item))
+        }
       default: break
       }
     }
@@ -70,7 +72,7 @@ extension Catalog {
       }
       guard let category = fields.category else { continue }
       categorized += 1
-      if categoryTable[category] == nil {
+      if categoryTable[category] == nil, !categoryTable.isErased(category) {
         problems.append(Self.problem(ofItem: number, category: category))
       }
       if !itemsByCategory.contains(number, in: category) {
@@ -92,7 +94,7 @@ extension Catalog {
         problems.append("image:\(number) has a record that is no image's")
         continue
       }
-      if itemTable[fields.item] == nil {
+      if itemTable[fields.item] == nil, !itemTable.isErased(fields.item) {
         problems.append(Self.problem(ofImage: number, item: fields.item))
       }
       if !imagesByItem.contains(number, in: fields.item) {

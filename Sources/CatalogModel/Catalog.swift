@@ -58,6 +58,11 @@ extension Catalog: EventSourced {
     table(of: entity.kind)?.revision(of: entity.number) ?? 0
   }
 
+  /// Whether an entity is not there because what it was has been erased. O(log n) in how many were.
+  public func isErased(_ entity: Entity) -> Bool {
+    table(of: entity.kind)?.isErased(entity.number) ?? false
+  }
+
   /// The blob that the record of an image names.
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
     guard kind == .image, let fields = try? ImageFields(record) else { return [] }

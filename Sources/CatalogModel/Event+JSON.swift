@@ -8,7 +8,7 @@ extension Catalog {
   /// `changes` has a member for each part that the event sets, and no others; nothing for a deletion.
   /// An item has `kind`, `category` (null when it leaves its category), `attributes` (those that are set) and
   /// `removed` (the names of those that go away); a category `name` and `color` (null when it goes away); an
-  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`.
+  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`. What was erased has `"erased":true` and no changes.
   package static func write(_ event: Event, to writer: inout JSONWriter) {
     writer.beginObject()
     let operation =
@@ -20,6 +20,7 @@ extension Catalog {
     writer.member("operation", operation)
     writer.member("entity", name(of: event.entity))
     writer.member("previous", event.previous)
+    if case .erased = event.change { writer.member("erased", true) }
     writer.key("changes")
     writer.beginObject()
     let parts = ChangedParts(event.change)
@@ -44,7 +45,7 @@ private struct ChangedParts {
     switch change {
     case .add(let record): record.visit { insert($0, $1) }
     case .update(let changes): changes.visit { insert($0, $1) }
-    case .delete: break
+    case .delete, .erased: break
     }
   }
 

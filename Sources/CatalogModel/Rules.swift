@@ -63,6 +63,7 @@ extension Catalog {
   /// Why an entity is not there.
   func absence(of entity: Entity) -> String {
     let revision = revision(of: entity)
-    return revision == 0 ? "it never was" : "it was deleted by revision \(revision)"
+    if revision == 0 { return "it never was" }
+    return isErased(entity) ? "it was erased" : "it was deleted by revision \(revision)"
   }
 }

@@ -159,7 +159,8 @@ final class Crowd: Sendable {
   func follow() async throws {
     var previous: Entry?
     for try await entry in journal.newEntries(after: 0) {
-      if entry.revision != (previous?.revision ?? 0) + 1 || entry.previousDigest != previous?.digest ?? .zero
+      if entry.revision != (previous?.revision ?? 0) + 1
+        || previous.map({ entry.previousDigest != $0.digest }) ?? false
       {
         report("entry \(entry.revision) does not follow \(previous?.revision ?? 0)")
       }

@@ -245,7 +245,8 @@ import Testing
     try expect(
       ["verify", "--json"],
       prints: """
-        {"sound":true,"entries":3,"events":7,"blobs":1,"snapshots":0,"revision":3,"digest":"<digest>","problems":[]}
+        {"sound":true,"entries":3,"events":7,"blobs":1,"snapshots":0,"checkpoints":0,"erasedEvents":0,\
+        "revision":3,"digest":"<digest>","problems":[]}
         """)
   }
 }

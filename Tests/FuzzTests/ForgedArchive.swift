@@ -130,10 +130,11 @@ struct ForgedArchive {
     guard let (events, after) = try? draft.finish() else { return }
     read(after)
     let header = EntryHeader(
-      date: version.head.timestamp, author: "", note: "", metadata: [:], previousDigest: version.digest)
+      date: version.head.timestamp, clockDate: version.head.timestamp, schemaVersion: 1,
+      previousDigest: version.digest)
     var salts = RandomBytes()
     _ = try? EntryCoding.seal(
-      header, events: events, revision: version.revision + 1, journal: id, salts: &salts)
+      header, EntryAnnotation(), events: events, revision: version.revision + 1, journal: id, salts: &salts)
   }
 }
 

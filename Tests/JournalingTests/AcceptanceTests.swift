@@ -183,9 +183,10 @@ import Testing
   @Test func aClockOfAYearThatNoEntryCanHaveIsRefused() throws {
     let request = CommitRequest(author: "", note: "", metadata: [:], date: nil, expecting: [])
     let last = Timestamp.fourDigitYears.upperBound
-    #expect(try request.date(after: .empty, now: last) == last)
+    let empty = Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: .zero)
+    #expect(try request.clock(after: empty, now: last).date == last)
     let error = #expect(throws: JournalError.self) {
-      try request.date(after: .empty, now: Timestamp(microseconds: last.microseconds + 1))
+      try request.clock(after: empty, now: Timestamp(microseconds: last.microseconds + 1))
     }
     #expect(error?.code == .rejected)
     #expect(error?.message.contains("clock") == true)

@@ -18,7 +18,8 @@ struct EntityTableTests {
           #expect(table.accepts(event, at: revision) == model.apply(event, at: revision))
         }
         if random.chance(1, in: 25) {
-          table = EntityTable(base: FrozenEntities(table), highest: table.highest)
+          table = EntityTable(
+            base: FrozenEntities(table), highest: table.highest, erased: table.erasedNumbers)
           model.check(table)
         }
         if random.chance(1, in: 40) {

@@ -7,6 +7,7 @@ import Testing
 struct NaiveTable {
   private var rows: [Int: Row] = [:]
   private var deletions: [Int: Revision] = [:]
+  private var erased: Set<Int> = []
   private var highest = 0
 
   private func revision(of number: Int) -> Revision { rows[number]?.modified ?? deletions[number] ?? 0 }
@@ -16,9 +17,11 @@ struct NaiveTable {
     let next = highest + (random.chance(1, in: 8) ? 3 : 1)
     let number = random.chance(1, in: 3) ? next : Int.random(in: -1...highest + 2, using: &random)
     let change: Event.Change =
-      switch Int.random(in: 0..<(rows[number] == nil ? 2 : 6), using: &random) {
-      case 0...1: .add(Record(["n": .integer(.random(in: 0..<9, using: &random))]))
-      case 2...4: .update(RecordChanges(set: ["n": .integer(.random(in: 0..<9, using: &random))]))
+      switch Int.random(in: 0..<(rows[number] == nil && !erased.contains(number) ? 7 : 24), using: &random) {
+      case 0...5: .add(Record(["n": .integer(.random(in: 0..<9, using: &random))]))
+      case 6: .erased(.add)
+      case 7...15: .update(RecordChanges(set: ["n": .integer(.random(in: 0..<9, using: &random))]))
+      case 16: .erased(.update)
       default: .delete
       }
     let previous = random.chance(1, in: 20) ? Int.random(in: 0...9, using: &random) : revision(of: number)
@@ -29,10 +32,26 @@ struct NaiveTable {
   mutating func apply(_ event: Event, at revision: Revision) -> Bool {
     let number = event.entity.number
     guard event.previous == self.revision(of: number) else { return false }
+    let isNew = number > highest && number > 0 || deletions[number] != nil
     switch (event.change, rows[number]) {
+    case (.erased(.add), nil):
+      guard isNew else { return false }
+      deletions[number] = revision
+      erased.insert(number)
+      highest = max(highest, number)
+    case (.update, nil) where erased.contains(number), (.erased(.update), nil) where erased.contains(number):
+      deletions[number] = revision
+    case (.delete, nil) where erased.contains(number):
+      deletions[number] = revision
+      erased.remove(number)
+    case (.erased(.update), _?):
+      rows[number] = nil
+      deletions[number] = revision
+      erased.insert(number)
     case (.add(let record), nil):
-      guard number > highest && number > 0 || deletions[number] != nil else { return false }
+      guard isNew else { return false }
       deletions[number] = nil
+      erased.remove(number)
       rows[number] = Row(record: record, created: revision, modified: revision)
       highest = max(highest, number)
     case (.update(let changes), let row?):
@@ -48,6 +67,7 @@ struct NaiveTable {
   /// Compares all that a table tells with this model, and each part of it.
   func check(_ table: EntityTable, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(table.highest == highest, sourceLocation: sourceLocation)
+    #expect(table.erasedNumbers == erased.sorted(), sourceLocation: sourceLocation)
     #expect(table.count == rows.count, sourceLocation: sourceLocation)
     #expect(table.deletionCount == deletions.count, sourceLocation: sourceLocation)
     #expect(table.problems(kind: "account") == [], sourceLocation: sourceLocation)

@@ -159,7 +159,7 @@ import Testing
     try withFilledLedger { url in
       let format = url.appendingPathComponent("FORMAT")
       let line = try String(contentsOf: format, encoding: .utf8)
-      try line.replacingOccurrences(of: "journal 1", with: "journal 2").write(
+      try line.replacingOccurrences(of: "journal 2", with: "journal 3").write(
         to: format, atomically: false, encoding: .utf8)
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
       #expect(error?.code == .newerFormat)

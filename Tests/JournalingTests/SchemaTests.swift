@@ -3,54 +3,246 @@ import Journaling
 import TestSupport
 import Testing
 
-/// A model goes on; its old snapshots don't count any more, and nobody notices.
+/// A model in three versions: each opens the journals of the older ones and brings their events up to date; none
+/// opens those of a newer one, or of another model.
 @Suite struct SchemaTests {
-  @Test func aSnapshotOfAnotherSchemaIsNotUsedAndIsWrittenAnew() throws {
+  // MARK: Of another model
+
+  @Test func aJournalOfAnotherModelIsRefusedByBothNamesAndLeftAsItWas() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
-      let old = try Journal<Ledger>.create(at: url)
-      for owner in ["Ana", "Ben", "Eve"] { try old.commit { try $0.open(owner: owner) } }
-      let first = try old.takeSnapshot()
-      #expect(first.schema == "ledger/1")
+      let journal = try Journal<Ledger>.create(at: url)
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      let before = try contents(of: url)
+      for mode in [Journal<Notebook>.Mode.readOnly, .readWrite] {
+        let error = #expect(throws: JournalError.self) { try Journal<Notebook>.open(at: url, mode: mode) }
+        #expect(error?.code == .otherModel)
+        #expect(error?.message.contains("ledger/1") == true)
+        #expect(error?.message.contains("notebook/7") == true)
+      }
+      #expect(throws: JournalError.self) { try Journal<Notebook>.openOrCreate(at: url) }
+      #expect(try contents(of: url) == before)
+    }
+  }
+
+  @Test func anEmptyJournalOfAnotherModelIsRefusedToo() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      try Journal<Ledger>.create(at: url).close()
+      let error = #expect(throws: JournalError.self) { try Journal<Notebook>.open(at: url) }
+      #expect(error?.code == .otherModel)
+    }
+  }
+
+  @Test func aModelWhoseSchemaIsNoNameAndVersionMakesNoJournal() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "None.journal")
+      let error = #expect(throws: JournalError.self) { try Journal<Nameless>.create(at: url) }
+      #expect(error?.code == .wrongUse)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.isEmpty)
+    }
+  }
+
+  // MARK: Of another version
+
+  @Test func everyJournalOfAnOlderVersionOpensInEveryNewerOne() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let first = try Journal<Staff1>.create(at: url)
+      try first.commit { draft in
+        try draft.add(.person(1), Record(["name": .string("Ana Lima")]))
+        try draft.add(.person(2), Record(["name": .string("Ben")]))
+      }
+      try first.commit { try $0.update(.person(1), to: Record(["name": .string("Ana Lima Sousa")])) }
+      try first.takeSnapshot()
+      try first.close()
+
+      let copy = folder.url.appending(path: "Copy.journal")
+      try FileManager.default.copyItem(at: url, to: copy)
+      let skipping = try Journal<Staff3>.open(at: copy)
+      #expect(skipping.state.record(of: .person(1)) == Record(["title": .string("ANA LIMA SOUSA")]))
+      try skipping.close()
+
+      let second = try Journal<Staff2>.open(at: url)
+      #expect(second.state.record(of: .person(1)) == Record(["fullName": .string("Ana Lima Sousa")]))
+      #expect(second.snapshotProblems.isEmpty)
+      try second.commit { try $0.update(.person(2), to: Record(["fullName": .string("Benny")])) }
+      #expect(try second.takeSnapshot().schema == "staff/2")
+      try second.close()
+
+      let third = try Journal<Staff3>.open(at: url)
+      let expected = [Record(["title": .string("ANA LIMA SOUSA")]), Record(["title": .string("BENNY")])]
+      #expect([1, 2].map { third.state.record(of: .person($0)) } == expected)
+      try third.commit { try $0.add(.person(3), Record(["title": .string("EVE")])) }
+      // Whatever reads events brings them up to date: a replay of any length, a history, entries, verification.
+      #expect(try third.version(replayedTo: .head()).state.record(of: .person(2)) == expected[1])
+      #expect(
+        try third.history(of: .person(1)).map(\.event.change) == [
+          .update(RecordChanges(set: ["title": .string("ANA LIMA SOUSA")])),
+          .add(Record(["title": .string("ANA LIMA")])),
+        ])
+      #expect(try (1...4).map { try third.entry(at: $0).schemaVersion } == [1, 1, 2, 3])
+      #expect(
+        try third.entry(at: 3).events.map(\.change) == [
+          .update(RecordChanges(set: ["title": .string("BENNY")]))
+        ]
+      )
+      #expect(try third.verify(deep: true).problems.map(\.description) == [])
+      try third.close()
+
+      // An app that was not updated.
+      let before = try contents(of: url)
+      let error = #expect(throws: JournalError.self) { try Journal<Staff2>.open(at: url) }
+      #expect(error?.code == .newerFormat)
+      #expect(error?.message.contains("staff/3") == true)
+      #expect(error?.message.contains("version 2") == true)
+      #expect(throws: JournalError.self) { try Journal<Staff1>.open(at: url, mode: .readOnly) }
+      #expect(try contents(of: url) == before)
+    }
+  }
+
+  @Test func anEmptyJournalOfANewerVersionIsRefusedToo() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      try Journal<Staff2>.create(at: url).close()
+      let error = #expect(throws: JournalError.self) { try Journal<Staff1>.open(at: url) }
+      #expect(error?.code == .newerFormat)
+      try Journal<Staff3>.open(at: url).close()
+    }
+  }
+
+  @Test func manyOldEventsAreBroughtUpToDateOnTheWayOfALongReplay() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let old = try Journal<Staff1>.create(at: url)
+      for number in 1...300 {
+        try old.submit { try $0.add(.person(number), Record(["name": .string("n\(number)")])) }.wait()
+      }
       try old.close()
+      let new = try Journal<Staff3>.open(at: url)
+      for number in 1...300 {
+        #expect(new.state.record(of: .person(number)) == Record(["title": .string("N\(number)")]))
+      }
+    }
+  }
 
-      let new = try Journal<NewerLedger>.open(at: url)
-      #expect(new.state.accounts.count == 3)
-      #expect(new.snapshotProblems.isEmpty)
-      let second = try new.takeSnapshot()
-      #expect(second.schema == "ledger/2")
-      #expect(second.url == first.url)
-      #expect(try new.snapshots().map(\.schema) == ["ledger/2"])
-      #expect(try new.verify(deep: true).problems.map(\.description) == [])
-      try new.close()
+  @Test func anUpcastThatMakesAnEventOfSomethingElseIsFoundOut() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let old = try Journal<Staff1>.create(at: url)
+      try old.commit { try $0.add(.person(1), Record(["name": .string("Ana")])) }
+      try old.close()
+      let error = #expect(throws: JournalError.self) { try Journal<MistakenStaff>.open(at: url) }
+      #expect(error?.revision == 1)
+      #expect(error?.message.contains("staff/2") == true)
+    }
+  }
 
-      // And back, with an app that was not updated: the log is all it needs.
-      let again = try Journal<Ledger>.open(at: url, mode: .readOnly)
-      #expect(again.state.accounts.map(\.row.owner) == ["Ana", "Ben", "Eve"])
-      #expect(again.snapshotProblems.isEmpty)
+  private func contents(of url: URL) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+      contents[name] = FileManager.default.contents(atPath: "\(url.path)/\(name)") ?? Data()
+    }
+    return contents
+  }
+}
+
+extension Entity {
+  fileprivate static func person(_ number: Int) -> Entity {
+    Entity(kind: EntityKind(rawValue: 0), number: number)
+  }
+}
+
+/// People, and nothing but them, whatever the version.
+private protocol Staff: EventSourced {
+  var people: EntityTable { get set }
+}
+
+extension Staff {
+  static var kindNames: [String] { ["person"] }
+
+  init?(parts: StateParts) {
+    guard let people = parts.tables.first else { return nil }
+    self.init()
+    self.people = people
+  }
+
+  var parts: StateParts? { StateParts(tables: [people]) }
+  func record(of entity: Entity) -> Record? { people[entity.number]?.record }
+  func revision(of entity: Entity) -> Revision { people.revision(of: entity.number) }
+
+  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+    try people.apply(event, at: revision, in: Self.self)
+  }
+}
+
+/// A person has a name.
+private struct Staff1: Staff {
+  static let schema = "staff/1"
+  var people = EntityTable()
+}
+
+/// The name is the full name now.
+private struct Staff2: Staff {
+  static let schema = "staff/2"
+  var people = EntityTable()
+
+  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
+    event.renaming("name", to: "fullName") { $0 }
+  }
+}
+
+/// The full name is a title in capitals now.
+private struct Staff3: Staff {
+  static let schema = "staff/3"
+  var people = EntityTable()
+
+  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
+    let event = version < 2 ? try Staff2.upcast(event, from: version) : event
+    return event.renaming("fullName", to: "title") { value in
+      if case .string(let text) = value { .string(text.uppercased()) } else { value }
     }
   }
 }
 
-/// The ledger, after its records have changed their meaning.
-private struct NewerLedger: EventSourced {
-  static let schema = "ledger/2"
-  static let kindNames = ["account"]
-  private(set) var accounts = EntityTable()
+/// Takes a person for another.
+private struct MistakenStaff: Staff {
+  static let schema = "staff/2"
+  var people = EntityTable()
 
-  init() {}
-
-  init?(parts: StateParts) {
-    guard let accounts = parts.tables.first else { return nil }
-    self.accounts = accounts
+  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
+    Event(entity: .person(event.entity.number + 1), previous: event.previous, change: event.change)
   }
+}
 
-  var parts: StateParts? { StateParts(tables: [accounts]) }
-
-  func record(of entity: Entity) -> Record? { accounts[entity.number]?.record }
-  func revision(of entity: Entity) -> Revision { accounts.revision(of: entity.number) }
-
-  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
-    try accounts.apply(event, at: revision, in: Self.self)
+extension Event {
+  fileprivate func renaming(_ old: String, to new: String, _ body: (Value) -> Value) -> Event {
+    var change = change
+    switch change {
+    case .add(let record):
+      if let value = record[old] { change = .add(Record([new: body(value)])) }
+    case .update(let changes):
+      var (set, removed): ([String: Value], [String]) = ([:], [])
+      changes.visit { key, value in
+        guard key == .attribute(old) else { return }
+        if let value { set[new] = body(value) } else { removed.append(new) }
+      }
+      change = .update(RecordChanges(set: set, remove: removed))
+    case .delete, .erased: break
+    }
+    return Event(entity: entity, previous: previous, change: change)
   }
+}
+
+/// Another model with the same kinds.
+private struct Notebook: Staff {
+  static let schema = "notebook/7"
+  var people = EntityTable()
+}
+
+private struct Nameless: Staff {
+  static let schema = "no version"
+  var people = EntityTable()
 }

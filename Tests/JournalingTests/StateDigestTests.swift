@@ -15,7 +15,8 @@ struct StateDigestTests {
       let follows = model.apply(event, at: revision)
       for index in tables.indices { #expect(tables[index].accepts(event, at: revision) == follows) }
       if random.chance(1, in: 20) {
-        tables[1] = EntityTable(base: FrozenEntities(tables[1]), highest: tables[1].highest)
+        tables[1] = EntityTable(
+          base: FrozenEntities(tables[1]), highest: tables[1].highest, erased: tables[1].erasedNumbers)
       }
     }
     // Larger than what is hashed in one piece.
@@ -51,6 +52,9 @@ struct StateDigestTests {
       let gone = (1...table.highest).filter { table[$0] == nil && table.revision(of: $0) > 0 }
       append(gone.count)
       for number in gone { append(number, table.revision(of: number)) }
+      let erased = gone.filter { table.isErased($0) }
+      append(erased.count)
+      for number in erased { append(number) }
     }
     return SHA256Hash.digest(bytes)
   }
@@ -74,7 +78,8 @@ struct StateDigestTests {
         $0.add(5, Record(), at: 6)
         $0.delete(5, at: 6)
       },
-      EntityTable(base: FrozenEntities(table()), highest: 9),
+      EntityTable(base: FrozenEntities(table()), highest: 9), table { $0.erase(3, at: 5) },
+      table { $0.erase(2, at: 5) },
     ].map { StateDigest.digest(schema: "ledger/1", tables: [$0]) }
     digests.append(StateDigest.digest(schema: "ledger/2", tables: [table()]))
     digests.append(StateDigest.digest(schema: "ledger/1", tables: [table(), EntityTable()]))

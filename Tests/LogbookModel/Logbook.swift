@@ -19,6 +19,10 @@ package struct Logbook: EventSourced {
 
   // Not the table's own `apply`: pages may be written in any order of their numbers.
   package mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+    if pages.isErased(event) {
+      _ = try pages.applyErased(event, at: revision, in: Self.self)
+      return
+    }
     let number = event.entity.number
     switch (event.change, pages[number]) {
     case (.add(let record), nil): pages.add(number, record, at: revision)

@@ -77,7 +77,7 @@ extension Journal where State == Catalog {
     for change in history.reversed() where change.revision <= revision {
       switch change.event.change {
       case .add(let record): attributes = record.attributes
-      case .delete: attributes = [:]
+      case .delete, .erased: attributes = [:]
       case .update(let changes):
         changes.visit { key, value in
           if case .attribute(let name) = key { attributes[name] = value }

@@ -7,14 +7,19 @@ extension Entry {
     writer.beginObject()
     writer.member("revision", revision)
     writer.member("date", date.precise)
-    writer.member("author", author)
-    writer.member("note", note)
+    if date.differs(from: clockDate) { writer.member("clockDate", clockDate.precise) }
+    writer.member("author", isAnnotationErased ? nil : author)
+    writer.member("note", isAnnotationErased ? nil : note)
     writer.key("metadata")
-    writer.beginObject()
-    for (key, value) in metadata.sorted(by: { ExactText($0.key) < ExactText($1.key) }) {
-      writer.member(key, value)
+    if isAnnotationErased {
+      writer.null()
+    } else {
+      writer.beginObject()
+      for (key, value) in metadata.sorted(by: { ExactText($0.key) < ExactText($1.key) }) {
+        writer.member(key, value)
+      }
+      writer.endObject()
     }
-    writer.endObject()
     writer.member("digest", digest.hex)
     writer.key("events")
     writer.beginArray()

@@ -24,6 +24,8 @@ enum Help: Verb {
     try output.line("A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, 2026-08-01T10:00:00Z or")
     try output.line(
       "\"5 minutes ago\"; revision 0 is the empty journal. An entity is item:42, category:3 or image:7.")
+    try output.line(
+      "A date is compared with the dates of entries, which never decrease, and not with what a clock said.")
     try output.line()
     try output.line(
       "Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened or read.")

@@ -31,8 +31,11 @@ enum History: Verb {
         writer.beginObject()
         writer.member("revision", change.revision)
         writer.member("date", change.date.precise)
-        writer.member("author", change.author)
-        writer.member("note", change.note)
+        if change.date.differs(from: change.clockDate) {
+          writer.member("clockDate", change.clockDate.precise)
+        }
+        writer.member("author", change.isAnnotationErased ? nil : change.author)
+        writer.member("note", change.isAnnotationErased ? nil : change.note)
         writer.key("event")
         Catalog.write(change.event, to: &writer)
         writer.endObject()
@@ -48,8 +51,11 @@ enum History: Verb {
     ]
     let rows = changes.map { change in
       [
-        "\(change.revision)", change.date.printable, change.author.printable.shortened(to: 20),
-        change.event.outline, change.note.prefix { !$0.isNewline }.description.printable,
+        "\(change.revision)", change.date.printable,
+        change.isAnnotationErased ? erasedText : change.author.printable.shortened(to: 20),
+        change.event.outline,
+        change.note.prefix { !$0.isNewline }.description.printable
+          + change.date.clockRemark(change.clockDate),
       ]
     }
     try Table.print(columns, rows, terminal)
@@ -63,6 +69,7 @@ extension Event {
     switch change {
     case .add: return "add"
     case .delete: return "delete"
+    case .erased: return "\(operation), erased"
     case .update(let changes):
       let names = changes.parts(of: entity.kind).map(\.name.printable)
       let shown = names.prefix(4).joined(separator: ", ")

@@ -71,8 +71,9 @@ enum Log: Verb {
       hasTitles = true
       try table.printRow(
         [
-          "\(entry.revision)", entry.date.printable, entry.author.printable.shortened(to: authorWidth),
-          entry.changeCounts, entry.subject,
+          "\(entry.revision)", entry.date.printable,
+          entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth),
+          entry.changeCounts, entry.subject + entry.date.clockRemark(entry.clockDate),
         ], terminal)
     }
   }

@@ -58,7 +58,12 @@ enum Show: Verb {
     let state = version.state
     guard let record = state.record(of: entity) else {
       let last = state.revision(of: entity)
-      let reason = last == 0 ? "it was not yet added" : "it was deleted by revision \(last)"
+      let reason =
+        last == 0
+        ? "it was not yet added"
+        : state.isErased(entity)
+          ? "what it was has been erased; its newest event is in revision \(last)"
+          : "it was deleted by revision \(last)"
       throw Failure(
         .no, "\(Catalog.name(of: entity)) is not there at revision \(version.revision): \(reason)")
     }
@@ -105,7 +110,12 @@ private struct EntryPage {
     let output = terminal.output
     try output.line(terminal.styled(.yellow, "entry \(entry.revision)"))
     try output.line("Date:    \(entry.date.precise)")
-    try output.line("Author:  \(entry.author.isEmpty ? "(nobody named)" : entry.author.printable)")
+    if entry.date.differs(from: entry.clockDate) {
+      try output.line("Clock:   \(entry.clockDate.precise)")
+    }
+    try output.line(
+      "Author:  \(entry.isAnnotationErased ? erasedText : entry.author.isEmpty ? "(nobody named)" : entry.author.printable)"
+    )
     try output.line("Digest:  \(entry.digest.hex)")
     for (key, value) in entry.metadata.sorted(by: { ExactText($0.key) < ExactText($1.key) }) {
       try output.line("         \(key.printable) = \(value.printable)")
@@ -134,6 +144,10 @@ private struct EntryPage {
         let was = old?.part(part.key, of: kind)?.value ?? "(none)"
         try line(part.name, "\(was) → \(part.value ?? "(none)")")
       }
+    case .erased(let operation):
+      try terminal.output.line(
+        terminal.styled(operation == .add ? .green : .yellow, "\(operation == .add ? "+" : "~") \(name)"))
+      try line("content", erasedText)
     case .delete:
       try terminal.output.line(terminal.styled(.red, "- \(name)"))
     }

@@ -8,12 +8,12 @@ enum Verify: Verb {
   static let explanation = """
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the
     rules of the catalog, the bytes of every image and the bytes of every snapshot. With --deep it also proves
-    that each snapshot is the state that the entries before it make. Exits with 1 when something is wrong.
+    that each snapshot and each checkpoint is the state that the entries before it make. Exits with 1 when something is wrong.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--deep", help: "decode every snapshot and compare it with its replay"),
+      Syntax.Option(name: "--deep", help: "compare every snapshot and checkpoint with its replay"),
       Syntax.json,
     ])
   static let examples = [
@@ -35,6 +35,13 @@ enum Verify: Verb {
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
           + "\(result.blobCount.counted("blob")) and \(result.snapshotCount.counted("snapshot")) read: "
           + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
+      if result.erasedEventCount > 0 {
+        let count = result.erasedEventCount
+        try terminal.output.line("\(count.counted("event")) \(count == 1 ? "was" : "were") erased")
+      }
+      if result.checkpointCount > 0 {
+        try terminal.output.line("\(result.checkpointCount.counted("checkpoint")) compared")
+      }
       if result.entryCount > 0 { try terminal.output.line("digest \(result.head.digest.hex)") }
     }
     if result.isSound { return .done }
@@ -50,6 +57,8 @@ enum Verify: Verb {
     writer.member("events", result.eventCount)
     writer.member("blobs", result.blobCount)
     writer.member("snapshots", result.snapshotCount)
+    writer.member("checkpoints", result.checkpointCount)
+    writer.member("erasedEvents", result.erasedEventCount)
     writer.member("revision", result.head.revision)
     writer.member("digest", result.head.digest.hex)
     writer.key("problems")

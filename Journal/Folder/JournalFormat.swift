@@ -1,0 +1,82 @@
+/// What FORMAT says: which format the folder has, which journal it is, and whose events it holds.
+///
+/// ```
+/// journal 2 b8d6f358-f45b-4c12-bd27-53cd0bd018ba
+/// model catalog 1
+/// must NAME VALUE        a feature that a reader must know
+/// may NAME VALUE         one that it may ignore
+/// ```
+/// Its digest is the one that entry 1 follows, so the chain covers every byte of it.
+struct JournalFormat: Hashable, Sendable {
+  /// The version of the format that this library reads and writes.
+  static let version = 2
+  /// How large the file may be.
+  static let byteLimit = 64 << 10
+
+  let id: JournalID
+  /// The model that made the journal, in the version that it had then.
+  let schema: ModelSchema
+  let bytes: [UInt8]
+
+  /// The format of a new journal.
+  init(id: JournalID, schema: ModelSchema) {
+    self.id = id
+    self.schema = schema
+    bytes = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
+  }
+
+  /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` for bytes of another form.
+  init(_ bytes: [UInt8], path: String) throws(JournalError) {
+    let damaged = JournalError(
+      .damaged,
+      "FORMAT does not say which journal it is and whose events it holds; put it back from a backup",
+      path: path)
+    let text = String(decoding: bytes, as: UTF8.self)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
+      $0.split(separator: " ", omittingEmptySubsequences: false)
+    }
+    guard text.utf8.elementsEqual(bytes), let first = lines.first, first.count >= 2, first[0] == "journal",
+      let version = Int(first[1]),
+      version > 0
+    else { throw damaged }
+    guard version >= Self.version else {
+      throw JournalError(
+        .olderFormat,
+        "the journal has format \(version), which is no longer read: this library reads and writes format "
+          + "\(Self.version)", path: path)
+    }
+    guard version == Self.version else {
+      throw JournalError(
+        .newerFormat,
+        "the journal has format \(version), and this library reads format \(Self.version); use a newer one",
+        path: path)
+    }
+    guard first.count == 3, let id = JournalID(first[2]), id.description == first[2], lines.count >= 3,
+      lines[1].count == 3, lines[1][0] == "model",
+      let schema = ModelSchema(name: lines[1][1], version: lines[1][2]), lines.last == [""]
+    else { throw damaged }
+    for line in lines.dropFirst(2).dropLast() {
+      guard line.count >= 3, line[0] == "must" || line[0] == "may", !line[1].isEmpty else { throw damaged }
+      guard line[0] == "may" else {
+        throw JournalError(
+          .newerFormat,
+          "the journal has a feature that this library does not know, \"\(line[1])\"; use a newer one",
+          path: path)
+      }
+    }
+    self.id = id
+    self.schema = schema
+    self.bytes = bytes
+  }
+
+  /// The digest of revision 0, which entry 1 follows.
+  var digest: Digest {
+    var hash = SHA256Hash()
+    hash.update(DigestTag.format)
+    hash.update(bytes)
+    return hash.finish()
+  }
+
+  /// The empty journal.
+  var head: Head { Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest) }
+}

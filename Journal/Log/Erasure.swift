@@ -1,0 +1,97 @@
+package import Foundation
+import LevelDB
+
+/// What is to be erased of a journal: the payloads of entities, and what people said of entries.
+///
+/// An erased part is replaced by its digest, so the digest of its entry and the whole chain stay as they are. The
+/// checkpoints of all states that an erased payload was in go with it: they are digests of what is erased, and no
+/// replay makes those states any more.
+package struct Erasure: Sendable {
+  /// All of whose payloads are erased.
+  package var entities: Set<Entity>
+  /// The entries whose author, note and metadata are erased.
+  package var annotations: Set<Revision>
+
+  package init(entities: Set<Entity> = [], annotations: Set<Revision> = []) {
+    self.entities = entities
+    self.annotations = annotations
+  }
+
+  /// Copies a journal that nobody has open, but for what is to be erased. Its snapshots are not copied.
+  /// - Throws: what reading and writing say; what was copied by then stays.
+  package func copy(_ source: URL, to target: URL) throws {
+    let from = try JournalFolder(source, hook: nil)
+    let format = try from.readFormat()
+    try FileManager.default.copyItem(at: source, to: target)
+    for name in ["entries", "snapshots"] {
+      let folder = target.appending(path: name)
+      if FileManager.default.fileExists(atPath: folder.path) {
+        try FileManager.default.removeItem(at: folder)
+      }
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+    let to = try JournalFolder(target, hook: nil)
+    let old = try LevelDBLog.open(in: from, id: format.id, .readOnly, options: .init())
+    defer { try? old.close() }
+    try LevelDBLog.create(in: to, id: format.id)
+    let new = try LevelDBLog.open(in: to, id: format.id, .readWrite, options: .init())
+    try new.beginWriting()
+    var firstErased: Revision?
+    var entries: [SealedEntry] = []
+    let newest = try old.newestRevision()
+    if newest > 0 {
+      try old.readAll(1...newest) { entry throws(JournalError) in
+        let (bytes, erasesPayloads) = try entry.erasing(self, firstErased: firstErased)
+        if erasesPayloads, firstErased == nil { firstErased = entry.revision }
+        entries.append(
+          SealedEntry(revision: entry.revision, bytes: bytes, digest: try entry.digest(journal: format.id)))
+      }
+    }
+    if !entries.isEmpty { try new.append(entries) }
+    try new.close()
+  }
+}
+
+extension EntryDecoder {
+  /// The bytes of the entry without what is to be erased.
+  /// - Parameter firstErased: the first entry of which a payload was erased.
+  fileprivate func erasing(
+    _ erasure: Erasure, firstErased: Revision?
+  ) throws(JournalError) -> (bytes: [UInt8], erasesPayloads: Bool) {
+    try reading { reader throws(CBORError) in
+      let outline = try reader.readHeader(at: revision)
+      var events = outline.events
+      var writer = CBORWriter()
+      unsafe writer.append(encoded: reader.passed(0..<reader.offset))
+      let count = try reader.readPartCount(outline)
+      writer.appendArrayHead(count: count)
+      var erasesPayloads = false
+      for index in 0..<count {
+        let erases: Bool
+        if index == 0 {
+          erases = erasure.annotations.contains(revision)
+        } else if index <= outline.eventCount {
+          let event = try events.readEventHead()
+          // A deletion has nothing to lose.
+          erases = erasure.entities.contains(event.entity) && event.operation != .delete
+          erasesPayloads = erasesPayloads || erases
+        } else if index == outline.eventCount + 1, let checkpoint = outline.header.checkpointRevision {
+          erases = firstErased.map { $0 <= checkpoint } ?? false
+        } else {
+          erases = false
+        }
+        let start = reader.offset
+        let part = try reader.readPart()
+        if case .whole(let part) = part, erases {
+          writer.append(tag: EntryCoding.erasedTag)
+          unsafe EntrySeal.digest(part: part).withUnsafeBytes { unsafe writer.append(bytes: $0) }
+        } else {
+          unsafe writer.append(encoded: reader.passed(start..<reader.offset))
+        }
+      }
+      try reader.expectEnd()
+      return (writer.finish(), erasesPayloads)
+    }
+  }
+}

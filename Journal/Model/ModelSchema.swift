@@ -1,0 +1,90 @@
+/// The name of a model and the version of its records: `catalog/1`.
+struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
+  /// How many bytes of UTF-8 a name may have.
+  static let nameByteLimit = 200
+
+  let name: String
+  /// From 1.
+  let version: Int
+
+  /// Nil for a name that FORMAT can't hold, or a version below 1.
+  init?(name: some StringProtocol, version: some StringProtocol) {
+    guard !name.isEmpty, name.utf8.count <= Self.nameByteLimit,
+      name.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }),
+      let number = Int(version), number > 0, String(number) == version
+    else { return nil }
+    self.name = String(name)
+    self.version = number
+  }
+
+  /// The schema that a model says it has.
+  /// - Throws: ``JournalError`` with code `wrongUse` when that is no name and version.
+  init<State: EventSourced>(of model: State.Type) throws(JournalError) {
+    let text = model.schema
+    guard let slash = text.lastIndex(of: "/"),
+      let schema = ModelSchema(name: text[..<slash], version: text[text.index(after: slash)...])
+    else {
+      throw JournalError(
+        .wrongUse,
+        "\"\(text)\" is no schema: it is a name of up to \(Self.nameByteLimit) bytes without spaces, a slash and a "
+          + "version from 1, such as \"catalog/1\"")
+    }
+    self = schema
+  }
+
+  var description: String { "\(name)/\(version)" }
+
+  /// Fails unless a model of this schema can read what another one has written: the same model, in this version
+  /// or an older one.
+  /// - Parameter revision: the entry that was written so, nil for the journal itself.
+  func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String) throws(JournalError) {
+    guard written.name == name else {
+      throw JournalError(
+        .otherModel, "the journal holds events of \(written), and not of \(self); open it with its own app",
+        revision: revision, path: path)
+    }
+    guard written.version <= version else {
+      throw JournalError(
+        .newerFormat,
+        "the journal was written by \(written), and this app knows \(name) up to version \(version); use a newer "
+          + "version of the app", revision: revision, path: path)
+    }
+  }
+}
+
+/// Brings events that an older version of a model has written up to date as they are read.
+struct EventUpcast: Sendable {
+  let schema: ModelSchema
+  private let upcast: @Sendable (Event, Int) throws(JournalError) -> Event
+
+  init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
+    schema = try ModelSchema(of: model)
+    upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
+  }
+
+  /// The event as this version of the model would have written it.
+  /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` for one that became an
+  ///   event of something else, or what the model throws.
+  func callAsFunction(_ event: Event, from version: Int, at revision: Revision) throws(JournalError) -> Event
+  {
+    if version == schema.version { return event }
+    guard version < schema.version else {
+      throw JournalError(
+        .newerFormat,
+        "the entry was written by version \(version) of \(schema.name), and this app knows versions up to "
+          + "\(schema.version); use a newer version of the app", revision: revision)
+    }
+    // Of what was erased there is nothing to bring up to date.
+    if case .erased = event.change { return event }
+    let current = try upcast(event, version)
+    guard current.entity == event.entity, current.previous == event.previous,
+      current.operation == event.operation
+    else {
+      throw JournalError(
+        .damaged,
+        "\(schema) makes an event of something else out of one that version \(version) has written: only the "
+          + "record or the changes may become others", revision: revision)
+    }
+    return current
+  }
+}

@@ -1,0 +1,99 @@
+import CatalogModel
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// A catalog of which something was erased: it is listed nowhere, what refers to it may go on doing so, and the
+/// rules hold.
+@Suite struct CatalogErasureTests {
+  private func withErased(
+    _ entities: Set<Entity>, _ body: (_ journal: CatalogJournal, _ url: URL) throws -> Void
+  ) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let whole = try CatalogJournal.create(at: url)
+      let blob = try whole.blobs.add(Data("cup".utf8))
+      try whole.commit { draft in
+        let cups = try draft.addCategory(name: "Cups")
+        for name in ["red", "blue"] {
+          let item = try draft.addItem(kind: "find", category: cups, attributes: ["name": .string(name)])
+          try draft.addImage(to: item, name: "\(name).png", mediaType: "image/png", blob: blob)
+        }
+      }
+      try whole.commit { try $0.updateItem(1, set: ["stars": .integer(3)]) }
+      try whole.close()
+      let erased = folder.url.appending(path: "Erased.journal")
+      try Erasure(entities: entities).copy(url, to: erased)
+      let journal = try CatalogJournal.open(at: erased)
+      try body(journal, erased)
+      #expect(journal.state.problems() == [])
+      try journal.close()
+      let again = try CatalogJournal.open(at: erased)
+      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(again.state.problems() == [])
+    }
+  }
+
+  @Test func anErasedItemIsListedNowhereAndItsImagesStay() throws {
+    try withErased([.item(1)]) { journal, _ in
+      let catalog = journal.state
+      #expect(catalog.item(1) == nil)
+      #expect(catalog.isErased(.item(1)))
+      #expect(catalog.items.map(\.id) == [2])
+      #expect(catalog.items(in: 1).map(\.id) == [2])
+      #expect(catalog.items(ofKind: "find").map(\.id) == [2])
+      #expect(catalog.itemCount == 1)
+      #expect(catalog.images(of: 1).map(\.id) == [1])
+      let error = #expect(throws: JournalError.self) {
+        try journal.commit { try $0.updateItem(1, set: ["stars": .integer(5)]) }
+      }
+      #expect(error?.message.contains("item:1") == true)
+      #expect(error?.message.contains("erased") == true)
+      try journal.commit { try $0.updateImage(1, name: "a.png") }
+      try journal.commit { try $0.deleteImage(1) }
+      #expect(try journal.commit { try $0.addItem(kind: "find") }.value == 3)
+    }
+  }
+
+  @Test func itemsMayStayInACategoryThatWasErasedAndNoneMayEnterIt() throws {
+    try withErased([.category(1)]) { journal, _ in
+      #expect(journal.state.category(1) == nil)
+      #expect(journal.state.item(1)?.category == 1)
+      #expect(journal.state.items(in: 1).map(\.id) == [1, 2])
+      try journal.commit { try $0.updateItem(1, set: ["stars": .integer(5)]) }
+      let error = #expect(throws: JournalError.self) {
+        try journal.commit { try $0.addItem(kind: "find", category: 1) }
+      }
+      #expect(error?.code == .rejected)
+      #expect(error?.message.contains("erased") == true)
+      try journal.commit { try $0.setCategory(ofItem: 1, to: nil) }
+      #expect(journal.state.items(in: 1).map(\.id) == [2])
+      try journal.commit { try $0.deleteItem(2) }
+    }
+  }
+
+  @Test func anErasedImageNamesNoBlob() throws {
+    try withErased([.image(1), .image(2)]) { journal, _ in
+      #expect(journal.state.images(of: 1).map(\.id) == [])
+      #expect(journal.state.imageCount == 0)
+      let verification = try journal.verify()
+      #expect(verification.blobCount == 0)
+    }
+  }
+
+  @Test func aSnapshotWithAllThatWasErasedGivesTheSameCatalog() throws {
+    try withErased([.item(1), .category(1), .image(2)]) { journal, url in
+      try journal.takeSnapshot()
+      let replayed = try journal.version(replayedTo: .head()).state
+      try journal.close()
+      let again = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(again.snapshotProblems.isEmpty)
+      #expect(StateDigest.digest(of: again.state) == StateDigest.digest(of: replayed))
+      for entity in [Entity.item(1), .category(1), .image(2)] { #expect(again.state.isErased(entity)) }
+      #expect(again.state.items.map(\.id) == [2])
+      #expect(again.state.images.map(\.id) == [1])
+      try again.close()
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// What the verbs say of what was erased, and of two dates that differ.
+@Suite struct ErasedJournalTests {
+  private func output(_ words: [String], code: Int32 = 0) throws -> String {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let erased = folder.path("Erased.journal")
+      let erasure = Erasure(entities: [.item(1)], annotations: [2])
+      try erasure.copy(URL(fileURLWithPath: path), to: URL(fileURLWithPath: erased))
+      let result = try run(journalPath, [words[0], erased] + words.dropFirst())
+      #expect(result.code == code)
+      return String(decoding: result.output + result.error, as: UTF8.self)
+    }
+  }
+
+  @Test func historyListsErasedEvents() throws {
+    let text = try output(["history", "item:1"])
+    #expect(text.contains("add, erased"))
+    #expect(text.contains("update, erased"))
+    #expect(text.contains("(erased)"))
+    #expect(!text.contains("age"))
+    let json = try output(["history", "item:1", "--json"])
+    #expect(json.contains(#""author":null,"note":null"#))
+    #expect(json.contains(#""operation":"add","entity":"item:1","previous":0,"erased":true,"changes":{}"#))
+  }
+
+  @Test func showSaysThatAnEntityWasErased() throws {
+    #expect(try output(["show", "item:1"], code: 1).contains("erased"))
+    let entry = try output(["show", "2"])
+    #expect(entry.contains("Author:  (erased)"))
+    #expect(entry.contains("~ item:1\n    content: (erased)"))
+    #expect(!entry.contains("phone"))
+  }
+
+  @Test func logShowsErasedWords() throws {
+    #expect(try output(["log"]).contains("2026-08-02 11:30:00  (erased)"))
+    #expect(try output(["log", "--json"]).contains(#""author":null,"note":null,"metadata":null"#))
+  }
+
+  @Test func verifyFindsAnErasedJournalSoundAndCountsWhatWasErased() throws {
+    let text = try output(["verify", "--deep"])
+    #expect(text.contains("all is well"))
+    #expect(text.contains("3 events were erased"))
+    #expect(try output(["verify", "--json"]).contains(#""erasedEvents":3"#))
+  }
+
+  @Test func twoDatesThatDifferAreBothShown() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Clock.journal")
+      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      try journal.commit(by: "ana", date: date("2026-08-02T10:00:00Z")) { try $0.addItem(kind: "find") }
+      try journal.commit(by: "ben", note: "late", date: date("2026-08-01T10:00:00Z")) {
+        try $0.addItem(kind: "find")
+      }
+      // Less than a second is no matter.
+      try journal.commit(by: "eve", date: date("2026-08-02T09:59:59.5Z")) { try $0.addItem(kind: "find") }
+      try journal.close()
+      func output(_ words: String...) throws -> String {
+        let result = try run(journalPath, [words[0], path] + words.dropFirst())
+        #expect(result.code == 0)
+        return String(decoding: result.output, as: UTF8.self)
+      }
+      #expect(try output("log").contains("late [clock: 2026-08-01 10:00:00]"))
+      #expect(try output("log").components(separatedBy: "clock").count == 2)
+      let json = try output("log", "--json")
+      #expect(
+        json.contains(#""date":"2026-08-02T10:00:00.000000Z","clockDate":"2026-08-01T10:00:00.000000Z""#))
+      #expect(json.components(separatedBy: "clockDate").count == 2)
+      #expect(try output("show", "2").contains("Clock:   2026-08-01T10:00:00.000000Z"))
+      #expect(try output("history", "item:2").contains("[clock: 2026-08-01 10:00:00]"))
+      #expect(try output("history", "item:2", "--json").contains("clockDate"))
+      // Points in time are those of the ordering date.
+      #expect(try output("log", "--until", "2026-08-01T12:00:00Z").isEmpty)
+    }
+  }
+
+  @Test func aJournalOfAnotherModelIsRefusedByBothNames() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Bank.journal")
+      try Journal<Bank>.create(at: URL(fileURLWithPath: path)).close()
+      for verb in ["log", "stat", "verify", "replay"] {
+        let result = try run(journalPath, [verb, path])
+        let error = String(decoding: result.error, as: UTF8.self)
+        #expect(result.code != 0)
+        #expect(error.contains("bank/3"), "\(error)")
+        #expect(error.contains("catalog/1"), "\(error)")
+      }
+    }
+  }
+}
+
+/// A model that the command line does not know.
+private struct Bank: EventSourced {
+  static let schema = "bank/3"
+  static let kindNames = ["account"]
+  func record(of entity: Entity) -> Record? { nil }
+  func revision(of entity: Entity) -> Revision { 0 }
+  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {}
+}

@@ -1,0 +1,200 @@
+import Foundation
+import Journaling
+import TestSupport
+import Testing
+
+/// What is erased is gone from the bytes and from every state, and nothing else is: the chain, the histories and
+/// what follows stay.
+@Suite struct ErasureTests {
+  /// Five entries: Ana's and Bob's accounts, their rent, a checkpoint, and what came later.
+  private func withErased(
+    _ erasure: Erasure, _ body: (_ whole: Journal<Ledger>, _ erased: URL) throws -> Void
+  ) throws {
+    try withLedger { journal, url in
+      try journal.commit(by: "ana", note: "moving in", metadata: ["phone": "555-0199"]) { draft in
+        _ = try draft.open(owner: "Ana Lima", balance: 100)
+        _ = try draft.open(owner: "Bob Silva", balance: 50)
+      }
+      try journal.commit(by: "bob", note: "rent") { try $0.transfer(30, from: 2, to: 1) }
+      try journal.takeSnapshot()
+      try journal.commit { try $0.deposit(1, on: 1) }
+      try journal.commit { try $0.deposit(5, on: 2) }
+      try journal.close()
+      let erased = url.deletingLastPathComponent().appending(path: "Erased.journal")
+      try erasure.copy(url, to: erased)
+      let whole = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      try body(whole, erased)
+      try whole.close()
+    }
+  }
+
+  @Test func whatIsErasedIsNowhereInTheFolderAndEveryDigestStays() throws {
+    try withErased(Erasure(entities: [.account(2)], annotations: [1])) { whole, url in
+      var bytes = Data()
+      for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+        bytes += FileManager.default.contents(atPath: "\(url.path)/\(name)") ?? Data()
+      }
+      #expect(bytes.range(of: Data("Ana Lima".utf8)) != nil)
+      for text in ["Bob Silva", "moving in", "555-0199", "phone"] {
+        #expect(bytes.range(of: Data(text.utf8)) == nil, "\(text)")
+      }
+      let journal = try Journal<Ledger>.open(at: url)
+      #expect(journal.head == whole.head)
+      for revision in 1...4 {
+        #expect(try journal.entry(at: revision).digest == whole.entry(at: revision).digest)
+      }
+      let verification = try journal.verify(deep: true)
+      #expect(verification.problems.map(\.description) == [])
+      #expect(verification.erasedEventCount == 3)
+      #expect(verification.checkpointCount == 0)
+      #expect(try whole.verify(deep: true).checkpointCount == 1)
+    }
+  }
+
+  @Test func anErasedEntityHasARevisionAndAHistoryAndNothingElse() throws {
+    try withErased(Erasure(entities: [.account(2)], annotations: [2])) { whole, url in
+      let journal = try Journal<Ledger>.open(at: url)
+      for revision in 1...4 {
+        let (state, was) = try (
+          journal.state(asOf: .revision(revision)), whole.state(asOf: .revision(revision))
+        )
+        #expect(state.record(of: .account(2)) == nil)
+        #expect(state.isErased(.account(2)))
+        #expect(!state.isErased(.account(1)))
+        #expect(state.revision(of: .account(2)) == was.revision(of: .account(2)))
+        #expect(state.accounts.map(\.number) == [1])
+        #expect(state.accounts.count == 1)
+        #expect(state.accounts.highest == 2)
+        #expect(state.record(of: .account(1)) == was.record(of: .account(1)))
+      }
+      let changes = try journal.history(of: .account(2))
+      #expect(changes.map(\.revision) == [4, 2, 1])
+      #expect(changes.map(\.event.change) == [.erased(.update), .erased(.update), .erased(.add)])
+      #expect(changes.map(\.isAnnotationErased) == [false, true, false])
+      #expect(changes.map(\.author) == ["", "", "ana"])
+      let entry = try journal.entry(at: 2)
+      #expect(entry.isAnnotationErased)
+      #expect(entry.author.isEmpty && entry.note.isEmpty && entry.metadata.isEmpty)
+      #expect(entry.date == (try whole.entry(at: 2)).date)
+      #expect(entry.events.map(\.operation) == [.update, .update])
+    }
+  }
+
+  @Test func anErasedEntityCanNotBeChangedOrDeletedButAddedAgain() throws {
+    try withErased(Erasure(entities: [.account(2)])) { _, url in
+      let journal = try Journal<Ledger>.open(at: url)
+      let record = Record(["owner": .string("Bea")])
+      for body in [
+        { (draft: inout Draft<Ledger>) in try draft.update(.account(2), to: record) },
+        { (draft: inout Draft<Ledger>) in try draft.delete(.account(2)) },
+      ] {
+        let error = #expect(throws: JournalError.self) { try journal.commit(body) }
+        #expect(error?.code == .rejected)
+      }
+      try journal.commit { try $0.add(.account(2), record) }
+      #expect(!journal.state.isErased(.account(2)))
+      #expect(journal.state.accounts.map(\.number) == [1, 2])
+      try journal.commit { try $0.delete(.account(2)) }
+      #expect(!journal.state.isErased(.account(2)))
+      #expect(try journal.history(of: .account(2)).count == 5)
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).state.revision(of: .account(2)) == 6)
+    }
+  }
+
+  @Test func aSnapshotKeepsWhatWasErasedApartFromWhatWasDeleted() throws {
+    try withErased(Erasure(entities: [.account(2)])) { _, url in
+      let journal = try Journal<Ledger>.open(at: url)
+      // One below events that are still to come on what was erased, and one above.
+      try journal.takeSnapshot(asOf: .revision(3))
+      try journal.takeSnapshot()
+      let replayed = try journal.version(replayedTo: .head()).state
+      try journal.close()
+
+      let again = try Journal<Ledger>.open(at: url)
+      #expect(again.state.isErased(.account(2)))
+      #expect(again.state.revision(of: .account(2)) == 4)
+      #expect(StateDigest.digest(of: again.state) == StateDigest.digest(of: replayed))
+      try again.dropSnapshot(at: 4)
+      try again.close()
+      let below = try Journal<Ledger>.open(at: url)
+      #expect(below.state.isErased(.account(2)))
+      #expect(below.state.revision(of: .account(2)) == 4)
+      #expect(below.snapshotProblems.isEmpty)
+      #expect(try below.verify(deep: true).problems.map(\.description) == [])
+      try below.commit { try $0.add(.account(2), Record()) }
+      #expect(below.state.accounts.count == 2)
+    }
+  }
+
+  @Test func theDigestOfAStateTellsErasedFromDeleted() throws {
+    var (erased, deleted) = (Ledger(), Ledger())
+    try erased.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    try erased.apply(Event(entity: .account(1), previous: 1, change: .erased(.update)), at: 2)
+    try deleted.apply(Event(entity: .account(1), previous: 0, change: .add(Record())), at: 1)
+    try deleted.apply(Event(entity: .account(1), previous: 1, change: .delete), at: 2)
+    #expect(StateDigest.digest(of: erased) != StateDigest.digest(of: deleted))
+    // What is erased and then deleted is what is deleted.
+    var both = Ledger()
+    try both.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    try both.apply(Event(entity: .account(1), previous: 1, change: .delete), at: 2)
+    #expect(StateDigest.digest(of: both) == StateDigest.digest(of: deleted))
+  }
+
+  @Test func whatCanNotFollowOnWhatWasErasedIsRefused() throws {
+    var ledger = Ledger()
+    try ledger.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    for event in [
+      Event(entity: .account(1), previous: 0, change: .erased(.add)),
+      Event(entity: .account(1), previous: 0, change: .erased(.update)),
+      Event(entity: .account(1), previous: 2, change: .delete),
+      Event(entity: .account(2), previous: 0, change: .erased(.update)),
+      Event(entity: .account(0), previous: 0, change: .erased(.add)),
+    ] {
+      let error = #expect(throws: JournalError.self) { try ledger.apply(event, at: 2) }
+      #expect(error?.code == .damaged)
+    }
+    // A part that was left whole says nothing, as what it changed is not known.
+    try ledger.apply(
+      Event(entity: .account(1), previous: 1, change: .update(RecordChanges(set: ["a": .integer(1)]))), at: 2)
+    #expect(ledger.isErased(.account(1)))
+    #expect(ledger.revision(of: .account(1)) == 2)
+    #expect(ledger.accounts.problems(kind: "account") == [])
+  }
+
+  @Test func aCheckpointThatIsOfAnotherStateIsFoundOut() throws {
+    // Account 2 erased in the first entry, and the checkpoint of revision 3 left as it was.
+    var entries = Documented.entries
+    entries[0] = Documented.erasedEntry
+    try withDocumentedJournal(entries: entries) { url in
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(journal.head.digest.hex == Documented.digests[3])
+      // Account 2 was deleted by revision 3, so that state is the same.
+      #expect(try journal.verify(deep: true).problems.isEmpty)
+      #expect(try journal.state(asOf: .revision(2)).isErased(.account(2)))
+      #expect(!journal.state.isErased(.account(2)))
+    }
+    // A checkpoint of revision 2 in the place of that of 3.
+    entries = Documented.entries
+    entries[3][24] = 2
+    try withDocumentedJournal(entries: entries) { url in
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(error?.revision == 4)
+    }
+  }
+
+  @Test func aSnapshotThatWasAskedForGoesIntoTheNextEntryAsACheckpoint() throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      #expect(try journal.verify(deep: true).checkpointCount == 0)
+      try journal.takeSnapshot()
+      try journal.commit { try $0.open(owner: "Bob") }
+      try journal.commit { try $0.open(owner: "Eve") }
+      #expect(try journal.verify(deep: true).checkpointCount == 1)
+      #expect(try journal.verify().checkpointCount == 0)
+      try journal.close()
+      #expect(try Journal<Ledger>.open(at: url).verify(deep: true).isSound)
+    }
+  }
+}
