@@ -190,7 +190,7 @@ final class Committer<State: EventSourced>: Sendable {
         clockWarning: nil)
       return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
     }
-    try checkBlobs(events, state)
+    let namesBlobs = try checkBlobs(events, state)
 
     let header = EntryHeader(
       date: clock.date, clockDate: clock.clockDate, schemaVersion: schemaVersion, previousDigest: base.digest,
@@ -206,7 +206,7 @@ final class Committer<State: EventSourced>: Sendable {
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }
       if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
-      return queue.enter(entry, version, eventCount: events.count)
+      return queue.enter(entry, version, eventCount: events.count, namesBlobs: namesBlobs)
     }
     accepted.version = version
     accepted.batch = batch
@@ -218,7 +218,10 @@ final class Committer<State: EventSourced>: Sendable {
     return Prepared(outcome: .success(commit), batch: batch, leads: leads)
   }
 
-  private func checkBlobs(_ events: [Event], _ state: State) throws(JournalError) {
+  /// Fails unless the bytes are there that the events name.
+  /// - Returns: whether they name any.
+  private func checkBlobs(_ events: [Event], _ state: State) throws(JournalError) -> Bool {
+    var namesBlobs = false
     for event in events {
       let record: Record?
       switch event.change {
@@ -234,8 +237,10 @@ final class Committer<State: EventSourced>: Sendable {
             "\(State.name(of: event.entity)) names \(blob.byteCount) bytes with the SHA-256 \(blob.digest), "
               + "which are not in the journal; add the bytes first")
         }
+        namesBlobs = true
       }
     }
+    return namesBlobs
   }
 
   // MARK: Making a batch durable
@@ -268,7 +273,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// - Throws: ``JournalError``: with code `outOfResources` when nothing was written.
   private func write(_ work: CommitQueue<State>.Work) throws(JournalError) {
-    try blobs.flush()
+    if work.namesBlobs { try blobs.flush() }
     try log.append(work.entries)
     guard let newest = work.newest else { return }
     do throws(JournalError) { try markHead(newest.head) } catch { throw error.afterAWrite }

@@ -95,6 +95,43 @@ struct RulesTests {
     try reject(image) { try $0.deleteImage(id) }
   }
 
+  /// The draft's own verbs committed an item in a category that was not there, and `verify` then called the journal
+  /// unsound.
+  @Test func noVerbLeavesAReferenceThatLeadsNowhere() throws {
+    var history = try sample()
+    let item = try #require(history.state.record(of: .item(1)))
+    let image = try #require(history.state.record(of: .image(1)))
+    let lost = Record(fields: [0: .string("x"), 1: .integer(999)])
+    func refuse(_ words: String, _ body: (inout Draft<Catalog>) throws -> Void) {
+      expectRejection(words) { try history.commit(body) }
+    }
+    refuse("item:9 is in category:999, which is not there") { try $0.add(.item(9), lost) }
+    refuse("item:1 is in category:999") { try $0.update(.item(1), to: lost) }
+    refuse("image:1 belongs to item:1") { try $0.delete(.item(1)) }
+    refuse("item:1 is in category:1") { try $0.delete(.category(1)) }
+    // What was deleted comes back together with what it refers to, in any order, or not at all.
+    let old = Record(fields: [0: .string("book"), 1: .integer(2)])
+    refuse("item:2 is in category:2") { try $0.add(.item(2), old) }
+    try history.commit { draft in
+      try draft.add(.item(2), old)
+      try draft.add(.category(2), Record(fields: [0: .string("Back")]))
+    }
+    try history.commit { draft in
+      try draft.delete(.item(1))
+      try draft.delete(.image(1))
+    }
+    refuse("image:1 belongs to item:1") { try $0.add(.image(1), image) }
+    try history.commit { draft in
+      try draft.add(.image(1), image)
+      try draft.add(.item(1), item)
+    }
+    // Nor is anything of another type than the catalog's.
+    refuse("lacks a field or has one of another type") {
+      try $0.add(.item(20), Record(fields: [0: .integer(1)]))
+    }
+    refuse("lacks a field or has one of another type") { try $0.update(.image(1), to: Record()) }
+  }
+
   @Test func anAttributeMayBeNested127Deep() throws {
     func nested(_ depth: Int, dictionaries: Bool) -> Value {
       (0..<depth).reduce(.null) { value, _ in dictionaries ? .dictionary(["a": value]) : .array([value]) }

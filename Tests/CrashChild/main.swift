@@ -3,6 +3,8 @@
 //
 // Arguments: the journal's path, how many threads, the first turn, a seed. Or: "descriptors", the journal's path, how
 // many file descriptors it may have (`Shortage`).
+//
+// Or, with the journal's path and `threads` alone, uses a journal where no thread can be had, and ends.
 import Foundation
 import Journaling
 import LogbookModel
@@ -15,6 +17,9 @@ if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
     try Shortage(url: URL(fileURLWithPath: CommandLine.arguments[2]), descriptors: count).run()
     exit(0)
   } catch { fail("\(error)") }
+}
+if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
+  ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
 }
 
 guard CommandLine.arguments.count == 5, let count = Int(CommandLine.arguments[2]),
