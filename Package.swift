@@ -34,7 +34,7 @@ let package = Package(
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
     .target(
       name: "LegacyStores",
-      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks"]),
+      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CFiles"]),
     // The models of five small apps: how little code one needs.
     .target(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),

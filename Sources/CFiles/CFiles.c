@@ -104,6 +104,17 @@ int cfiles_flush(int descriptor, bool is_folder) {
   return result;
 }
 
+int cfiles_flush_file_system(int folder) {
+#if defined(__linux__)
+  int result;
+  CALL(result, syncfs(folder));
+  return result;
+#else
+  (void)folder;
+  return -ENOTSUP;
+#endif
+}
+
 void cfiles_begin_flush(int descriptor) {
 #if defined(__linux__)
   sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);

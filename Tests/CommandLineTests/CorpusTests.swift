@@ -9,20 +9,21 @@ import Testing
 private let corpusPath = URL(fileURLWithPath: #filePath)
   .appending(path: "../../../../shared/corpus/countries-history.fast-export.xz").standardizedFileURL.path
 
-/// How many commits are imported: without optimization, 400 MB of JSON would take minutes.
+/// How many commits of the real history are imported: without optimization, 400 MB of JSON would take minutes.
 #if DEBUG
-  private let commitCount = 70
+  private let realCommitCount = 70
 #else
-  private let commitCount = 273
+  private let realCommitCount = 273
 #endif
 
-/// The history of a real list of countries, held against git at sampled commits.
-@Suite(
-  .enabled(
-    if: FileManager.default.fileExists(atPath: corpusPath),
-    "there is no ../shared/corpus beside the package, so these tests have nothing to read"))
-struct CorpusTests {
-  private func makeRepository(_ path: String) throws -> GitOracle {
+/// Histories of a list of countries, held against git at sampled commits: one that is made here, and a real one that
+/// adds to it where it stands beside the package.
+@Suite struct CorpusTests {
+  private static let isRealHistoryThere = FileManager.default.fileExists(atPath: corpusPath)
+  private static let absence: Comment =
+    "there is no ../shared/corpus beside the package, whose real history would be added to the one that was made"
+
+  private func makeRealRepository(_ path: String) throws -> GitOracle {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try git(path, "init", "-q", "-b", "master")
     let stream = try run("xz", ["-dc", corpusPath])
@@ -32,36 +33,56 @@ struct CorpusTests {
 
   @Test func sampledCommitsOfTheFilesFormEqualGit() throws {
     try withTemporaryFolder { folder in
-      let oracle = try makeRepository(folder.path("countries"))
-      let commits = try oracle.commits()
-      let branch = commits[commitCount - 1]
-      let outcome = try journal("import", folder.path("J.journal"), "git", oracle.path, "--branch", branch)
-      #expect(outcome.code == 0)
-      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
-      #expect(opened.head.revision == commitCount)
-      for index in [0, commitCount / 2, commitCount - 1] {
-        let catalog = try opened.state(asOf: .revision(index + 1))
-        try expectFiles(catalog, opened.blobs, equal: commits[index], oracle)
-      }
+      try expectFilesForm(makeCountriesHistory(folder.path("countries")), count: countriesCommitCount, folder)
     }
   }
 
   @Test func everyObjectOfTheRecordsFormEqualsItsJSON() throws {
     try withTemporaryFolder { folder in
-      let oracle = try makeRepository(folder.path("countries"))
-      let branch = try oracle.commits()[commitCount - 1]
-      let outcome = try journal(
-        "import", folder.path("J.journal"), "git", oracle.path, "--branch", branch, "--records",
-        "countries.json", "--key", "cca3", "--category", "region", "--images", "data/{key.lowercased}.svg")
-      #expect(outcome.code == 0)
-      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
-      let newest = opened.head.revision
-      let cursor = opened.entries()
-      while let entry = try cursor.next() {
-        guard [1, newest / 2, newest].contains(entry.revision) else { continue }
-        let commit = try #require(entry.metadata["git.commit"])
-        try expectCountries(opened.state(asOf: .revision(entry.revision)), at: commit, oracle)
-      }
+      try expectRecordsForm(
+        makeCountriesHistory(folder.path("countries")), count: countriesCommitCount, folder)
+    }
+  }
+
+  @Test(.enabled(if: isRealHistoryThere, absence)) func sampledCommitsOfARealHistoryEqualGit() throws {
+    try withTemporaryFolder { folder in
+      try expectFilesForm(makeRealRepository(folder.path("countries")), count: realCommitCount, folder)
+    }
+  }
+
+  @Test(.enabled(if: isRealHistoryThere, absence)) func everyObjectOfARealHistoryEqualsItsJSON() throws {
+    try withTemporaryFolder { folder in
+      try expectRecordsForm(makeRealRepository(folder.path("countries")), count: realCommitCount, folder)
+    }
+  }
+
+  private func expectFilesForm(_ oracle: GitOracle, count: Int, _ folder: TemporaryFolder) throws {
+    let commits = try oracle.commits()
+    let branch = commits[count - 1]
+    let outcome = try journal("import", folder.path("J.journal"), "git", oracle.path, "--branch", branch)
+    #expect(outcome.code == 0)
+    let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+    #expect(opened.head.revision == count)
+    for index in [0, count / 2, count - 1] {
+      let catalog = try opened.state(asOf: .revision(index + 1))
+      try expectFiles(catalog, opened.blobs, equal: commits[index], oracle)
+    }
+  }
+
+  private func expectRecordsForm(_ oracle: GitOracle, count: Int, _ folder: TemporaryFolder) throws {
+    let branch = try oracle.commits()[count - 1]
+    let outcome = try journal(
+      "import", folder.path("J.journal"), "git", oracle.path, "--branch", branch, "--records",
+      "countries.json", "--key", "cca3", "--category", "region", "--images", "data/{key.lowercased}.svg")
+    #expect(outcome.code == 0)
+    let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+    let newest = opened.head.revision
+    #expect(newest > count / 2)
+    let cursor = opened.entries()
+    while let entry = try cursor.next() {
+      guard [1, newest / 2, newest].contains(entry.revision) else { continue }
+      let commit = try #require(entry.metadata["git.commit"])
+      try expectCountries(opened.state(asOf: .revision(entry.revision)), at: commit, oracle)
     }
   }
 

@@ -5,27 +5,6 @@ import TestSupport
 
 @testable import LegacyStores
 
-/// Property lists and archives that stand beside the package, as some are not ours to hand on.
-enum Corpus {
-  static let folder = URL(fileURLWithPath: #filePath)
-    .appending(path: "../../../../shared/corpus/keyed").standardizedFileURL
-  static let isThere = FileManager.default.fileExists(atPath: folder.path)
-  static let absence =
-    "there is no ../shared/corpus/keyed beside the package, so these tests have nothing to read"
-
-  static func url(_ name: String) -> URL { folder.appending(path: name) }
-
-  /// All files, by their paths in the folder.
-  static func files() throws -> [URL] {
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
-    return paths.map { folder.appending(path: $0) }.filter { url in
-      var isFolder: ObjCBool = false
-      let isThere = unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
-      return isThere && !isFolder.boolValue && url.lastPathComponent != "SOURCES.tsv"
-    }
-  }
-}
-
 extension TemporaryFolder {
   /// Makes an empty journal in the folder.
   func journal(_ name: String = "J.journal") throws -> CatalogJournal {

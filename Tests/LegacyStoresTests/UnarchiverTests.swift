@@ -164,11 +164,10 @@ final class StandInLaterPlace: NSObject, NSCoding {
     "BLCCustomAnnotation": StandInAnnotation.self,
   ]
 
-  @Test(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.absence)))
-  func placesOfTheCorpusGoOutWithTheAppsKeys() throws {
+  @Test func placesOfTheCorpusGoOutWithTheAppsKeys() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
-      try journal.importStore(.archives([Corpus.url("synthetic/blocspot_annotations_cyclic.plist")]))
+      try journal.importStore(.archives([KeyedCorpus.url("synthetic/blocspot_annotations_cyclic.plist")]))
       try journal.commit { draft in
         try draft.updateItem(1, set: ["latitude": .double(1.5), "note": .string("two crabs")])
         try draft.setColor(ofCategory: 1, to: Color(red: 0.25, green: 0, blue: 0))

@@ -57,6 +57,9 @@ int64_t cfiles_read(int descriptor, void *buffer, size_t count, uint64_t offset)
 int cfiles_write(int descriptor, const void *bytes, size_t count, uint64_t offset);
 /// Returns when the drive has confirmed a file's bytes and what is needed to find them, or a folder's names.
 int cfiles_flush(int descriptor, bool is_folder);
+/// Returns when the drive has confirmed all that was written to the file system of a folder so far; `-ENOTSUP` where
+/// the system can't be asked for that.
+int cfiles_flush_file_system(int folder);
 /// Asks the system to begin writing the file's bytes to the drive, and returns at once. It promises nothing.
 void cfiles_begin_flush(int descriptor);
 

@@ -1,7 +1,7 @@
 /// What the handles on one archive share: its object table, and how a number becomes a value.
 ///
-/// Nothing here changes after `init` but the cache of classes, which guards itself. No function calls itself: values
-/// hold their parts by number, so that the depth and the cycles of a graph cost no stack.
+/// Nothing here changes after `init` but the caches, which guard themselves. No function calls itself: values hold
+/// their parts by number, so that the depth and the cycles of a graph cost no stack.
 final class ArchiveGraph: Sendable {
   let list: PropertyList
   let archiver: String
@@ -12,6 +12,7 @@ final class ArchiveGraph: Sendable {
   private let hasUIDDictionaries: Bool
   private let topFields: FieldReferences
   private let classes = ClassTable()
+  private let classFields: ClassFieldTable
 
   init(_ list: PropertyList) throws(ArchiveError) {
     func refusal(_ reason: String) -> ArchiveError {
@@ -41,6 +42,7 @@ final class ArchiveGraph: Sendable {
     self.objects = objects
     self.topFields = topFields
     hasUIDDictionaries = list.format == .xml
+    classFields = ClassFieldTable(list)
   }
 
   /// The values at the top of the archive.
@@ -88,9 +90,11 @@ final class ArchiveGraph: Sendable {
     return try value(at: place, holder: holder)
   }
 
-  private func value(at place: Place, holder: Int?) throws(ArchiveError) -> ArchivedValue {
-    guard let uid = place.uid else { return try plain(place.header, holder: holder) }
-    guard let position = try classField(of: place) else { return try plain(place.header, holder: uid) }
+  func value(at place: Place, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let uid = place.uid else { return try plain(place.header, holder: holder, uid: nil) }
+    guard let position = try classField(of: place) else {
+      return try plain(place.header, holder: uid, uid: uid)
+    }
     let fields = FieldReferences(list, place.header)
     let description = try objectClass(fields.value(at: position), of: uid).description
     return .object(
@@ -101,13 +105,8 @@ final class ArchiveGraph: Sendable {
 
   /// The position of the field `$class`, if there is an object and not a plain value.
   func classField(of place: Place) throws(ArchiveError) -> Int? {
-    let header = place.header
-    guard place.uid != nil, header.kind == .dictionary, header.count > 0 else { return nil }
-    // Most archivers write it last.
-    for index in (0..<header.count).reversed() {
-      if try list.isString(list.header(list.reference(header, index)), "$class") { return index }
-    }
-    return nil
+    guard place.uid != nil, place.header.kind == .dictionary else { return nil }
+    return try classFields.position(in: place.header)
   }
 
   /// The number in the property list of an entry of the object table.
@@ -143,7 +142,12 @@ final class ArchiveGraph: Sendable {
     return (entry, try classes.description(at: entry, in: self, of: uid))
   }
 
-  private func plain(_ header: ObjectHeader, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+  /// The UID that an object of the property list is as a user sees it: nil also for one that can name no entry.
+  func referenceNumber(_ number: Int) throws(ArchiveError) -> Int? {
+    try reference(list.header(number)).flatMap { Int(exactly: $0) }
+  }
+
+  private func plain(_ header: ObjectHeader, holder: Int?, uid: Int?) throws(ArchiveError) -> ArchivedValue {
     switch try list.object(header) {
     case .null: return .null
     case .bool(let value): return .bool(value)
@@ -154,10 +158,12 @@ final class ArchiveGraph: Sendable {
     case .string(let text): return .string(text)
     case .data(let range): return .data(try list.bytes.data(in: range))
     case .array(let elements), .set(let elements):
-      return .array(ArchivedArray(graph: self, storage: .references(elements), holder: holder))
+      return .array(
+        ArchivedArray(graph: self, storage: .references(elements), holder: holder, uid: uid))
     case .dictionary(let keys, let values):
       return .dictionary(
-        ArchivedDictionary(graph: self, keys: .references(keys), values: .references(values), holder: holder))
+        ArchivedDictionary(
+          graph: self, keys: .references(keys), values: .references(values), holder: holder, uid: uid))
     case .bigInteger:
       throw ArchiveError(
         .wrongType, "A number has more than 64 bits, which no archiver writes", offset: header.offset,

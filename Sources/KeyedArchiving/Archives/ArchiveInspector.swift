@@ -46,6 +46,9 @@ struct ArchiveInspector {
     referencesLeft = graph.list.bytes.count
   }
 
+  /// What is known of a collection that was visited before: the class that it is of, or none.
+  private var classesOfCollections: [Int: Int] = [:]
+
   mutating func run() throws(ArchiveError) {
     let top = graph.top.references
     for index in 0..<top.count {
@@ -103,6 +106,13 @@ struct ArchiveInspector {
   private mutating func visit(_ place: ArchiveGraph.Place?, holder: Int?) throws(ArchiveError) -> Kind {
     guard let place else { return .plain(.null) }
     guard place.header.kind.isCollection else { return .plain(place.header.kind) }
+    if visited.contains(place.number) {
+      if onStack.contains(place.number) { isCyclic = true }
+      let isEntry = place.uid != nil
+      return isEntry
+        ? classesOfCollections[place.number].map { .object($0) } ?? .plain(place.header.kind)
+        : .plain(place.header.kind)
+    }
     let classField = try graph.classField(of: place)
     var classIndex: Int?
     if let classField, let uid = place.uid {
@@ -115,21 +125,23 @@ struct ArchiveInspector {
         classes.append(Class(description: description))
       }
     }
-    if visited.insert(place.number) {
-      onStack.insert(place.number)
-      if let classIndex { classes[classIndex].count += 1 }
-      stack.append(
-        Frame(place: place, holder: place.uid ?? holder, classIndex: classIndex, classField: classField))
-    } else if onStack.contains(place.number) {
-      isCyclic = true
+    visited.insert(place.number)
+    onStack.insert(place.number)
+    // Its keys take their bytes, too.
+    if place.header.kind == .dictionary { referencesLeft -= place.header.count }
+    if let classIndex {
+      classesOfCollections[place.number] = classIndex
+      classes[classIndex].count += 1
     }
+    stack.append(
+      Frame(place: place, holder: place.uid ?? holder, classIndex: classIndex, classField: classField))
     return classIndex.map { .object($0) } ?? .plain(place.header.kind)
   }
 
   func result() throws(ArchiveError) -> ArchiveInspection {
     var top: [(key: String, kind: String)] = []
     for (index, kind) in topKinds.enumerated() {
-      top.append((try graph.top.name(at: index) ?? "", word(kind)))
+      top.append((try name(ofKey: graph.top.references.key(at: index)), word(kind)))
     }
     // One class may be described more than once, in an archive that was put together from several.
     var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]

@@ -1,4 +1,10 @@
 /// Values in order, of an archived array, set or similar collection. Each is read when it is asked for.
+///
+/// As a sequence it gives a `Result` for each element, as one of them may be broken while the others are not:
+///
+/// ```swift
+/// for element in array { print(try element.get().kind) }
+/// ```
 public struct ArchivedArray: Sendable {
   /// Where the object numbers of the elements are.
   enum Storage {
@@ -10,6 +16,10 @@ public struct ArchivedArray: Sendable {
   let storage: Storage
   /// The UID of the object that they belong to, for errors.
   let holder: Int?
+  /// The number of the entry of the object table that holds the elements: the object whose view this is, or an array
+  /// that is itself an entry. Nil for an array that stands in a field or in another one. Two arrays of one archive
+  /// with the same number are the same array.
+  public let uid: Int?
 
   /// How many there are, nils included.
   public var count: Int {
@@ -29,28 +39,38 @@ public struct ArchivedArray: Sendable {
     get throws(ArchiveError) { try graph.value(number(at: position), holder: holder) }
   }
 
-  /// All elements.
+  /// The UID that the element at a position is, or nil if it stands in the collection directly. 0 refers to nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position.
+  public func reference(at position: Int) throws(ArchiveError) -> Int? {
+    try graph.referenceNumber(number(at: position))
+  }
+
+  /// All elements. Strings and data that occur more than once share their memory.
   ///
   /// - Throws: ``ArchiveError`` with code `limitExceeded` if they are more than ``ArchiveLimits/valueCount``, or their
-  ///   strings and data larger than ``ArchiveLimits/byteCount`` together; what reading an element throws.
+  ///   strings and data overlap in the file; what reading an element throws.
   /// - Complexity: O(*n*).
   public func elements() throws(ArchiveError) -> [ArchivedValue] {
     try graph.checkCount(count, holder: holder)
-    var budget = ByteBudget(graph)
+    var contents = SharedContents(graph)
     var values: [ArchivedValue] = []
     values.reserveCapacity(count)
-    for position in 0..<count {
-      let value = try self[position]
-      try budget.charge(value, holder: holder)
-      values.append(value)
-    }
+    for position in 0..<count { values.append(try value(at: position, &contents)) }
     return values
+  }
+
+  /// The element at a position, its text or data shared with other places.
+  package func value(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue
+  {
+    try contents.value(number(at: position), holder: holder)
   }
 
   func number(at position: Int) throws(ArchiveError) -> Int {
     guard position >= 0, position < count else {
       throw ArchiveError(
-        .missing, "there is no element \(position) in a collection of \(count)", object: holder)
+        .missing, "there is no element \(position) in a collection of \(count)", object: holder,
+        path: graph.list.bytes.path)
     }
     switch storage {
     case .references(let references): return try references.number(at: position)
@@ -59,80 +79,26 @@ public struct ArchivedArray: Sendable {
   }
 }
 
-/// Pairs of keys and values of an archived dictionary, in the order of the file. Each is read when it is asked for.
-public struct ArchivedDictionary: Sendable {
-  let graph: ArchiveGraph
-  let keys: ArchivedArray.Storage
-  let values: ArchivedArray.Storage
-  let holder: Int?
+extension ArchivedArray: Sequence {
+  /// Reads one element after the other.
+  public struct Iterator: IteratorProtocol, Sendable {
+    private let array: ArchivedArray
+    private var position = 0
 
-  /// How many pairs there are.
-  public var count: Int { keyArray.count }
+    fileprivate init(_ array: ArchivedArray) { self.array = array }
 
-  /// Whether there are none.
-  public var isEmpty: Bool { count == 0 }
-
-  /// The key at a position from 0. Any value can be a key.
-  public func key(at position: Int) throws(ArchiveError) -> ArchivedValue { try keyArray[position] }
-
-  /// The value at a position from 0. Nil is a value too.
-  public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try valueArray[position] }
-
-  /// The value of the first pair whose key is the given string, or nil.
-  ///
-  /// - Complexity: O(*n*).
-  public subscript(_ key: String) -> ArchivedValue? {
-    get throws(ArchiveError) {
-      for position in 0..<count where try isKey(at: position, key) { return try value(at: position) }
-      return nil
+    /// The next element, or what is wrong with it. Nil after the last.
+    public mutating func next() -> Result<ArchivedValue, ArchiveError>? {
+      guard position < array.count else { return nil }
+      defer { position += 1 }
+      let position = position
+      return Result { () throws(ArchiveError) in try array[position] }
     }
   }
 
-  /// All pairs.
-  ///
-  /// - Throws: As ``ArchivedArray/elements()``.
-  public func pairs() throws(ArchiveError) -> [(key: ArchivedValue, value: ArchivedValue)] {
-    try graph.checkCount(count, holder: holder)
-    var budget = ByteBudget(graph)
-    var pairs: [(key: ArchivedValue, value: ArchivedValue)] = []
-    pairs.reserveCapacity(count)
-    for position in 0..<count {
-      let pair = (key: try key(at: position), value: try value(at: position))
-      try budget.charge(pair.key, holder: holder)
-      try budget.charge(pair.value, holder: holder)
-      pairs.append(pair)
-    }
-    return pairs
-  }
+  /// Begins with the first element.
+  public func makeIterator() -> Iterator { Iterator(self) }
 
-  private var keyArray: ArchivedArray { ArchivedArray(graph: graph, storage: keys, holder: holder) }
-  private var valueArray: ArchivedArray { ArchivedArray(graph: graph, storage: values, holder: holder) }
-
-  private func isKey(at position: Int, _ key: String) throws(ArchiveError) -> Bool {
-    try self.key(at: position).string.map { $0.utf8.elementsEqual(key.utf8) } ?? false
-  }
-}
-
-/// Bounds the bytes of strings and data that decoding a collection as a whole may make: many references to one
-/// long string take little room in a file.
-struct ByteBudget {
-  private var rest: Int
-  private let limit: Int
-
-  init(_ graph: ArchiveGraph) {
-    limit = graph.list.limits.byteCount
-    rest = limit
-  }
-
-  mutating func charge(_ value: ArchivedValue, holder: Int?) throws(ArchiveError) {
-    switch value {
-    case .string(let text): rest -= text.utf8.count
-    case .data(let data): rest -= data.count
-    default: return
-    }
-    guard rest >= 0 else {
-      throw ArchiveError(
-        .limitExceeded, "a collection holds more than \(limit) bytes of strings and data", object: holder)
-    }
-  }
+  /// How many there are.
+  public var underestimatedCount: Int { count }
 }

@@ -1,6 +1,6 @@
 extension ArchivedClass {
-  /// A class as an archive describes it.
-  init(name: String, chain: [String], hints: [String]) {
+  /// A class as an archive describes it, whose chain need not begin with its name, and may be empty.
+  package init(name: String, chain: [String], hints: [String]) {
     self.name = name
     self.chain = chain
     self.hints = hints

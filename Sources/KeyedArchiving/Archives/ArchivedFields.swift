@@ -11,14 +11,28 @@ struct ArchivedFields: Sendable {
   var count: Int { references.count }
 
   /// The names in the order of the file, without the class.
-  func names() throws(ArchiveError) -> [String] {
+  func names() throws(ArchiveError) -> [String] { try named().map(\.name) }
+
+  /// The fields in the order of the file, without the class: the name of each, and the object number of its value.
+  ///
+  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more than ``ArchiveLimits/valueCount``, or the
+  ///   names take more room than the file, as those of a sound one don't.
+  func named() throws(ArchiveError) -> [(name: String, number: Int)] {
     try graph.checkCount(count, holder: holder)
-    var names: [String] = []
-    names.reserveCapacity(count)
+    var bytesLeft = 2 * graph.list.bytes.count + 1 << 16
+    var named: [(name: String, number: Int)] = []
+    named.reserveCapacity(count)
     for index in 0..<count {
-      if let name = try name(at: index) { names.append(name) }
+      guard let name = try name(at: index) else { continue }
+      bytesLeft -= name.utf8.count
+      guard bytesLeft >= 0 else {
+        throw ArchiveError(
+          .limitExceeded, "The names of the fields of one object are larger than the file: they overlap",
+          object: holder, path: graph.list.bytes.path)
+      }
+      named.append((name, try references.value(at: index)))
     }
-    return names
+    return named
   }
 
   /// The name of the field at a position, or nil for the class and for keys that are not strings.

@@ -48,7 +48,7 @@ public struct ArchivedObject: Sendable {
   public var unkeyedValues: ArchivedArray {
     get throws(ArchiveError) {
       ArchivedArray(
-        graph: fields.graph, storage: .numbers(try fields.numberedSequence("$")), holder: uid)
+        graph: fields.graph, storage: .numbers(try fields.numberedSequence("$")), holder: uid, uid: nil)
     }
   }
 
@@ -57,12 +57,47 @@ public struct ArchivedObject: Sendable {
   ///
   /// It tells apart what the views can't: whether two fields share one string, say.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
-    guard let index = try fields.index(ofName: key) else { return nil }
-    let header = try fields.graph.list.header(fields.references.value(at: index))
-    return try fields.graph.reference(header).flatMap { Int(exactly: $0) }
+    try fields.reference(named: key)
+  }
+
+  /// All fields, for a reader that goes through them: no field is looked for among the others.
+  ///
+  /// - Throws: As ``keys``.
+  package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }
+}
+
+/// A field where it stands: its name, and how to get its value.
+package struct ArchivedField {
+  package let name: String
+  fileprivate let number: Int
+  fileprivate let graph: ArchiveGraph
+  fileprivate let holder: Int?
+
+  /// The value, its text or data shared with other places.
+  package func value(_ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
+    try contents.value(number, holder: holder)
+  }
+
+  /// Whether the field refers to its value, and doesn't hold it.
+  package var isReference: Bool {
+    get throws(ArchiveError) { try graph.referenceNumber(number) != nil }
+  }
+}
+
+extension ArchivedFields {
+  func all() throws(ArchiveError) -> [ArchivedField] {
+    try named().map { ArchivedField(name: $0.name, number: $0.number, graph: graph, holder: holder) }
+  }
+
+  func reference(named name: String) throws(ArchiveError) -> Int? {
+    guard let index = try index(ofName: name) else { return nil }
+    return try graph.referenceNumber(references.value(at: index))
   }
 }
 
 extension KeyedArchive {
   init(graph: ArchiveGraph) { self.graph = graph }
+
+  /// All values at the top, as ``ArchivedObject/allFields()``.
+  package func allTopFields() throws(ArchiveError) -> [ArchivedField] { try graph.top.all() }
 }

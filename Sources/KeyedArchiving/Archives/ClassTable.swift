@@ -4,8 +4,8 @@ import Foundation
 ///
 /// 1. `classes` and `byteCount` are read and changed only while `lock` is held.
 /// 2. A class never changes, and is what the archive says at that object number.
-/// 3. The texts in it have no more than `byteLimit` bytes: a hostile archive can let a million classes share one long
-///    list of names.
+/// 3. The texts in it have no more than `byteLimit` bytes, and no more than some times what the file has: a hostile
+///    archive can let a million classes share one long list of names.
 final class ClassTable: @unchecked Sendable {
   // Sendable: see 1.
   private let lock = NSLock()
@@ -25,7 +25,9 @@ final class ClassTable: @unchecked Sendable {
     // The cost of the array and the string headers counts too: empty names are not free.
     let size = (made.chain + made.hints).reduce(made.name.utf8.count + 64) { $0 + $1.utf8.count + 16 }
     let fits = lock.withLock {
-      guard byteCount + size <= Self.byteLimit else { return false }
+      guard byteCount + size <= min(Self.byteLimit, 32 * graph.list.bytes.count + 1 << 16) else {
+        return false
+      }
       if classes.updateValue(made, forKey: number) == nil { byteCount += size }
       return true
     }

@@ -29,16 +29,19 @@ struct KeyPaths: Sendable {
     return nodes.count - 1
   }
 
-  /// A way in words. Long keys are cut.
+  /// How many steps of a way are put into words: a hostile file can have a million ways of a million steps.
+  private static let stepLimit = 64
+
+  /// A way in words. Long keys are cut, and so is the beginning of a long way.
   func text(_ path: Int) -> String {
     var steps: [Node] = []
     var next = path
-    while next >= 0 {
+    while next >= 0, steps.count < Self.stepLimit {
       steps.append(nodes[next])
       next = nodes[next].parent
     }
-    var text = ""
-    var isFirst = true
+    var text = next >= 0 ? "…" : ""
+    var isFirst = next < 0
     for node in steps.reversed() {
       switch node.step {
       case .key(let number):
@@ -53,7 +56,7 @@ struct KeyPaths: Sendable {
   }
 
   private func name(_ number: Int, in list: PropertyList) -> String {
-    guard let header = try? list.header(number), header.kind.isString, header.count <= 1024,
+    guard let header = try? list.header(number), header.kind.isString, header.count <= 256,
       let key = try? list.string(header)
     else { return "?" }
     return key

@@ -61,6 +61,12 @@ public struct KeyedArchive: Sendable {
     return try graph.top.value(at: index)
   }
 
+  /// The UID under a key of the top, or nil if there is no such key or its value stands there directly. 0 refers to
+  /// nil.
+  public func reference(forTopKey key: String) throws(ArchiveError) -> Int? {
+    try graph.top.reference(named: key)
+  }
+
   /// The value under the key `root`, or else the only value there is. Nil if there are several, none of them `root`,
   /// or none at all.
   public var root: ArchivedValue? {

@@ -1,10 +1,15 @@
 /// The fields of an object, or the pairs of a dictionary, for a `Decodable` type.
 struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private enum Source {
-    case object(ArchivedObject)
+    case fields(ArchivedFields)
+    /// The object numbers of many fields by name.
+    case manyFields([String: Int], holder: Int?)
     /// The positions of the pairs by key.
     case dictionary(ArchivedDictionary, [String: Int])
   }
+
+  /// Above so many fields, they are not looked for one by one.
+  private static var fewFields: Int { 32 }
 
   private let decoder: ArchivedValueDecoder
   private let source: Source
@@ -13,24 +18,39 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   init(_ decoder: ArchivedValueDecoder) throws {
     self.decoder = decoder
+    if let fields = decoder.topFields {
+      source = try Self.source(fields, decoder)
+      return
+    }
     let dictionary = try reading(decoder.codingPath) { () throws(ArchiveError) in
       try decoder.value.dictionary
     }
     if let dictionary {
+      try decoder.state.charge(count: dictionary.count, decoder.codingPath)
       let positions = try reading(decoder.codingPath) { () throws(ArchiveError) in
         try dictionary.positionsByKey()
       }
       source = .dictionary(dictionary, positions)
     } else if case .object(let object) = decoder.value {
-      source = .object(object)
+      source = try Self.source(object.fields, decoder)
     } else {
       throw decoder.mismatch([String: Any].self)
     }
   }
 
+  private static func source(_ fields: ArchivedFields, _ decoder: ArchivedValueDecoder) throws -> Source {
+    guard fields.count > fewFields else { return .fields(fields) }
+    try decoder.state.charge(count: fields.count, decoder.codingPath)
+    let named = try reading(decoder.codingPath) { () throws(ArchiveError) in try fields.named() }
+    return .manyFields(
+      Dictionary(named.map { ($0.name, $0.number) }) { first, _ in first }, holder: fields.holder)
+  }
+
   var allKeys: [Key] {
     switch source {
-    case .object(let object): ((try? object.keys) ?? []).compactMap { Key(stringValue: $0) }
+    case .fields(let fields): ((try? fields.names()) ?? []).compactMap { Key(stringValue: $0) }
+    case .manyFields(let numbers, _):
+      numbers.sorted { $0.value < $1.value }.compactMap { Key(stringValue: $0.key) }
     case .dictionary(_, let positions):
       positions.sorted { $0.value < $1.value }.compactMap { Key(stringValue: $0.key) }
     }
@@ -39,10 +59,11 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func contains(_ key: Key) -> Bool {
     switch source {
     // An object that can't be read has the key: decoding then says what is wrong.
-    case .object(let object):
+    case .fields(let fields):
       names(key).contains { name in
-        do throws(ArchiveError) { return try object.fields.index(ofName: name) != nil } catch { return true }
+        do throws(ArchiveError) { return try fields.index(ofName: name) != nil } catch { return true }
       }
+    case .manyFields(let numbers, _): names(key).contains { numbers[$0] != nil }
     case .dictionary(_, let positions): names(key).contains { positions[$0] != nil }
     }
   }
@@ -54,18 +75,10 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func part(_ key: any CodingKey) throws -> ArchivedValueDecoder {
     let path = codingPath + [key]
     let value = try reading(path) { () throws(ArchiveError) -> ArchivedValue? in
-      switch source {
-      case .object(let object):
-        for name in names(key) {
-          if let value = try object[name] { return value }
-        }
-        return nil
-      case .dictionary(let dictionary, let positions):
-        for name in names(key) {
-          if let position = positions[name] { return try dictionary.value(at: position) }
-        }
-        return nil
+      for name in names(key) {
+        if let value = try self.value(name) { return value }
       }
+      return nil
     }
     guard let value else {
       throw DecodingError.keyNotFound(
@@ -74,6 +87,21 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
           codingPath: codingPath, debugDescription: "The archived \(decoder.value.kind) has no such field"))
     }
     return decoder.part(value, key)
+  }
+
+  private func value(_ name: String) throws(ArchiveError) -> ArchivedValue? {
+    let state = decoder.state
+    switch source {
+    case .fields(let fields):
+      guard let index = try fields.index(ofName: name) else { return nil }
+      return try state.value(fields.references.value(at: index), in: fields.graph, holder: fields.holder)
+    case .manyFields(let numbers, let holder):
+      guard let number = numbers[name], let graph = state.graph else { return nil }
+      return try state.value(number, in: graph, holder: holder)
+    case .dictionary(let dictionary, let positions):
+      guard let position = positions[name] else { return nil }
+      return try state.value(at: position, of: dictionary)
+    }
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { try part(key).decodeNil() }
@@ -113,11 +141,10 @@ extension ArchivedDictionary {
   /// The position of the first pair with each key that is a string or an integer, the latter in decimal.
   fileprivate func positionsByKey() throws(ArchiveError) -> [String: Int] {
     try graph.checkCount(count, holder: holder)
-    var budget = ByteBudget(graph)
+    var contents = SharedContents(graph)
     var positions: [String: Int] = [:]
     for position in 0..<count {
-      let key = try key(at: position)
-      try budget.charge(key, holder: holder)
+      let key = try key(at: position, &contents)
       guard let text = try key.string ?? key.integer.map({ String($0) }) else { continue }
       if positions[text] == nil { positions[text] = position }
     }

@@ -1,22 +1,48 @@
-/// The elements of an array or a set, for a `Decodable` type.
+/// The elements of an array or a set, for a `Decodable` type. For a Swift dictionary whose keys are neither strings nor
+/// integers, the keys and values of an archived one in turn, as Swift wants them.
 struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
+  private enum Source {
+    case elements(ArchivedArray)
+    case pairs(ArchivedDictionary)
+  }
+
   private let decoder: ArchivedValueDecoder
-  private let elements: ArchivedArray
+  private let source: Source
+  private let elementCount: Int
   private(set) var currentIndex = 0
 
   var codingPath: [any CodingKey] { decoder.codingPath }
-  var count: Int? { elements.count }
-  var isAtEnd: Bool { currentIndex >= elements.count }
+  var count: Int? { elementCount }
+  var isAtEnd: Bool { currentIndex >= elementCount }
 
   init(_ decoder: ArchivedValueDecoder) throws {
     self.decoder = decoder
+    if decoder.isDictionary,
+      let dictionary = try reading(
+        decoder.codingPath, { () throws(ArchiveError) in try decoder.value.dictionary })
+    {
+      source = .pairs(dictionary)
+      elementCount = 2 * dictionary.count
+      return
+    }
     let elements = try reading(decoder.codingPath) { () throws(ArchiveError) -> ArchivedArray? in
       if let array = try decoder.value.array { return array }
       if let set = try decoder.value.set { return set }
       return try decoder.value.hashTable
     }
     guard let elements else { throw decoder.mismatch([Any].self) }
-    self.elements = elements
+    source = .elements(elements)
+    elementCount = elements.count
+  }
+
+  private func value(at index: Int) throws(ArchiveError) -> ArchivedValue {
+    switch source {
+    case .elements(let array):
+      try decoder.state.value(array.number(at: index), in: array.graph, holder: array.holder)
+    case .pairs(let dictionary) where index.isMultiple(of: 2):
+      try decoder.state.key(at: index / 2, of: dictionary)
+    case .pairs(let dictionary): try decoder.state.value(at: index / 2, of: dictionary)
+    }
   }
 
   /// Decodes the next element, and goes on only if that succeeds.
@@ -29,9 +55,11 @@ struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
         type,
         DecodingError.Context(
           codingPath: codingPath + [key],
-          debugDescription: "The archived \(decoder.value.kind) has no more than \(elements.count) elements"))
+          debugDescription: "The archived \(decoder.value.kind) has no more than \(elementCount) elements"))
     }
-    let value = try reading(codingPath + [key]) { () throws(ArchiveError) in try elements[currentIndex] }
+    let value = try reading(codingPath + [key]) { () throws(ArchiveError) in
+      try self.value(at: currentIndex)
+    }
     let result = try body(decoder.part(value, key))
     currentIndex += 1
     return result

@@ -7,6 +7,10 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   let state: DecodingState
   /// The archive's keys for coding keys, for the type that is being decoded.
   var keys: [String: [String]]?
+  /// Whether the type that is being decoded is a Swift dictionary.
+  var isDictionary = false
+  /// The values at the top of the archive, for a type whose fields they are.
+  var topFields: ArchivedFields?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -23,7 +27,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func decode(_ type: String.Type) throws -> String {
     let text = try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
-    try state.charge(bytes: text.utf8.count, codingPath)
+    try state.charge(bytes: text.utf8.count, of: value, codingPath)
     return text
   }
 
@@ -49,6 +53,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     guard let known = try foundationValue(type) else {
       var decoder = self
       decoder.keys = state.namings[ObjectIdentifier(type)]
+      decoder.isDictionary = type is any DecodableDictionary.Type
       return try T(from: decoder)
     }
     guard let result = known as? T else { throw mismatch(type) }
@@ -67,7 +72,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     case _ where type == Date.self: return try view { () throws(ArchiveError) in try value.date }
     case _ where type == Data.self:
       let data = try view { () throws(ArchiveError) in try value.data }
-      try state.charge(bytes: (data as? Data)?.count ?? 0, codingPath)
+      try state.charge(bytes: (data as? Data)?.count ?? 0, of: value, codingPath)
       return data
     case _ where type == URL.self: return try view { () throws(ArchiveError) in try value.url }
     case _ where type == UUID.self: return try view { () throws(ArchiveError) in try value.uuid }
@@ -124,6 +129,11 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     ArchivedValueDecoder(value: value, codingPath: codingPath + [key], state: state)
   }
 }
+
+/// A dictionary as a type that is decoded.
+private protocol DecodableDictionary {}
+
+extension Dictionary: DecodableDictionary where Key: Decodable, Value: Decodable {}
 
 extension ArchivedValue: Decodable {
   /// Takes the value that stands there as it is.

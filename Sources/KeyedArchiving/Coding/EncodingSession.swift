@@ -10,16 +10,35 @@ final class EncodingSession {
   private var objects: [ObjectUnderConstruction] = []
   private var superEncoders: [ValueEncoder] = []
   private var unordered: [UnorderedMembers] = []
+  private var topNode: ArchiveNode?
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
 
-  func encode<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value {
+  /// - Parameter isField: whether the value stands in a field of an object of a named class. Points, sizes and
+  ///   rectangles are texts there, as `encodeCGPoint` writes them, and elsewhere objects.
+  func encode<T: Encodable>(
+    _ value: T, at path: [any CodingKey], isField: Bool = false
+  ) throws -> ArchiveNode.Value {
     switch value {
     case let text as String: return .string(text)
     case let date as Date: return .date(date)
     case let data as Data: return .data(data)
     case let url as URL: return .url(url)
     case let uuid as UUID: return .uuid(uuid)
+    case let decimal as Decimal: return .node(.decimal(decimal))
+    case let indexPath as IndexPath: return .node(.indexPath(indexPath))
+    case let indexes as IndexSet: return .node(.indexSet(indexes))
+    case let point as CGPoint:
+      return isField ? .point(x: point.x, y: point.y) : .node(.pointValue(x: point.x, y: point.y))
+    case let size as CGSize:
+      return isField
+        ? .size(width: size.width, height: size.height)
+        : .node(.sizeValue(width: size.width, height: size.height))
+    case let rect as CGRect:
+      let (origin, size) = (rect.origin, rect.size)
+      return isField
+        ? .rect(x: origin.x, y: origin.y, width: size.width, height: size.height)
+        : .node(.rectValue(x: origin.x, y: origin.y, width: size.width, height: size.height))
     case let unordered as any UnorderedEncodable:
       if let node = try unordered.node(in: self, at: path) { return .node(node) }
     default: break
@@ -55,12 +74,30 @@ final class EncodingSession {
     return encoded
   }
 
+  /// Encodes a value whose fields are to be the top of the archive. They are known when the session is closed.
+  func encodeTop<T: Encodable>(_ value: T) throws -> ObjectUnderConstruction {
+    let node = ArchiveNode(content: .undefined)
+    topNode = node
+    _ = try encodeItself(value, at: [], as: node)
+    guard let top = objects.first(where: { $0.node === node }), top.isKeyed else {
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: [], debugDescription: "A value of type \(T.self) has no keys to stand at the top."))
+    }
+    return top
+  }
+
   func begin(
     _ node: ArchiveNode, isKeyed: Bool, type: (any Any.Type)?, at path: [any CodingKey]
   ) -> ObjectUnderConstruction {
+    var naming = configuration.naming(of: type, at: path)
+    let isTop = node === topNode
+    // The top has fields, whatever class they would be of.
+    if isTop, naming == nil { naming = KeyedArchiveEncoder.Naming(ArchivedClass("NSObject")) }
     let object = ObjectUnderConstruction(
-      node: node, isKeyed: isKeyed, isDictionary: type is any UnorderedEncodable.Type,
-      naming: configuration.naming(of: type, at: path))
+      node: node, isKeyed: isKeyed, isDictionary: !isTop && type is any UnorderedEncodable.Type,
+      naming: naming)
     objects.append(object)
     return object
   }
@@ -102,7 +139,7 @@ final class ObjectUnderConstruction {
   /// Whether a class that the value is named for is one of dictionaries, and not one with fields.
   private let isDictionary: Bool
   private let naming: KeyedArchiveEncoder.Naming?
-  private var fields: [(key: String, value: ArchiveNode.Value)] = []
+  private(set) var fields: [(key: String, value: ArchiveNode.Value)] = []
   private var places: [ExactString: Int] = [:]
   private(set) var elements: [ArchiveNode.Value] = []
 
@@ -124,9 +161,12 @@ final class ObjectUnderConstruction {
     }
   }
 
+  /// Whether values stand in fields, and not in a dictionary or an array.
+  var hasFields: Bool { isKeyed && naming != nil && !isDictionary }
+
   /// Notes that there is no object under the key. Archivers write that down, and some readers insist on it.
   func setAbsent<T>(_ key: any CodingKey, _ type: T.Type) {
-    guard naming != nil, !isDictionary, !(type is any Numeric.Type), type != Bool.self else { return }
+    guard hasFields, !(type is any Numeric.Type), type != Bool.self else { return }
     if let raw = type as? any RawRepresentable.Type, hasNumber(raw) { return }
     set(key, .null)
   }
@@ -138,7 +178,7 @@ final class ObjectUnderConstruction {
   func close(_ session: EncodingSession) {
     if !isKeyed {
       node.content = ArchiveNode.array(elements, as: naming?.archivedClass ?? .array).content
-    } else if let archivedClass = naming?.archivedClass, !isDictionary {
+    } else if let archivedClass = naming?.archivedClass, hasFields {
       node.content = .object(archivedClass, fields)
     } else {
       let members = fields.sorted { ExactString($0.key) < ExactString($1.key) }.map {

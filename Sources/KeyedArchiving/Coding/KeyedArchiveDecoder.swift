@@ -11,13 +11,14 @@
 /// let places = try decoder.decode([PointOfInterest].self, from: archive)
 /// ```
 ///
-/// Arrays are read from `NSArray`, sets and ordered sets; dictionaries from `NSDictionary` with strings or integers as
-/// keys; `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` from their
+/// Arrays are read from `NSArray`, sets and ordered sets; dictionaries from `NSDictionary`, whatever their keys; `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` from their
 /// Foundation classes. An ``ArchivedValue`` property takes the value as it is, class and all. A `Decodable` class that
 /// calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` has them.
 ///
 /// Values have no identity: an object that is referred to twice is decoded twice, and one that can be reached from
-/// itself is refused when ``depth`` is reached. For such graphs there is ``KeyedArchive``.
+/// itself is refused when ``depth`` is reached. How many values a decoding may make, and how much text and data, grows
+/// with the size of the archive; a small one whose objects are shared again and again is refused. For such graphs there
+/// is ``KeyedArchive``.
 public struct KeyedArchiveDecoder: Sendable {
   private var namings: [ObjectIdentifier: [String: [String]]] = [:]
 
@@ -59,15 +60,27 @@ public struct KeyedArchiveDecoder: Sendable {
   /// - Throws: `DecodingError` with the coding path. If the archive itself is broken there, its underlying error is an
   ///   ``ArchiveError``.
   public func decode<T: Decodable>(_ type: T.Type, from value: ArchivedValue) throws -> T {
-    let limits: ArchiveLimits
-    switch value {
-    case .object(let object): limits = object.fields.graph.list.limits
-    case .array(let array): limits = array.graph.list.limits
-    case .dictionary(let dictionary): limits = dictionary.graph.list.limits
-    default: limits = ArchiveLimits()
-    }
-    let state = DecodingState(namings: namings, depth: depth, limits: limits)
+    let graph: ArchiveGraph? =
+      switch value {
+      case .object(let object): object.fields.graph
+      case .array(let array): array.graph
+      case .dictionary(let dictionary): dictionary.graph
+      default: nil
+      }
+    let state = DecodingState(namings: namings, depth: depth, graph: graph)
     return try ArchivedValueDecoder(value: value, codingPath: [], state: state).decode(type)
+  }
+
+  /// Decodes a type whose fields are the values at the top of an archive, as an app writes them with several calls of
+  /// `encode(_:forKey:)` on one archiver.
+  ///
+  /// - Throws: As ``decode(_:from:)-(_,KeyedArchive)``.
+  public func decodeTop<T: Decodable>(_ type: T.Type, of archive: KeyedArchive) throws -> T {
+    let state = DecodingState(namings: namings, depth: depth, graph: archive.graph)
+    var decoder = ArchivedValueDecoder(value: .null, codingPath: [], state: state)
+    decoder.topFields = archive.graph.top
+    decoder.keys = namings[ObjectIdentifier(type)]
+    return try T(from: decoder)
   }
 }
 
@@ -75,31 +88,74 @@ public struct KeyedArchiveDecoder: Sendable {
 final class DecodingState {
   let namings: [ObjectIdentifier: [String: [String]]]
   let depth: Int
-  /// A small archive can refer to one object from many places, each of which decodes it anew.
+  /// The archive that is decoded; nil for a value that needs none.
+  let graph: ArchiveGraph?
+  private var contents: SharedContents?
+  /// A small archive can refer to one object from many places, each of which decodes it anew. A sound one has a few
+  /// values for each byte at most.
   private var valuesLeft: Int
   private var bytesLeft: Int
 
-  init(namings: [ObjectIdentifier: [String: [String]]], depth: Int, limits: ArchiveLimits) {
+  init(namings: [ObjectIdentifier: [String: [String]]], depth: Int, graph: ArchiveGraph?) {
     self.namings = namings
     self.depth = depth
-    valuesLeft = limits.valueCount
-    bytesLeft = limits.byteCount
+    self.graph = graph
+    contents = graph.map { SharedContents($0) }
+    let byteCount = graph?.list.bytes.count ?? 0
+    let limits = graph?.list.limits ?? ArchiveLimits()
+    valuesLeft = min(limits.valueCount, 2 * byteCount + 1 << 16)
+    bytesLeft = 32 * byteCount + 1 << 20
   }
 
-  /// Makes sure that text or data of a size may be kept.
-  func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
+  /// The object of the property list with a number, references followed.
+  func value(_ number: Int, in graph: ArchiveGraph, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard graph === self.graph else { return try graph.value(number, holder: holder) }
+    return try contents?.value(number, holder: holder) ?? .null
+  }
+
+  /// A value of an archived dictionary.
+  func value(at position: Int, of dictionary: ArchivedDictionary) throws(ArchiveError) -> ArchivedValue {
+    guard var contents else { return try dictionary.value(at: position) }
+    self.contents = nil
+    defer { self.contents = contents }
+    return try dictionary.value(at: position, &contents)
+  }
+
+  /// A key of an archived dictionary.
+  func key(at position: Int, of dictionary: ArchivedDictionary) throws(ArchiveError) -> ArchivedValue {
+    guard var contents else { return try dictionary.key(at: position) }
+    self.contents = nil
+    defer { self.contents = contents }
+    return try dictionary.key(at: position, &contents)
+  }
+
+  /// Makes sure that text or data of a size may be kept. What stands in the archive plainly shares its memory with all
+  /// that refer to it; what objects hold does not.
+  func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
+    guard case .object = value else { return }
     bytesLeft -= bytes
     guard bytesLeft >= 0 else {
-      throw corrupted(codingPath, ArchiveError(.limitExceeded, "The archive makes too much text and data"))
+      throw corrupted(
+        codingPath,
+        ArchiveError(
+          .limitExceeded, "The archive's text and data are shared so often that they grow too large"))
+    }
+  }
+
+  /// Makes sure that fields or pairs may be looked at.
+  func charge(count: Int, _ codingPath: [any CodingKey]) throws {
+    valuesLeft -= count
+    guard valuesLeft >= 0 else {
+      throw corrupted(
+        codingPath,
+        ArchiveError(
+          .limitExceeded, "The archive's objects are shared so often that it makes too many values"))
     }
   }
 
   /// Makes sure that one more value may be decoded at a place.
   func charge(_ codingPath: [any CodingKey]) throws {
-    valuesLeft -= 1
-    guard valuesLeft >= 0 else {
-      throw corrupted(codingPath, ArchiveError(.limitExceeded, "The archive makes too many values"))
-    }
+    try charge(count: 1, codingPath)
     guard codingPath.count <= depth else {
       throw corrupted(
         codingPath,

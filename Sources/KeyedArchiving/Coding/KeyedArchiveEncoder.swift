@@ -15,14 +15,15 @@ public import Foundation
 /// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are not
 ///   strings or integers, stand in the order of their encoded bytes, as Swift keeps them in another order each
 ///   time.
-/// - `Date`, `Data`, `URL` and `UUID` become Foundation's objects; text becomes an `NSString`, a `Float` a number
-///   of four bytes.
+/// - `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` become Foundation's objects; text becomes an
+///   `NSString`, a `Float` a number of four bytes. `CGPoint`, `CGSize` and `CGRect` become texts in fields, as
+///   `encodeCGPoint` writes them, and elsewhere `NSValue` objects.
 /// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it; where a number would stand in the field, the
 ///   key is left out. nil in a collection becomes `NSNull`.
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
-/// Equal values give equal bytes, in every process.
+/// Equal values give equal bytes, in every process. ``KeyedArchiveDecoder`` makes the same values of them again.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   public struct Naming: Sendable {
@@ -49,6 +50,9 @@ public struct KeyedArchiveEncoder {
   /// It gets the type, which is nil for containers that a type nests in its own, and the coding path.
   public var nameOthers: (((any Any.Type)?, [any CodingKey]) -> Naming?)?
 
+  /// The class that the archive says has written it, for a reader that insists on an app's own subclass.
+  public var archiver = KeyedArchiveWriter.standardArchiver
+
   private var namings: [ObjectIdentifier: Naming] = [:]
 
   /// An encoder that writes all types as dictionaries, until they are named.
@@ -74,7 +78,20 @@ public struct KeyedArchiveEncoder {
   /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing;
   ///   ``ArchiveError`` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
-    try Data(ArchiveNode.archive([key: node(value)]))
+    try Data(ArchiveNode.archive([(key, node(value))], archiver: archiver))
+  }
+
+  /// An archive in which the fields of a value are what a reader asks for first, as an app writes it that calls
+  /// `encode(_:forKey:)` on one archiver for each of its properties.
+  ///
+  /// - Parameter value: of a type that encodes itself with keys; a name that it has gives the keys, and its class is not
+  ///   written.
+  /// - Throws: as ``encode(_:forKey:)`` does, and `EncodingError` if the value encodes itself without keys.
+  public func encodeTop<T: Encodable>(_ value: T) throws -> Data {
+    let session = EncodingSession(configuration: self)
+    let top = try session.encodeTop(value)
+    try session.close()
+    return try Data(ArchiveNode.archive(top.fields, archiver: archiver))
   }
 
   /// A value as a part of a graph, to be archived together with others.

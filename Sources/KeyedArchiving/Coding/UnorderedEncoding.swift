@@ -30,8 +30,9 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
 
 /// What is in a set or a dictionary, until it is put in order.
 ///
-/// The order is that of the bytes that each element or key has in an archive of its own. In these bytes
-/// collections that are not in order yet are empty, so that hash values have no part in them.
+/// The order is that of the bytes that each element or key has in an archive of its own. Of elements that reach many
+/// objects only as many bytes are compared as tell them apart: written whole, each would cost what all together do. In
+/// these bytes collections that are not in order yet are empty, so that hash values have no part in them.
 struct UnorderedMembers {
   let node = ArchiveNode(content: .undefined)
   private let keys: [ArchiveNode.Value]
@@ -46,9 +47,42 @@ struct UnorderedMembers {
   }
 
   func sort() throws(ArchiveError) {
-    var bytes: [[UInt8]] = []
-    for key in keys { try bytes.append(ArchiveNode.archive(["root": key.boxed])) }
-    fill(keys.indices.sorted { bytes[$0].lexicographicallyPrecedes(bytes[$1]) })
+    var order = Array(keys.indices)
+    // Ranges of the order whose keys are not told apart yet.
+    var open = [order.indices]
+    var limit = 64
+    while !open.isEmpty {
+      var rest: [Range<Int>] = []
+      for range in open { rest += try sort(&order, range, limit: limit) }
+      open = rest
+      limit = limit.multipliedReportingOverflow(by: 8).overflow ? .max : limit * 8
+    }
+    fill(order)
+  }
+
+  /// Sorts a part of the order by the beginnings of archives.
+  ///
+  /// - Returns: the parts of it in which these are the same, and more is to come.
+  private func sort(
+    _ order: inout [Int], _ range: Range<Int>, limit: Int
+  ) throws(ArchiveError) -> [Range<Int>] {
+    guard range.count > 1 else { return [] }
+    var beginnings: [(index: Int, bytes: [UInt8], isWhole: Bool)] = []
+    for index in order[range] {
+      let (bytes, isWhole) = try ArchiveNode.beginning(of: keys[index].boxed, limit: limit)
+      beginnings.append((index, bytes, isWhole))
+    }
+    beginnings.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    order.replaceSubrange(range, with: beginnings.map(\.index))
+    var open: [Range<Int>] = []
+    var start = 0
+    for end in 1...beginnings.count
+    where end == beginnings.count || beginnings[end].bytes != beginnings[start].bytes {
+      let isOpen = end - start > 1 && !beginnings[start].isWhole
+      if isOpen { open.append(range.lowerBound + start..<range.lowerBound + end) }
+      start = end
+    }
+    return open
   }
 
   private func fill(_ order: [Int]) {

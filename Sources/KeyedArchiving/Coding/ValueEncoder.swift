@@ -89,7 +89,7 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: UInt64, forKey key: Key) { object.set(key, .unsigned(value)) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    object.set(key, try session.encode(value, at: codingPath + [key]))
+    object.set(key, try session.encode(value, at: codingPath + [key], isField: object.hasFields))
   }
 
   func encodeIfPresent(_ value: String?, forKey key: Key) {

@@ -23,8 +23,11 @@ import Synchronization
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
 
   /// Copies bytes.
-  public convenience init(_ bytes: [UInt8]) {
-    unsafe self.init(count: bytes.count) { target in
+  public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
+
+  /// Copies bytes that were made from a file.
+  convenience init(_ bytes: [UInt8], path: String?) {
+    unsafe self.init(count: bytes.count, path: path) { target in
       unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
   }
@@ -37,9 +40,9 @@ import Synchronization
   }
 
   /// Bytes that `fill` writes.
-  package init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+  package init(count: Int, path: String? = nil, fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self.count = count
-    path = nil
+    self.path = path
     unsafe base = .allocate(byteCount: max(count, 1), alignment: 16)
     unsafe fill(UnsafeMutableRawBufferPointer(start: base, count: count))
     file = nil

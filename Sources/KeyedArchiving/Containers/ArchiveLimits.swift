@@ -16,7 +16,10 @@ public struct ArchiveLimits: Hashable, Sendable {
   ///
   /// Reading needs no stack, but releasing and comparing trees does: a few hundred bytes a level.
   public var depth = 512
-  /// How many values a tree may have, each counted as often as it occurs in it. By default 8 million.
+  /// How many values a tree may have, each counted as often as it occurs in it, and how many a decoder may make. By
+  /// default 8 million.
+  ///
+  /// A small input is held to less: to twice its bytes, and 65,536 more.
   public var valueCount = 8_000_000
   /// How many archives may stand inside each other's data. By default 8.
   public var nestedArchiveDepth = 8

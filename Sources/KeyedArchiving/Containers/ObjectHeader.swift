@@ -140,6 +140,9 @@ extension PropertyList {
 
   @inline(never)
   func malformed(_ message: String, _ offset: Int) -> ArchiveError {
-    ArchiveError(.malformed, message, offset: offset, path: bytes.path)
+    ArchiveError(.malformed, message, offset: place(offset), path: bytes.path)
   }
+
+  /// Where something stands in the input, for errors; nil if that was XML, in which it has another place.
+  func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
 }

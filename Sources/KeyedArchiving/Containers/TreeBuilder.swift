@@ -21,6 +21,7 @@ struct TreeBuilder {
   }
 
   private let list: PropertyList
+  private let valueLimit: Int
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var known: [Int: Known] = [:]
@@ -28,7 +29,9 @@ struct TreeBuilder {
 
   init(_ list: PropertyList) {
     self.list = list
-    valuesLeft = list.limits.valueCount
+    // Each value of a sound list takes a byte of its own; what collections share is counted each time.
+    valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + 1 << 16)
+    valuesLeft = valueLimit
     // Twice, as a few overlaps are legal and occur.
     bytesLeft = 2 * list.bytes.count + 1 << 16
   }
@@ -71,7 +74,7 @@ struct TreeBuilder {
       case .open:
         throw ArchiveError(
           .cyclic, "A collection (\(header.kind.words)) holds itself, so it has no tree",
-          offset: header.offset, path: list.bytes.path)
+          offset: list.place(header.offset), path: list.bytes.path)
       case nil:
         try open(header)
         return (nil, 0)
@@ -91,7 +94,8 @@ struct TreeBuilder {
   private mutating func open(_ header: ObjectHeader) throws(ArchiveError) {
     guard stack.count < list.limits.depth else {
       throw ArchiveError(
-        .limitExceeded, "Collections are nested more than \(list.limits.depth) deep", offset: header.offset,
+        .limitExceeded, "Collections are nested more than \(list.limits.depth) deep",
+        offset: list.place(header.offset),
         path: list.bytes.path)
     }
     let memberCount = list.memberCount(header)
@@ -104,8 +108,8 @@ struct TreeBuilder {
   private mutating func spend(_ count: Int, at offset: Int) throws(ArchiveError) {
     guard count <= valuesLeft else {
       throw ArchiveError(
-        .limitExceeded, "As a tree, the property list has more than \(list.limits.valueCount) values",
-        offset: offset, path: list.bytes.path)
+        .limitExceeded, "As a tree, the property list has more than \(valueLimit) values",
+        offset: list.place(offset), path: list.bytes.path)
     }
     valuesLeft -= count
   }
@@ -123,7 +127,7 @@ struct TreeBuilder {
     guard size <= bytesLeft else {
       throw ArchiveError(
         .limitExceeded, "Strings and data overlap so much that together they are larger than the file",
-        offset: header.offset, path: list.bytes.path)
+        offset: list.place(header.offset), path: list.bytes.path)
     }
     bytesLeft -= size
   }

@@ -73,7 +73,8 @@ extension ArchivedValue {
         throw object.malformed("The dictionary has \(keys.count) keys and \(values.count) values")
       }
       return ArchivedDictionary(
-        graph: object.fields.graph, keys: keys.storage, values: values.storage, holder: object.uid)
+        graph: object.fields.graph, keys: keys.storage, values: values.storage, holder: object.uid,
+        uid: object.uid)
     }
   }
 
@@ -100,7 +101,8 @@ extension ArchivedValue {
       let keys = stride(from: 0, to: entries.count, by: 2).map { entries[$0] }
       let values = stride(from: 1, to: entries.count, by: 2).map { entries[$0] }
       return ArchivedDictionary(
-        graph: object.fields.graph, keys: .numbers(keys), values: .numbers(values), holder: object.uid)
+        graph: object.fields.graph, keys: .numbers(keys), values: .numbers(values), holder: object.uid,
+        uid: object.uid)
     }
   }
 
@@ -133,7 +135,7 @@ extension ArchivedObject {
   }
 
   func array(_ storage: ArchivedArray.Storage) -> ArchivedArray {
-    ArchivedArray(graph: fields.graph, storage: storage, holder: uid)
+    ArchivedArray(graph: fields.graph, storage: storage, holder: uid, uid: uid)
   }
 
   /// The object numbers of what a hash table, map table or pointer array holds: after the options, which are numbers

@@ -16,7 +16,8 @@ extension ArchivedValue {
         }
         return [index]
       default:
-        let indexes = try object.packedNumbers("NSIndexPathData").compactMap { Int(exactly: $0) }
+        // As bits: an index below zero is packed as a very large one.
+        let indexes = try object.packedNumbers("NSIndexPathData").map { Int(truncatingIfNeeded: $0) }
         guard indexes.count == length else {
           throw object.malformed("The index path doesn't have as many indexes as it says")
         }

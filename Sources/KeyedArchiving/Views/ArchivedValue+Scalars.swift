@@ -52,6 +52,17 @@ extension ArchivedValue {
     }
   }
 
+  /// The integer that is not below zero, up to `UInt64.max`, that a boolean, an integer or an integral real holds.
+  public var unsignedInteger: UInt64? {
+    switch self {
+    case .bool(let value): value ? 1 : 0
+    case .integer(let value): UInt64(exactly: value)
+    case .unsigned(let value): value
+    case .real(let value): UInt64(exactly: value)
+    default: nil
+    }
+  }
+
   /// The boolean that a boolean, or the number 0 or 1, holds.
   public var bool: Bool? {
     switch self {

@@ -21,6 +21,33 @@ extension ArchiveNode {
   /// An `NSNumber` with a real number.
   public static func number(_ real: Double) -> ArchiveNode { ArchiveNode(content: .bare(.real(real))) }
 
+  /// An `NSNumber` with an integer that may be above `Int64.max`.
+  public static func number(_ integer: UInt64) -> ArchiveNode {
+    ArchiveNode(content: .bare(.unsigned(integer)))
+  }
+
+  /// An `NSDecimalNumber`.
+  public static func decimal(_ decimal: Decimal) -> ArchiveNode {
+    let digits = UInt128(decimal.significand.magnitude.description) ?? 0
+    var units: [UInt8] = []
+    var rest = digits
+    while rest > 0 {
+      units += [UInt8(truncatingIfNeeded: rest), UInt8(truncatingIfNeeded: rest >> 8)]
+      rest >>= 16
+    }
+    // No digits and a sign stand for what is no number.
+    return ArchiveNode(
+      .decimalNumber,
+      [
+        "NS.exponent": .integer(decimal.isNaN ? 0 : Int64(decimal.exponent)),
+        "NS.length": .integer(Int64(units.count / 2)),
+        "NS.negative": .bool(decimal.isNaN || decimal.isSignMinus), "NS.compact": .bool(true),
+        // The lower byte first.
+        "NS.mantissa.bo": .integer(1),
+        "NS.mantissa": .bytes(units + [UInt8](repeating: 0, count: 16 - units.count)),
+      ])
+  }
+
   /// An `NSData`.
   public static func data(_ data: Data) -> ArchiveNode { ArchiveNode(content: .bare(.bytes([UInt8](data)))) }
 
@@ -92,6 +119,25 @@ extension ArchiveNode {
       var digits = OutputBuffer(capacity: 10 * indexPath.count)
       for index in indexPath { digits.put(variable: index) }
       node.set("NSIndexPathData", .data(unsafe digits.withBytes { bytes in unsafe Data(bytes) }))
+    }
+    return node
+  }
+
+  /// An `NSIndexSet`.
+  public static func indexSet(_ indexes: IndexSet) -> ArchiveNode {
+    let ranges = Array(indexes.rangeView)
+    let node = ArchiveNode(.indexSet, ["NSRangeCount": .integer(Int64(ranges.count))])
+    if ranges.count == 1 {
+      node.set("NSLocation", .integer(Int64(ranges[0].lowerBound)))
+      node.set("NSLength", .integer(Int64(ranges[0].count)))
+    } else if ranges.count > 1 {
+      // A start and a length after the other, in base 128, low digits first.
+      var digits = OutputBuffer(capacity: 20 * ranges.count)
+      for range in ranges {
+        digits.put(variable: range.lowerBound)
+        digits.put(variable: range.count)
+      }
+      node.set("NSRangeData", .data(unsafe digits.withBytes { bytes in unsafe Data(bytes) }))
     }
     return node
   }

@@ -40,7 +40,7 @@ public final class ArchiveNode {
     case undefined
     /// A value that stands in `$objects` without a class, such as an `NSNumber`; or another name of a node.
     case bare(Value)
-    case object(ArchivedClass, [(key: String, value: Value)])
+    case object(ArchivedClass, [(key: String, value: Value)], unkeyed: [Value] = [])
   }
 
   var content: Content
@@ -48,15 +48,51 @@ public final class ArchiveNode {
   init(content: Content) { self.content = content }
 
   /// An object of a class with the given fields, in the order in which they will be written.
-  public convenience init(_ archivedClass: ArchivedClass, _ fields: KeyValuePairs<String, Value> = [:]) {
-    self.init(content: .object(archivedClass, Array(fields)))
+  ///
+  /// - Parameter unkeyed: what the class encodes without a key, `encode(_:)` after `encode(_:)`. It is written as `$0`,
+  ///   `$1`, and so on.
+  public convenience init(
+    _ archivedClass: ArchivedClass, _ fields: KeyValuePairs<String, Value> = [:], unkeyed: [Value] = []
+  ) {
+    self.init(content: .object(archivedClass, Array(fields), unkeyed: unkeyed))
+  }
+
+  deinit {
+    // Nodes that nobody else holds go one by one: each inside the other, a long chain would need a deep stack.
+    var nodes: [ArchiveNode] = []
+    Self.takeApart(&content, into: &nodes)
+    while !nodes.isEmpty {
+      let last = nodes.count - 1
+      var content = Content.undefined
+      if isKnownUniquelyReferenced(&nodes[last]) { swap(&content, &nodes[last].content) }
+      nodes.removeLast()
+      Self.takeApart(&content, into: &nodes)
+    }
+  }
+
+  /// Moves the nodes out of a content.
+  private static func takeApart(_ content: inout Content, into nodes: inout [ArchiveNode]) {
+    var values: [Value]
+    switch content {
+    case .undefined: return
+    case .bare(let value): values = [value]
+    case .object(_, let fields, let unkeyed): values = fields.map(\.value) + unkeyed
+    }
+    content = .undefined
+    while let value = values.popLast() {
+      switch value {
+      case .node(let node): nodes.append(node)
+      case .list(let elements): values += elements
+      default: break
+      }
+    }
   }
 
   /// Gives a field a value, replacing the one it has. Has no effect on strings, numbers and data.
   ///
   /// - Complexity: O(fields of the object).
   public func set(_ key: String, _ value: Value) {
-    guard case .object(let archivedClass, var fields) = content else { return }
+    guard case .object(let archivedClass, var fields, let unkeyed) = content else { return }
     // Set aside, so that the fields are changed in place.
     content = .undefined
     if let place = fields.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
@@ -64,7 +100,13 @@ public final class ArchiveNode {
     } else {
       fields.append((key: key, value: value))
     }
-    content = .object(archivedClass, fields)
+    content = .object(archivedClass, fields, unkeyed: unkeyed)
+  }
+
+  /// Gives the object the values that its class encodes without a key. Has no effect on strings, numbers and data.
+  public func set(unkeyed values: [Value]) {
+    guard case .object(let archivedClass, let fields, _) = content else { return }
+    content = .object(archivedClass, fields, unkeyed: values)
   }
 
   /// The archive of this object and all that it leads to, under the name `root`.
@@ -83,22 +125,43 @@ public final class ArchiveNode {
   }
 
   /// The same for names that are known only when the program runs.
-  package static func archive(_ top: [(key: String, value: Value)]) throws(ArchiveError) -> [UInt8] {
+  ///
+  /// - Parameter archiver: the class that the archive says has written it: an app's own subclass, for a reader that
+  ///   insists on it.
+  /// - Throws: as ``archived()`` does, also if a name occurs twice.
+  public static func archive(
+    _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver
+  ) throws(ArchiveError) -> [UInt8] {
     // The fewer objects, the fewer bytes a reference takes; how many there are is known only at the end.
     for limit in [0xFF, 0xFFFF] {
       do {
-        return try archive(top, maximumObjectCount: limit)
+        return try archive(top, archiver, maximumObjectCount: limit)
       } catch  where error.code == .limitExceeded {
         continue
       }
     }
-    return try archive(top, maximumObjectCount: Int(UInt32.max))
+    return try archive(top, archiver, maximumObjectCount: Int(UInt32.max))
+  }
+
+  /// The archive of a value up to a number of objects and elements, and whether that is all of it.
+  static func beginning(of value: Value, limit: Int) throws(ArchiveError) -> (bytes: [UInt8], isWhole: Bool) {
+    var isWhole = true
+    let bytes = try KeyedArchiveWriter.bytes(maximumObjectCount: Int(UInt32.max)) {
+      (writer) throws(ArchiveError) in
+      var graph = GraphWriter(budget: limit)
+      let root = try graph.value(value, to: &writer)
+      try graph.writeNodes(to: &writer)
+      isWhole = !graph.isCut
+      return KeyedArchiveWriter.Top([("root", root)])
+    }
+    return (bytes, isWhole)
   }
 
   private static func archive(
-    _ top: [(key: String, value: Value)], maximumObjectCount: Int
+    _ top: [(key: String, value: Value)], _ archiver: String, maximumObjectCount: Int
   ) throws(ArchiveError) -> [UInt8] {
     try KeyedArchiveWriter.bytes(maximumObjectCount: maximumObjectCount) { (writer) throws(ArchiveError) in
+      writer.archiver = archiver
       var graph = GraphWriter()
       var members: [(key: String, value: KeyedArchiveWriter.Value)] = []
       for (key, value) in top { members.append((key, try graph.value(value, to: &writer))) }

@@ -3,7 +3,8 @@
 public struct ArchivedClass: Hashable, Sendable {
   /// The name under which a reader looks the class up, such as `ScaryBugData`.
   public let name: String
-  /// The names of the class and of all it inherits from, the class first and `NSObject` last.
+  /// The names of the class and of all it inherits from, the class first and `NSObject` last. Empty for a class of
+  /// which an archive says its name alone, as archivers write renamed ones; so it is written again.
   public let chain: [String]
   /// Classes that a reader may take instead, such as `NSColor` for a `UIColor`.
   public let hints: [String]
@@ -25,9 +26,13 @@ public struct ArchivedClass: Hashable, Sendable {
       && ExactString.areEqual(left.hints, right.hints)
   }
 
-  /// Hashes the bytes of the name.
+  /// Hashes the bytes of all names: an archive may describe many classes of one name.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactString(name))
+    for names in [chain, hints] {
+      hasher.combine(names.count)
+      for name in names { hasher.combine(ExactString(name)) }
+    }
   }
 }
 
@@ -64,6 +69,11 @@ extension ArchivedClass {
   public static let null = ArchivedClass("NSNull")
   /// `NSValue`.
   public static let value = ArchivedClass("NSValue")
+  /// `NSDecimalNumber`.
+  public static let decimalNumber = ArchivedClass(
+    "NSDecimalNumber", superclasses: ["NSNumber", "NSValue", "NSObject"])
+  /// `NSIndexSet`.
+  public static let indexSet = ArchivedClass("NSIndexSet")
   /// `NSIndexPath`.
   public static let indexPath = ArchivedClass("NSIndexPath")
   /// `UIColor`, which a Mac reads as `NSColor`.

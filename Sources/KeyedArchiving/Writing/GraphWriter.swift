@@ -5,6 +5,14 @@ struct GraphWriter {
   /// All nodes met so far, which keeps them alive and so their identifiers unique.
   private var nodes: [ArchiveNode] = []
   private var writtenCount = 0
+  /// How deep the walk is inside lists.
+  private var depth = 0
+  /// How many nodes and elements of lists may be written; beyond that nodes are nil, and lists end.
+  private var budget = Int.max
+  /// Whether the budget was too small.
+  private(set) var isCut = false
+
+  init(budget: Int = .max) { self.budget = budget }
 
   /// What stands for the value in a field; its nodes are written later.
   mutating func value(
@@ -44,8 +52,23 @@ struct GraphWriter {
     case .bytes(let bytes): return try writer.list.data(bytes)
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
+      // This is the one recursion here; who nests lists so deep wants objects.
+      guard depth < ArchiveLimits().depth else {
+        throw ArchiveError(
+          .limitExceeded,
+          "Lists that stand in a field are nested more than \(depth) deep; use arrays instead.")
+      }
+      depth += 1
+      defer { depth -= 1 }
       var numbers: [Int] = []
-      for element in elements { try numbers.append(inline(element, to: &writer)) }
+      for element in elements {
+        guard budget > 0 else {
+          isCut = true
+          break
+        }
+        budget -= 1
+        try numbers.append(inline(element, to: &writer))
+      }
       return try writer.list.array(numbers)
     }
   }
@@ -56,6 +79,12 @@ struct GraphWriter {
       let node = nodes[writtenCount]
       writtenCount += 1
       guard let reference = references[ObjectIdentifier(node)] else { continue }
+      guard budget > 0 else {
+        isCut = true
+        try writer.define(reference, as: Int(writer.null.number))
+        continue
+      }
+      budget -= 1
       try writer.define(reference, as: number(of: node, to: &writer))
     }
   }
@@ -71,18 +100,20 @@ struct GraphWriter {
       return try object(.mutableString, [("NS.string", .text(text))], to: &writer)
     case .bare(let value):
       return try inline(value, to: &writer)
-    case .object(let archivedClass, let fields):
-      return try object(archivedClass, fields, to: &writer)
+    case .object(let archivedClass, let fields, let unkeyed):
+      return try object(archivedClass, fields, unkeyed: unkeyed, to: &writer)
     }
   }
 
   private mutating func object(
     _ archivedClass: ArchivedClass, _ fields: [(key: String, value: ArchiveNode.Value)],
-    to writer: inout KeyedArchiveWriter
+    unkeyed: [ArchiveNode.Value] = [], to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> Int {
     var values = try [Int(writer.reference(to: archivedClass).number)]
     for field in fields { try values.append(inline(field.value, to: &writer)) }
-    let keys = try writer.keyNumbers(["$class"] + fields.map { escaped($0.key) })
+    for value in unkeyed { try values.append(inline(value, to: &writer)) }
+    let keys = try writer.keyNumbers(
+      ["$class"] + fields.map { escaped($0.key) } + unkeyed.indices.map { "$\($0)" })
     return try writer.list.dictionary(keys: keys, values: values)
   }
 }

@@ -54,11 +54,19 @@ public struct KeyedArchiveWriter: ~Copyable {
       members = elements.map { (key: $0.0, value: $0.1) }
     }
 
-    init(_ members: [(key: String, value: Value)]) { self.members = members }
+    /// The same for names that are known only when the program runs.
+    public init(_ members: [(key: String, value: Value)]) { self.members = members }
 
     /// One object under the name `root`, as `archivedData(withRootObject:)` does it.
     public static func root(_ reference: Reference) -> Top { ["root": reference.value] }
   }
+
+  /// The archiver that Foundation has.
+  public static let standardArchiver = "NSKeyedArchiver"
+
+  /// The class that the archive says has written it: ``standardArchiver``, unless an app's own subclass is set here
+  /// before the archive is finished.
+  public var archiver = standardArchiver
 
   var list: BinaryPropertyListWriter
   private var entries = ArchiveEntries()
@@ -120,7 +128,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     let topKeys = try keyNumbers(top.members.map { escaped($0.key) })
     let topNumber = try list.dictionary(keys: topKeys, values: top.members.map { Int($0.value.number) })
     let version = try list.integer(100_000)
-    let archiver = try list.string("NSKeyedArchiver")
+    let archiver = try list.string(self.archiver)
     let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])
     let start = try list.begin(10)
     list.output.putMarker(0xA0, count: entries.count)
@@ -156,10 +164,14 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// Prepares a class and the keys of its fields. A key that begins with `$` is written with one more, as
   /// Foundation does it.
   ///
-  /// - Parameter keys: in the order in which the values will be appended.
+  /// - Parameters:
+  ///   - keys: in the order in which the values will be appended.
+  ///   - unkeyedCount: how many values without a key follow those, as `encode(_:)` of an archiver writes them.
   /// - Throws: ``ArchiveError/Code/unencodable`` if a key occurs twice; what the sink throws.
-  public mutating func shape(_ archivedClass: ArchivedClass, keys: [String]) throws(ArchiveError) -> Shape {
-    try shape(archivedClass, rawKeys: keys.map(escaped))
+  public mutating func shape(
+    _ archivedClass: ArchivedClass, keys: [String], unkeyedCount: Int = 0
+  ) throws(ArchiveError) -> Shape {
+    try shape(archivedClass, rawKeys: keys.map(escaped) + (0..<unkeyedCount).map { "$\($0)" })
   }
 
   mutating func shape(_ archivedClass: ArchivedClass, rawKeys: [String]) throws(ArchiveError) -> Shape {
@@ -175,8 +187,12 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// The class's description in `$objects`, written when it is first asked for.
   mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
     if let reference = classes[archivedClass] { return reference }
-    var names = ["$classname", "$classes"]
-    var values = try [list.string(archivedClass.name), strings(archivedClass.chain)]
+    var names = ["$classname"]
+    var values = try [list.string(archivedClass.name)]
+    if !archivedClass.chain.isEmpty {
+      names.append("$classes")
+      try values.append(strings(archivedClass.chain))
+    }
     if !archivedClass.hints.isEmpty {
       names.append("$classhints")
       try values.append(strings(archivedClass.hints))

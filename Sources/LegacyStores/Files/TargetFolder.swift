@@ -1,3 +1,4 @@
+import CFiles
 import Foundation
 
 #if canImport(Glibc)
@@ -50,28 +51,27 @@ final class TargetFolder {
     return TargetFolder(path: path, descriptor: opened)
   }
 
-  /// Writes a file whole and flushes it, and then gives it its name, in place of what has had it.
+  /// Writes a file, of which nothing has the name yet, and does not flush it.
   /// - Parameter write: is called with what appends bytes.
   func write(_ name: String, _ write: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
+    let path = "\(self.path)/\(name)"
     guard name.isSingleName else {
-      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a file", path: path)
+      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a file", path: self.path)
     }
-    let temporary = Self.temporaryName()
-    let file = unsafe openat(
-      descriptor, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-    guard file >= 0 else {
-      throw LegacyError(systemError: errno, "the file can't be made", "\(path)/\(name)")
-    }
-    var isNamed = false
-    defer {
+    let file = unsafe openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw LegacyError(systemError: errno, "the file can't be made", path) }
+    do {
+      try unsafe write { bytes in try unsafe Self.append(bytes, to: file, path) }
+    } catch {
       _ = close(file)
-      if !isNamed { _ = unsafe unlinkat(descriptor, temporary, 0) }
+      _ = unsafe unlinkat(descriptor, name, 0)
+      throw error
     }
-    try unsafe write { bytes in try unsafe Self.append(bytes, to: file, "\(path)/\(name)") }
-    guard fsync(file) == 0, unsafe renameat(descriptor, temporary, descriptor, name) == 0 else {
-      throw LegacyError(systemError: errno, "the file can't be written", "\(path)/\(name)")
+    guard close(file) == 0 else {
+      let number = errno
+      _ = unsafe unlinkat(descriptor, name, 0)
+      throw LegacyError(systemError: number, "the file can't be written", path)
     }
-    isNamed = true
   }
 
   private static func append(
@@ -86,24 +86,19 @@ final class TargetFolder {
     }
   }
 
-  /// Makes a folder under another name, and gives it its own when it is whole.
-  func writeFolder(_ name: String, _ fill: (TargetFolder) throws -> Void) throws {
-    guard name.isSingleName else {
-      throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a folder", path: path)
+  /// Gives a file or a folder another name, in place of what has had it.
+  func rename(_ name: String, to newName: String) throws(LegacyError) {
+    guard unsafe renameat(descriptor, name, descriptor, newName) == 0 else {
+      throw LegacyError(systemError: errno, "it can't be given its name", "\(path)/\(newName)")
     }
-    let temporary = Self.temporaryName()
-    let folder = try folder(temporary, isNew: true)
-    do {
-      try fill(folder)
-      try folder.flush()
-      guard unsafe renameat(descriptor, temporary, descriptor, name) == 0 else {
-        throw LegacyError(systemError: errno, "the folder can't be given its name", "\(path)/\(name)")
-      }
-    } catch {
+  }
+
+  /// Removes a folder and the files in it.
+  func removeFolder(_ name: String) {
+    if let folder = try? folder(name, isNew: false) {
       for name in (try? folder.source().names()) ?? [] { try? folder.remove(name) }
-      _ = unsafe unlinkat(descriptor, temporary, AT_REMOVEDIR)
-      throw error
     }
+    _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR)
   }
 
   /// Removes a file.
@@ -115,12 +110,33 @@ final class TargetFolder {
 
   /// Returns when the drive has the names in the folder.
   func flush() throws(LegacyError) {
-    guard fsync(descriptor) == 0 else {
-      throw LegacyError(systemError: errno, "the folder can't be flushed", path)
-    }
+    try Self.flushed(cfiles_flush(descriptor, true), "the folder can't be flushed", path)
   }
 
-  private static func temporaryName() -> String {
+  /// Returns when the drive has the bytes of a file in the folder.
+  func flushFile(_ name: String) throws(LegacyError) {
+    let file = unsafe openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else {
+      throw LegacyError(systemError: errno, "the file can't be opened", "\(path)/\(name)")
+    }
+    defer { _ = close(file) }
+    try Self.flushed(cfiles_flush(file, false), "the file can't be flushed", "\(path)/\(name)")
+  }
+
+  /// Returns when the drive has all that was written to the file system so far, where the system can be asked for that.
+  /// - Returns: whether it can.
+  func flushFileSystem() throws(LegacyError) -> Bool {
+    let result = cfiles_flush_file_system(descriptor)
+    if result == -ENOTSUP { return false }
+    try Self.flushed(result, "the drive can't be flushed", path)
+    return true
+  }
+
+  private static func flushed(_ result: Int32, _ message: String, _ path: String) throws(LegacyError) {
+    if result < 0 { throw LegacyError(systemError: -result, message, path) }
+  }
+
+  static func temporaryName() -> String {
     ".\(String(UInt64.random(in: .min ... .max), radix: 36))\(temporarySuffix)"
   }
 }

@@ -44,7 +44,7 @@ struct Alignment {
     }
     gone = ledger.rows.indices.filter { index in
       let row = ledger.rows[index]
-      guard !taken[index], row.key.map({ !store.unreadableKeys.contains($0) }) ?? true else { return false }
+      guard !taken[index], !store.isUnreadable(row) else { return false }
       return store.lists.contains(row.list) || row.list.isEmpty && store.hasDerivedItems
     }
   }
@@ -195,4 +195,11 @@ struct Alignment {
 extension LegacyStore {
   /// Whether it holds items that are in no list of their own.
   var hasDerivedItems: Bool { items.contains { $0.list.isEmpty } }
+
+  /// Whether what a row was may be there, and can't be read.
+  func isUnreadable(_ row: Ledger.Row) -> Bool {
+    // What is in no list of its own may be reached from what can't be read.
+    if row.list.isEmpty, !incompleteLists.isEmpty { return true }
+    return incompleteLists.contains(row.list) || row.key.map { unreadableKeys.contains($0) } ?? false
+  }
 }

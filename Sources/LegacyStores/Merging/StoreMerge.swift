@@ -93,8 +93,7 @@ struct StoreMerge {
     // What is there and can't be read stays as it was.
     let present = Set(rows.map(\.item))
     rows += ledger.rows.enumerated().filter { index, row in
-      !present.contains(row.item) && !alignment.gone.contains(index)
-        && row.key.map { store.unreadableKeys.contains($0) } ?? false
+      !present.contains(row.item) && !alignment.gone.contains(index) && store.isUnreadable(row)
     }.map(\.element)
     // List by list, whichever of them were read, so that the same state is always remembered the same.
     ledger.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
@@ -112,6 +111,7 @@ struct StoreMerge {
     ledger.files.merge(store.files) { $1 }
     for (name, found) in store.classes {
       var known = ledger.classes[name] ?? found
+      known.noteOptional(found)
       for key in found.order { known.note(key, found.fields[key] ?? LegacyClass.Form.null) }
       known.mapping = found.mapping.merging(known.mapping) { first, _ in first }
       if !found.kind.isEmpty { known.kind = found.kind }
@@ -276,7 +276,8 @@ struct StoreMerge {
     let now = current.attributes
     var set: [String: Value] = [:]
     var removed: [String] = []
-    for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)) {
+    let unreadable = store.items[index].unreadable
+    for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
       let isNew = wanted[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)
       guard isNew else { continue }
       let isOurs = now[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)

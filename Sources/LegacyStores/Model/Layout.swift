@@ -1,4 +1,5 @@
 import CatalogModel
+import KeyedArchiving
 
 /// A file of a store with everything in it that is no item and no category: a value with gaps, into which an export
 /// puts the items of its day.
@@ -35,7 +36,21 @@ enum Layout {
 
   static func element(_ list: String) -> Value { .dictionary([element: .string(list)]) }
 
-  static func archive(_ top: [String: Value]) -> Value { .dictionary([archive: .dictionary(top)]) }
+  /// The class of an archive's archiver, if it is not Foundation's own.
+  static let archiver = "$archiver"
+
+  static func archive(
+    _ top: [String: Value], archiver name: String = KeyedArchiveWriter.standardArchiver
+  ) -> Value {
+    var members: [String: Value] = [archive: .dictionary(top)]
+    if name != KeyedArchiveWriter.standardArchiver { members[archiver] = .string(name) }
+    return .dictionary(members)
+  }
+
+  /// The archiver of the archive that a layout is.
+  static func archiver(of layout: [String: Value]) -> String {
+    if case .string(let name)? = layout[archiver] { name } else { KeyedArchiveWriter.standardArchiver }
+  }
 
   static func file(_ content: Value, isXML: Bool) -> Value {
     .dictionary([format: .string(isXML ? xml : binary), self.content: content])

@@ -14,6 +14,8 @@ struct LegacyClass: Sendable, Equatable {
   /// How many objects were met, and how many had each field; not kept.
   var count = 0
   var counts: [String: Int] = [:]
+  /// Fields that some objects had, and others had not.
+  private(set) var optional: Set<String> = []
   /// Which attribute or part of a category each field is, as a path of keys: `annotation.latitude` is `latitude`.
   var mapping: [String: String] = [:]
   /// What its objects are: a kind of items, ``categories``, or nothing for parts of others.
@@ -46,8 +48,12 @@ struct LegacyClass: Sendable, Equatable {
     if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
   }
 
+  /// Whether not all objects had a field.
+  func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
+
   /// Adds what is known of the class from elsewhere.
   mutating func merge(_ other: LegacyClass) {
+    noteOptional(other)
     let before = counts
     for key in other.order { note(key, other.fields[key] ?? Form.null) }
     counts = before.merging(other.counts) { $0 + $1 }
@@ -56,10 +62,16 @@ struct LegacyClass: Sendable, Equatable {
     if kind.isEmpty { kind = other.kind }
   }
 
-  /// The class as an archive's writer wants it.
-  func archived(_ name: String) -> ArchivedClass {
-    ArchivedClass(name, superclasses: chain.isEmpty ? ["NSObject"] : Array(chain.dropFirst()), hints: hints)
+  /// Notes which fields not all objects had, those that are known here and those elsewhere.
+  mutating func noteOptional(_ other: LegacyClass) {
+    optional.formUnion(fields.keys.filter { isOptional($0) })
+    optional.formUnion(other.fields.keys.filter { other.isOptional($0) })
+    guard !fields.isEmpty, !other.fields.isEmpty else { return }
+    optional.formUnion(Set(fields.keys).symmetricDifference(other.fields.keys))
   }
+
+  /// The class as an archive's writer wants it: with as many ancestors as the archive named, or none.
+  func archived(_ name: String) -> ArchivedClass { ArchivedClass(name: name, chain: chain, hints: hints) }
 }
 
 extension LegacyClass {
@@ -69,6 +81,7 @@ extension LegacyClass {
       "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
       "fields": .array(order.map { .array([.string($0), .string(fields[$0] ?? Form.null)]) }),
       "mapping": .dictionary(mapping.mapValues { .string($0) }), "kind": .string(kind),
+      "optional": .array(order.filter { isOptional($0) }.map { .string($0) }),
     ])
   }
 
@@ -77,6 +90,7 @@ extension LegacyClass {
     guard case .dictionary(let members) = value else { return }
     chain = members["chain"].texts
     hints = members["hints"].texts
+    optional = Set(members["optional"].texts)
     if case .array(let pairs)? = members["fields"] {
       for pair in pairs {
         guard case .array(let parts) = pair, parts.count == 2, case .string(let key) = parts[0],

@@ -18,6 +18,8 @@ struct LegacyItem: Sendable {
   /// The index of its category in the store.
   var category: Int?
   var images: [LegacyImage] = []
+  /// Attributes of which something can't be read: what an earlier import brought stays.
+  var unreadable: Set<String> = []
 
   init(
     list: String, key: String? = nil, kind: String, className: String = "", attributes: [String: Value]

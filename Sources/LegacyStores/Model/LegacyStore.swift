@@ -39,6 +39,8 @@ public struct LegacyStore: Sendable {
   var lists: Set<String> = []
   /// Keys of elements that are there and can't be read, so that nobody takes them for gone.
   var unreadableKeys: Set<String> = []
+  /// Lists of which an element can't be read: none of theirs is taken for gone.
+  var incompleteLists: Set<String> = []
   /// Pictures and large data that belong to no item.
   var images: [LegacyImage] = []
   /// The files, with everything in them that is no item and no category; see ``Layout``.

@@ -25,10 +25,15 @@ final class ArchiveReader {
   private var namedCategories: [String: Int] = [:]
   private let archive: KeyedArchive
   private var objects: ObjectReader
+  private var contents: SharedContents
+  /// How many collections the search for those that hold themselves may still enter.
+  private var stepsLeft: Int
 
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
+  /// Lists of which an element can't be read.
+  private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
   /// Which of `pendingItems` became which of `items`; nil for those that could not be converted.
@@ -38,7 +43,9 @@ final class ArchiveReader {
 
   init(_ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, plainKind: String) {
     self.archive = archive
-    objects = ObjectReader(entryCount: archive.objectCount)
+    objects = ObjectReader(archive)
+    contents = SharedContents(archive)
+    stepsLeft = 4 * archive.propertyList.bytes.count + 1 << 12
     self.survey = survey
     self.mapping = mapping
     self.plainKind = plainKind
@@ -59,26 +66,43 @@ final class ArchiveReader {
   /// - Returns: the layout of the archive.
   func find(name: String) throws -> Value {
     // In an order that does not depend on the writer.
-    let keys = try archive.topKeys.sorted()
+    let fields = try archive.allTopFields().sorted { $0.name < $1.name }
     var top: [String: Value] = [:]
-    for key in keys {
-      guard let value = try archive.top(key) else { continue }
-      let list = keys.count == 1 ? name : "\(name):\(key)"
-      top[key] = try layout(of: value, list: list, isTop: true, depth: 0)
+    var whole: ArchivedValue?
+    for field in fields {
+      let list = fields.count == 1 ? name : "\(name):\(field.name)"
+      do {
+        let value = try field.value(&contents)
+        top[field.name] = try layout(ofTop: value, list: list)
+        if fields.count == 1 { whole = value }
+      } catch {
+        // With nothing but that in it, the archive can't be read.
+        if fields.count == 1 { throw error }
+        problems.append(LegacyProblem(list, "\(error)"))
+        incompleteLists.insert(list)
+      }
     }
-    if lists.isEmpty, keys.count == 1, let value = try archive.root, !value.isNull {
+    if lists.isEmpty, fields.count == 1, let whole, !whole.isNull {
       // Nothing in it looks like a thing of an app: the whole is one.
       lists.insert(name)
-      pendingItems.append(Pending(value: value, list: name))
-      top[keys[0]] = Layout.element(name)
+      pendingItems.append(Pending(value: whole, list: name))
+      top[fields[0].name] = Layout.element(name)
     }
-    return Layout.archive(top)
+    return Layout.archive(top, archiver: archive.archiver)
+  }
+
+  /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` are two things.
+  private func layout(ofTop value: ArchivedValue, list: String) throws -> Value {
+    if case .object(let object) = value, object.className == "NSNull" {
+      return .dictionary([Reference.objectClass: .string("NSNull")])
+    }
+    return try layout(of: value, list: list, isTop: true, depth: 0)
   }
 
   // MARK: Around the things
 
   private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> Value {
-    guard depth < 8 else { return try literal(value, list) }
+    guard depth < 8, !holdsItself(value) else { return try literal(value, list) }
     if case .object(let object) = value, isThing(object) {
       if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
       lists.insert(list)
@@ -114,13 +138,25 @@ final class ArchiveReader {
     ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ list: String,
     _ isTop: Bool
   ) throws -> Value {
-    let elements = try members.elements()
-    let hasThings = elements.contains { if case .object(let object) = $0 { isThing(object) } else { false } }
+    // An element that can't be read is no reason to lose the others.
+    let elements = (0..<members.count).map { index in
+      Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
+    }
+    let readable = elements.compactMap { try? $0.get() }
+    let hasThings = readable.contains { if case .object(let object) = $0 { isThing(object) } else { false } }
     let isOfDictionaries =
-      try !elements.isEmpty && elements.allSatisfy { try !isThing($0) && $0.dictionary != nil }
+      !readable.isEmpty && readable.allSatisfy { !isThing($0) && (try? $0.dictionary) != nil }
     guard hasThings || isOfDictionaries || isTop else { return try literal(value, list) }
     lists.insert(list)
-    for (index, element) in elements.enumerated() {
+    for (index, result) in elements.enumerated() {
+      let element: ArchivedValue
+      switch result {
+      case .success(let value): element = value
+      case .failure(let error):
+        problems.append(LegacyProblem("\(list)[\(index)]", "\(error)"))
+        incompleteLists.insert(list)
+        continue
+      }
       if case .object(let object) = element, isThing(object) {
         try register(object, list: list)
       } else if element.isNull {
@@ -135,21 +171,59 @@ final class ArchiveReader {
 
   /// An app's object that holds collections of things, such as a singleton that archives itself.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
-    for key in try object.keys {
-      guard let members = try object[key]?.array ?? object[key]?.set else { continue }
+    for field in try object.allFields() {
+      guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
+        continue
+      }
       for index in 0..<min(members.count, 8) {
-        if case .object(let member) = try members[index], isThing(member) { return true }
+        if case .object(let member)? = try? members[index], isThing(member) { return true }
       }
     }
     return false
   }
 
+  /// Whether a collection is among what its collections hold, so that it can't be written as lists in lists.
+  ///
+  /// The search does not go into the app's objects. It is given up in an archive that shares collections again and
+  /// again; what is not known to be a tree is kept as it stands.
+  private func holdsItself(_ value: ArchivedValue) -> Bool {
+    guard let start = collection(value), !start.isEmpty else { return false }
+    var seen: Set<Int> = []
+    var waiting = [start]
+    while let next = waiting.popLast() {
+      for element in next {
+        stepsLeft -= 1
+        guard stepsLeft >= 0 else { return true }
+        guard let value = try? element.get(), let inner = collection(value), let uid = inner.uid else {
+          continue
+        }
+        if uid == start.uid { return true }
+        if seen.insert(uid).inserted { waiting.append(inner) }
+      }
+    }
+    return false
+  }
+
+  /// The elements of one of Foundation's collections, or the values of a dictionary.
+  private func collection(_ value: ArchivedValue) -> ArchivedArray? {
+    if case .object(let object) = value, !ClassSurvey.isSystem(object.className) { return nil }
+    if let dictionary = try? value.dictionary { return dictionary.allValues }
+    return try? value.array ?? value.set
+  }
+
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> Value {
     try objects.note(object)
     var fields: [String: Value] = [:]
-    for key in try object.keys.sorted() {
-      guard let value = try object[key], case let isNull = value.isNull, !isNull else { continue }
-      fields[key] = try layout(of: value, list: "\(list):\(key)", isTop: false, depth: depth + 1)
+    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
+      let place = "\(list):\(field.name)"
+      do {
+        let value = try field.value(&contents)
+        if value.isNull { continue }
+        fields[field.name] = try layout(of: value, list: place, isTop: false, depth: depth + 1)
+      } catch {
+        problems.append(LegacyProblem(place, "\(error)"))
+        incompleteLists.insert(place)
+      }
     }
     return .dictionary([
       Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
@@ -160,6 +234,7 @@ final class ArchiveReader {
     objects.begin()
     let value = try objects.attribute(path, value) { try self.role(of: $0) }
     images += objects.images
+    problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
     return value
   }
 
@@ -238,7 +313,7 @@ final class ArchiveReader {
 
   private func meetItems(of pending: Pending) throws {
     guard case .object(let object) = pending.value, let key = itemsKey(object.className),
-      let members = try? object[key]?.array ?? object[key]?.set
+      let value = try? object[key], let members = try? value.array ?? value.set
     else { return }
     for index in 0..<members.count {
       guard case .object(let item)? = try? members[index], isThing(item), !isCategory(item) else { continue }
@@ -289,6 +364,9 @@ final class ArchiveReader {
       ) {
         try self.role(of: $0)
       }
+      problems += objects.problems.map {
+        LegacyProblem("the category \"\(category.name)\", \($0.path)", $0.reason)
+      }
       for var image in objects.images {
         let name = "category.\(category.name).\(image.name)".usableName
         category.fields = category.fields.mapValues { $0.renamingImage(image.name, to: name) }
@@ -308,9 +386,22 @@ final class ArchiveReader {
       indexes.append(items.count)
       items.append(item)
     } catch {
-      let place = pending.list.isEmpty ? plainKind : "\(pending.list)[\(indexes.count)]"
-      problems.append(LegacyProblem(place, "\(error)"))
+      problems.append(LegacyProblem(place(of: pending), "\(error)"))
+      incompleteLists.insert(pending.list)
       indexes.append(nil)
+    }
+  }
+
+  private func place(of pending: Pending) -> String {
+    pending.list.isEmpty ? plainKind : "\(pending.list)[\(indexes.count)]"
+  }
+
+  /// Notes what of an item could not be read.
+  private func noteProblems(of item: inout LegacyItem, _ pending: Pending, _ plan: ItemPlan?) {
+    problems += objects.problems.map { LegacyProblem("\(place(of: pending)).\($0.path)", $0.reason) }
+    let className = ClassSurvey.shortName(item.className)
+    for key in objects.unreadable {
+      item.unreadable.formUnion(plan?.attributes(from: key, className: className) ?? [key])
     }
   }
 
@@ -337,6 +428,7 @@ final class ArchiveReader {
     var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
     item.category = category
     item.images = objects.images
+    noteProblems(of: &item, pending, plan)
     return item
   }
 
@@ -364,6 +456,7 @@ final class ArchiveReader {
     }
     var item = made
     item.images = objects.images
+    noteProblems(of: &item, pending, nil)
     if !item.className.isEmpty {
       var known = mappings[item.className] ?? (item.kind, [:])
       known.mapping.merge(found) { first, _ in first }

@@ -88,6 +88,15 @@ struct ItemPlan {
       mapping: mapping, find: find)
   }
 
+  /// The attributes that something in a field becomes.
+  func attributes(from key: String, className: String) -> Set<String> {
+    var attributes: Set<String> = [key, "\(className.isEmpty ? kind : className).\(key)"]
+    for move in moves where move.path == key || move.path.hasPrefix(key + ".") {
+      attributes.insert(String(move.attribute.prefix { $0 != "." }))
+    }
+    return attributes
+  }
+
   /// Whether the items are to-dos.
   var isToDo: Bool { thing?.name == KindOfThing.toDo.name }
 

@@ -29,7 +29,6 @@ extension LegacyStore {
     } catch {
       throw LegacyError(.unreadable, "the archive can't be read", cause: error)
     }
-    try mapping.check(against: survey)
     var merge = ArchiveMerge(store)
     for (name, archive) in opened {
       do {
@@ -45,7 +44,9 @@ extension LegacyStore {
         merge.store.problems.append(LegacyProblem(name, "\(error)"))
       }
     }
-    return merge.finish()
+    let read = merge.finish()
+    try mapping.check(against: read)
+    return read
   }
 
   static func openArchives(
@@ -78,14 +79,16 @@ extension LegacyStore {
 }
 
 extension FieldMapping {
-  /// Fails for a key that nothing has, which is a slip of the pen.
-  func check(against survey: ClassSurvey) throws(LegacyError) {
+  /// Fails for a key that nothing in the files has, which is a slip of the pen.
+  func check(against store: LegacyStore) throws(LegacyError) {
+    // A list that happens to be empty has no keys.
+    guard !store.items.isEmpty || !store.categories.isEmpty else { return }
     for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
       let first = key.split(separator: ".").first.map(String.init) ?? key
-      let isThere = survey.classes.values.contains { $0.fields[key] != nil || $0.fields[first] != nil }
+      let isThere = store.classes.values.contains { $0.fields[key] != nil || $0.fields[first] != nil }
       guard !isThere else { continue }
       let known = Set(
-        survey.classes.filter { survey.isCustom($0.key) }.values.flatMap { $0.fields.keys }
+        store.classes.filter { !ClassSurvey.isSystem($0.key) }.values.flatMap { $0.fields.keys }
       ).sorted()
       throw LegacyError(
         .wrongUse,
@@ -119,6 +122,7 @@ struct ArchiveMerge {
     store.problems += reader.problems
     store.images += reader.images
     store.lists.formUnion(reader.lists)
+    store.incompleteLists.formUnion(reader.incompleteLists)
     store.classes.merge(reader.classes) { known, found in
       var known = known
       known.merge(found)
@@ -152,16 +156,16 @@ struct ArchiveMerge {
 
   /// - Returns: the index in the store of each category of the file.
   private mutating func mergeCategories(_ categories: [LegacyCategory]) -> [Int] {
-    var taken: Set<Int> = []
+    // Those that are there by their names, the first one last.
+    var known: [[UInt8]: [Int]] = [:]
+    for (index, category) in store.categories.enumerated().reversed() {
+      known[Array(category.name.utf8), default: []].append(index)
+    }
     return categories.map { category in
-      if let index = store.categories.indices.first(where: {
-        !taken.contains($0) && store.categories[$0].name.utf8.elementsEqual(category.name.utf8)
-      }) {
-        taken.insert(index)
+      if let index = known[Array(category.name.utf8)]?.popLast() {
         if store.categories[index].list.isEmpty { store.categories[index] = category }
         return index
       }
-      taken.insert(store.categories.count)
       store.categories.append(category)
       return store.categories.count - 1
     }

@@ -24,7 +24,7 @@ extension LegacyStore {
         throw LegacyError(
           .wrongUse, "it is a keyed archive and holds no preferences; import it as an archive")
       }
-      content = try Value(list.value())
+      content = try Value(contentsOf: list)
     } catch {
       throw LegacyError(
         .unreadable, "the preferences can't be read", path: file.lastPathComponent, cause: error)
@@ -49,6 +49,7 @@ extension LegacyStore {
       let why = store.problems.first.map { ": \($0.reason)" } ?? ""
       throw LegacyError(.unreadable, "there is no archive under the key \"\(key)\"\(why)")
     }
+    try mapping.check(against: store)
     store.files[file.lastPathComponent] = Layout.file(.dictionary(layout), isXML: list.format == .xml)
     return store
   }

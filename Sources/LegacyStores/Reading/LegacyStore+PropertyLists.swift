@@ -44,7 +44,7 @@ extension LegacyStore {
             .wrongUse, "it is a keyed archive; import it as one: journal import J archive FILE")
         }
         var reader = PropertyListReader(store, mapping)
-        let content = try reader.layout(of: Value(list.value()), list: name, isTop: true)
+        let content = try reader.layout(of: Value(contentsOf: list), list: name, isTop: true)
         store = reader.store
         store.lists.insert(name)
         store.files[name] = Layout.file(content, isXML: list.format == .xml)
@@ -56,6 +56,7 @@ extension LegacyStore {
         store.lists.remove(name)
       }
     }
+    try mapping.check(against: store)
     return store
   }
 
@@ -152,7 +153,32 @@ struct PropertyListReader {
   }
 }
 
+extension PropertyListValue {
+  /// How many bytes its texts and data have, each counted as often as it occurs.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
+    case .array(let elements), .set(let elements): elements.reduce(0) { $0 + $1.byteCount }
+    case .dictionary(let pairs): pairs.reduce(0) { $0 + $1.key.byteCount + $1.value.byteCount }
+    default: 0
+    }
+  }
+}
+
 extension Value {
+  /// What a property list holds.
+  init(contentsOf list: PropertyList) throws {
+    let tree = try list.value()
+    // Each item gets its own copy of a text that they share in the file.
+    guard tree.byteCount <= 32 * list.bytes.count + 4 << 20 else {
+      throw LegacyError(
+        .unreadable, "its texts and data are shared so often that they would grow too large",
+        path: list.bytes.path)
+    }
+    try self.init(tree)
+  }
+
   /// A property list's value as an attribute's; nothing is left out.
   init(_ value: PropertyListValue) throws(LegacyError) {
     switch value {

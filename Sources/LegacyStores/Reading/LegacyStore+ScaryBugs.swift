@@ -115,18 +115,30 @@ struct ScaryBugReader {
     let plan = ItemPlan(
       thing: .bug, name: KindOfThing.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
-    var objects = ObjectReader(entryCount: archive.objectCount)
+    var objects = ObjectReader(archive)
     let fields = try objects.attributes(of: object) { _ in nil }
     let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(object.className))
     var item = LegacyItem(
       list: Self.list, kind: KindOfThing.bug.name, className: object.className, attributes: attributes)
+    for broken in objects.unreadable {
+      item.unreadable.formUnion(plan.attributes(from: broken, className: object.className))
+    }
     // Other values at the top are the document's own.
+    var contents = SharedContents(archive)
     var top: [String: Value] = [:]
-    for other in keys where other != key {
-      guard let value = try archive.top(other) else { continue }
-      top[other] = try objects.attribute(other, value) { _ in nil }
+    for other in try archive.allTopFields() where other.name != key {
+      do {
+        let value = try other.value(&contents)
+        top[other.name] = try objects.attribute(other.name, value) { _ in nil }
+      } catch let error as ArchiveError {
+        store.problems.append(LegacyProblem("\(name)/\(Self.dataFile): \(other.name)", "\(error)"))
+        item.unreadable.insert("$top")
+      }
     }
     if !top.isEmpty { item.attributes["$top"] = .dictionary(top) }
+    store.problems += objects.problems.map {
+      LegacyProblem("\(name)/\(Self.dataFile): \($0.path)", $0.reason)
+    }
     item.images = objects.images
     remember(objects.classes, object.className, mapping, topKey: key)
     return item

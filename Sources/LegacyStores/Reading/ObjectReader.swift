@@ -8,7 +8,8 @@ enum ObjectRole {
   case category(Int)
 }
 
-/// Turns values of an archive into attributes, whatever their classes: nothing of them is left out.
+/// Turns values of an archive into attributes, whatever their classes: nothing of them is left out but what can't be
+/// read, which is noted.
 ///
 /// Texts, numbers, dates, bytes, arrays and dictionaries become values of their sort. An object of any other class
 /// becomes a dictionary of its fields, with its class under `$class`. An object that one item holds several times,
@@ -20,8 +21,11 @@ struct ObjectReader {
   private static let depthLimit = 100
   /// How many values one item may have. A small file can share a part so often that it would make billions.
   private static let valueLimit = 200_000
-  /// How many values all items of an archive may have, for each entry of its object table and beyond those.
-  private static let totalLimit = (perEntry: 16, beyond: 1_000_000)
+  /// How many values all items of an archive may have, for each byte of it and beyond those. Each value of an archive
+  /// takes a byte at least; what items share, each has for itself.
+  private static let valuesInAll = (perByte: 2, beyond: 65_536)
+  /// How many bytes of text and data all items may have: each has its own copy of what the archive shares.
+  private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
   /// Bytes beyond this are an image of the item and not an attribute, which should be small.
   private static let inlineByteLimit = 64 << 10
 
@@ -30,22 +34,38 @@ struct ObjectReader {
   /// The pictures and large data of the item, which its attributes name by `$image`.
   private(set) var images: [LegacyImage] = []
 
+  /// What of the item could not be read: the path of keys to it, and why.
+  private(set) var problems: [(path: String, reason: String)] = []
+  /// The fields of the item of which something could not be read.
+  private(set) var unreadable: Set<String> = []
+
+  private var contents: SharedContents
   private var valueCount = 0
   private var valuesLeft: Int
+  private var bytesLeft: Int
+  private var imageNames: Set<String> = []
+  /// How many images already wanted a name.
+  private var namesakes: [String: Int] = [:]
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
   /// The collections from the item to the place of the walk.
   private var openCollections: Set<Int> = []
 
-  /// - Parameter entryCount: of the archive's object table.
-  init(entryCount: Int) {
-    valuesLeft = Self.totalLimit.perEntry * entryCount + Self.totalLimit.beyond
+  init(_ archive: KeyedArchive) {
+    contents = SharedContents(archive)
+    let byteCount = archive.propertyList.bytes.count
+    valuesLeft = Self.valuesInAll.perByte * byteCount + Self.valuesInAll.beyond
+    bytesLeft = Self.bytesInAll.perByte * byteCount + Self.bytesInAll.beyond
   }
 
   /// Begins another item.
   mutating func begin() {
     images = []
+    imageNames = []
+    namesakes = [:]
+    problems = []
+    unreadable = []
     valueCount = 0
     numbers = [:]
     isReferredTo = []
@@ -84,10 +104,11 @@ struct ObjectReader {
   /// Notes the class of an object, and how its fields are encoded.
   mutating func note(_ object: ArchivedObject) throws {
     note(classOf: object)
-    for key in try object.keys.sorted() {
-      guard let value = try object.value(forKey: key) else { continue }
-      let form = try Self.form(of: value, isReference: object.reference(forKey: key) != nil)
-      classes[object.className]?.note(key, form)
+    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
+      guard let value = try? field.value(&contents), let isReference = try? field.isReference else {
+        continue
+      }
+      classes[object.className]?.note(field.name, Self.form(of: value, isReference: isReference))
     }
   }
 
@@ -109,20 +130,43 @@ struct ObjectReader {
     note(classOf: object)
     var fields: [String: Value] = [:]
     // Sorted, so that the numbers of shared objects do not depend on the order in a file.
-    for key in try object.keys.sorted() {
-      guard let value = try object.value(forKey: key) else { continue }
-      let form = try Self.form(of: value, isReference: object.reference(forKey: key) != nil)
-      classes[name]?.note(key, form)
-      if case .null = value { continue }
-      if skipped.contains(key) { continue }
-      let key = Self.isReserved(key) ? "$" + key : key
+    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
+      let key = Self.isReserved(field.name) ? "$" + field.name : field.name
+      try charge(bytes: key.utf8.count)
+      let path = path.isEmpty ? key : "\(path).\(key)"
+      let converted = try readable(path) { reader -> Value? in
+        let value = try field.value(&reader.contents)
+        reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
+        if case .null = value { return nil }
+        if skipped.contains(field.name) { return nil }
+        return try reader.convert(value, path: path, depth: depth + 1, isField: true, role: role)
+      }
+      guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
         throw LegacyError(.unreadable, "an object of the class \(name) has two fields called \(key)")
       }
-      fields[key] = try convert(
-        value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1, isField: true, role: role)
+      fields[key] = value
     }
     return fields
+  }
+
+  /// Reads a part of the item, or notes that it can't be read: the archive is broken there, and not elsewhere.
+  private mutating func readable<T>(
+    _ path: String, _ body: (inout ObjectReader) throws -> T
+  ) throws -> T? {
+    do { return try body(&self) } catch let error as ArchiveError {
+      problems.append((path.usableName, "\(error)"))
+      unreadable.insert(String(path.prefix { $0 != "." && $0 != "[" }))
+      return nil
+    }
+  }
+
+  private mutating func charge(bytes: Int) throws(LegacyError) {
+    bytesLeft -= bytes
+    guard bytesLeft >= 0 else {
+      throw LegacyError(
+        .unreadable, "the archive's texts and data are shared so often that they would grow too large")
+    }
   }
 
   /// Values that were encoded without a key are called `$0`, `$1`; nothing else may look like our own words.
@@ -130,7 +174,7 @@ struct ObjectReader {
     key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
   }
 
-  private static func form(of value: ArchivedValue, isReference: Bool) throws -> String {
+  private static func form(of value: ArchivedValue, isReference: Bool) -> String {
     switch value {
     case .null: return LegacyClass.Form.null
     case .object(let object): return object.className
@@ -164,8 +208,10 @@ struct ObjectReader {
     case .integer(let integer): return .integer(integer)
     case .unsigned(let integer): return .unsigned(integer)
     case .real(let real): return .double(real)
-    case .string(let text): return .string(text)
-    case .data(let data): return keep(data, path: path)
+    case .string(let text):
+      try charge(bytes: text.utf8.count)
+      return .string(text)
+    case .data(let data): return try keep(data, path: path)
     case .date(let seconds): return Value(secondsSince2001: seconds)
     case .array(let array): return try list(array, path, depth, role)
     case .dictionary(let dictionary):
@@ -186,9 +232,12 @@ struct ObjectReader {
     let value = ArchivedValue.object(object)
     switch object.className {
     case "NSString", "NSMutableString":
-      if let text = try value.string { return .string(text) }
+      if let text = try value.string {
+        try charge(bytes: text.utf8.count)
+        return .string(text)
+      }
     case "NSData", "NSMutableData":
-      if let data = try value.data { return keep(data, path: path) }
+      if let data = try value.data { return try keep(data, path: path) }
     case "NSDate":
       if let seconds = try value.secondsSince2001 { return Value(secondsSince2001: seconds) }
     case "NSNull" where !isField:
@@ -196,6 +245,7 @@ struct ObjectReader {
     case "NSURL" where isField:
       // A plain address; what stands elsewhere than in a field would come back as a text.
       if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
+        try charge(bytes: text.utf8.count)
         return .string(text)
       }
     case "NSUUID" where isField:
@@ -262,9 +312,13 @@ struct ObjectReader {
     _ array: ArchivedArray, _ path: String, _ depth: Int, _ role: (ArchivedObject) throws -> ObjectRole?
   ) throws -> Value {
     var elements: [Value] = []
-    for (index, element) in try array.elements().enumerated() {
-      elements.append(
-        try convert(element, path: "\(path)[\(index)]", depth: depth + 1, isField: false, role: role))
+    for index in 0..<array.count {
+      let path = "\(path)[\(index)]"
+      let element = try readable(path) { reader in
+        let value = try array.value(at: index, &reader.contents)
+        return try reader.convert(value, path: path, depth: depth + 1, isField: false, role: role)
+      }
+      if let element { elements.append(element) }
     }
     return .array(elements)
   }
@@ -276,14 +330,25 @@ struct ObjectReader {
     var members: [String: Value] = [:]
     var keys: [Value] = []
     var values: [Value] = []
-    for (key, value) in try dictionary.pairs() {
-      let text = try key.string
-      let step = text ?? "\(keys.count)"
-      keys.append(try convert(key, path: "\(path).key", depth: depth + 1, isField: false, role: role))
-      values.append(
-        try convert(
-          value, path: path.isEmpty ? step : "\(path).\(step)", depth: depth + 1, isField: false, role: role))
-      if let text, text.utf8.first != UInt8(ascii: "$") { members[text] = values.last }
+    for index in 0..<dictionary.count {
+      var text: String?
+      let pair = try readable("\(path)[\(index)]") { reader in
+        let key = try dictionary.key(at: index, &reader.contents)
+        text = try key.string
+        let step = text ?? "\(index)"
+        let stepPath = path.isEmpty ? step : "\(path).\(step)"
+        let value = try reader.readable(stepPath) { reader in
+          let value = try dictionary.value(at: index, &reader.contents)
+          return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false, role: role)
+        }
+        return (
+          try reader.convert(key, path: "\(path).key", depth: depth + 1, isField: false, role: role), value
+        )
+      }
+      guard let (key, value) = pair, let value else { continue }
+      keys.append(key)
+      values.append(value)
+      if let text, text.utf8.first != UInt8(ascii: "$") { members[text] = value }
     }
     if members.count == keys.count { return .dictionary(members) }
     return .dictionary([
@@ -298,11 +363,16 @@ struct ObjectReader {
     ]
   }
 
-  private mutating func keep(_ data: Data, path: String) -> Value {
+  private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> Value {
+    try charge(bytes: data.count)
     let type = ImageType.of(data.prefix(64))
     guard type != nil || data.count > Self.inlineByteLimit else { return .data(data) }
-    var name = path.isEmpty ? "data" : path.usableName
-    while images.contains(where: { $0.name == name }) { name += "+" }
+    let wanted = path.isEmpty ? "data" : path.usableName
+    var name = wanted
+    while !imageNames.insert(name).inserted {
+      namesakes[wanted, default: 1] += 1
+      name = "\(wanted)+\(namesakes[wanted, default: 0])"
+    }
     images.append(
       LegacyImage(
         name: name, mediaType: type ?? ImageType.orUnknown(data.prefix(64)), content: .data(data),

@@ -6,6 +6,8 @@ import KeyedArchiving
 struct ExportedItems {
   let catalog: Catalog
   let ledger: Ledger
+  /// Whether no import has shown what the files look like.
+  let isNew: Bool
   /// The items of each list, in the order in which the files have them.
   private(set) var lists: [String: [Int]] = [:]
   /// The categories of each list.
@@ -25,7 +27,8 @@ struct ExportedItems {
     files = ledger.files
     classes = ledger.classes
     let standard = DefaultLayouts.layouts(of: ledger.source)
-    if files.isEmpty { files = standard.files }
+    isNew = files.isEmpty
+    if isNew { files = standard.files }
     // An import of an empty list has not shown what its elements look like.
     let kinds = Set(classes.values.map(\.kind))
     if standard.classes.values.allSatisfy({ $0.kind.isEmpty || !kinds.contains($0.kind) }) {
@@ -167,6 +170,14 @@ enum DefaultLayouts {
   }
 
   static func layouts(of source: LegacyStore.Source) -> (
+    files: [String: Value], classes: [String: LegacyClass]
+  ) {
+    var layouts = files(of: source)
+    for name in layouts.classes.keys { layouts.classes[name]?.chain = [name, "NSObject"] }
+    return layouts
+  }
+
+  private static func files(of source: LegacyStore.Source) -> (
     files: [String: Value], classes: [String: LegacyClass]
   ) {
     func archived(_ list: String) -> Value {

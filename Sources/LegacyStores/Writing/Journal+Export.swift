@@ -33,7 +33,8 @@ extension Journal where State == Catalog {
   ///   - folder: where to write; made if it is not there. Every file has its name only when it is whole.
   ///   - replacing: whether files of other contents may be replaced.
   /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, when the folder holds a file
-  ///   of another content under a name that is to be written, or another bug; `notFound` when there is no such store;
+  ///   of another content under a name that is to be written, or another bug; `notFound` when there is no such store,
+  ///   or nothing of the sort in the journal;
   ///   ``JournalError`` when the journal can't be read.
   @discardableResult
   public func exportStore(
@@ -81,7 +82,7 @@ struct ExportTarget {
     var stale: [[String]] = []
     for file in files {
       switch try state(of: file, there) {
-      case .absent: pending.append(file)
+      case .absent: if !file.isOptional { pending.append(file) }
       case .same: report.unchanged += 1
       case .different where replacing: pending.append(file)
       case .different:
@@ -95,22 +96,26 @@ struct ExportTarget {
     for way in stale { try folder.folder(way[0], isNew: false).remove(way[1]) }
     var groups: [String: [ExportedFile]] = [:]
     for file in pending { groups[file.way.count == 1 ? "" : file.way[0], default: []].append(file) }
+    let batch = TargetBatch(folder)
     for (name, files) in groups.sorted(by: {
       ($0.key.leadingNumber ?? 0, $0.key) < ($1.key.leadingNumber ?? 0, $1.key)
     }) {
-      if name.isEmpty {
-        for file in files { write(file, in: folder, &report) }
-      } else if try there.kind(of: name) == nil {
-        try folder.writeFolder(name) { inner in
-          for file in files { write(file, in: inner, &report) }
+      let isThere = try name.isEmpty || there.kind(of: name) != nil
+      if isThere {
+        for file in files {
+          unsafe attempt(file, &report) { append in
+            try unsafe batch.write(file.name, in: name.isEmpty ? nil : name, append)
+          }
         }
       } else {
-        let inner = try folder.folder(name, isNew: false)
-        for file in files { write(file, in: inner, &report) }
-        try inner.flush()
+        try batch.writeFolder(name) { inner in
+          files.filter { file in
+            unsafe attempt(file, &report) { append in try unsafe inner.write(file.name, append) }
+          }.map(\.name)
+        }
       }
     }
-    try folder.flush()
+    try batch.finish()
   }
 
   private enum State {
@@ -187,17 +192,26 @@ struct ExportTarget {
   }
 
   /// Writes one file; what goes wrong with it is reported, and the others are written.
-  private func write(_ file: ExportedFile, in folder: TargetFolder, _ report: inout LegacyExportReport) {
+  ///
+  /// - Parameter write: is called with what hands the file's bytes on.
+  /// - Returns: whether it was written.
+  @discardableResult
+  private func attempt(
+    _ file: ExportedFile, _ report: inout LegacyExportReport,
+    _ write: (((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> Void
+  ) -> Bool {
     do {
-      try unsafe folder.write(file.way[file.way.count - 1]) { append in
+      try unsafe write { append in
         switch file.content {
         case .bytes(let bytes): try unsafe bytes.withUnsafeBytes { try unsafe append($0) }
         case .blob(let blob): try unsafe copy(blob, append)
         }
       }
       report.written += 1
+      return true
     } catch {
       report.problems.append(LegacyProblem(file.way.joined(separator: "/"), "\(error)"))
+      return false
     }
   }
 

@@ -12,6 +12,11 @@ struct ExportedFile {
 
   var way: [String]
   var content: Content
+  /// Whether it is written only in place of a file of that name.
+  var isOptional = false
+
+  /// Its own name.
+  var name: String { way[way.count - 1] }
 }
 
 /// Makes the files of a store as of a state.
@@ -36,6 +41,13 @@ struct LegacyExport {
 
   private mutating func makeFiles() throws {
     itemCount = store.items.count
+    guard !store.isNew || itemCount > 0 || !store.categoryLists.isEmpty else {
+      let kinds = DefaultLayouts.kinds(of: store.ledger.source)
+      throw LegacyError(
+        .notFound,
+        "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "
+          + kinds.map { "\"\($0)\"" }.joined(separator: " or "))
+    }
     for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
       guard name.isSingleName, case .dictionary(let members) = file, let content = members[Layout.content]
       else {
@@ -45,11 +57,17 @@ struct LegacyExport {
       let isXML = members[Layout.format] == .string(Layout.xml)
       let bytes: [UInt8]
       if case .dictionary(let archive) = content, case .dictionary(let top)? = archive[Layout.archive] {
-        bytes = try writer().archive(top)
+        bytes = try writer().archive(top, archiver: Layout.archiver(of: archive))
       } else {
         bytes = try PropertyListText.bytes(of: filled(content), asXML: isXML)
       }
-      files.append(ExportedFile(way: [name], content: .bytes(bytes)))
+      // An app leaves no file of an empty list, so none is made; one that is there gets emptied.
+      let lists = Layout.lists(in: [name: file])
+      let isEmpty = lists.allSatisfy {
+        store.lists[$0, default: []].isEmpty && store.categoryLists[$0, default: []].isEmpty
+      }
+      files.append(
+        ExportedFile(way: [name], content: .bytes(bytes), isOptional: store.isNew && isEmpty))
     }
   }
 
@@ -62,7 +80,7 @@ struct LegacyExport {
       return .array(values)
     case .dictionary(let members):
       if case .dictionary(let top)? = members[Layout.archive] {
-        return .data(Data(try writer().archive(top)))
+        return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: members))))
       }
       if case .string(let list)? = members[Layout.list] {
         var rest: [Value] = []
@@ -89,19 +107,19 @@ struct LegacyExport {
   /// An item as a property list has it.
   private func plain(_ id: Int) -> Value {
     guard let item = store.catalog.item(id) else { return .dictionary([:]) }
-    if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, of: id) }
-    return withImages(.dictionary(store.fields(of: item)), of: id)
+    let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
+    if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, images) }
+    return withImages(.dictionary(store.fields(of: item)), images)
   }
 
-  private func withImages(_ value: Value, of item: Int) -> Value {
+  private func withImages(_ value: Value, _ images: [String: Blob]) -> Value {
     switch value {
-    case .array(let elements): return .array(elements.map { withImages($0, of: item) })
+    case .array(let elements): return .array(elements.map { withImages($0, images) })
     case .dictionary(let members):
       if members.count == 1, case .string(let name)? = members[Reference.image] {
-        let image = store.catalog.images(of: item).first { $0.name == name }
-        return .data(image.flatMap { try? blobs.data(of: $0.blob) } ?? Data())
+        return .data(images[name].flatMap { try? blobs.data(of: $0) } ?? Data())
       }
-      return .dictionary(members.mapValues { withImages($0, of: item) })
+      return .dictionary(members.mapValues { withImages($0, images) })
     default: return value
     }
   }

@@ -10,6 +10,8 @@ final class ObjectWriter {
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Int: ArchiveNode] = [:]
   private var categoryNodes: [Int: ArchiveNode] = [:]
+  /// The images of the item that was asked for last.
+  private var images: (item: Int, byName: [String: Image]) = (-1, [:])
   /// The nodes that were made and have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, to be let go at the end: nodes that hold each other are never freed otherwise.
@@ -37,19 +39,25 @@ final class ObjectWriter {
 
   /// An archive with the top values of a layout.
   /// - Parameter only: the item that stands for an element, where each has an archive of its own.
-  func archive(_ top: [String: Value], only: Int? = nil) throws(ArchiveError) -> [UInt8] {
+  func archive(
+    _ top: [String: Value], archiver: String = KeyedArchiveWriter.standardArchiver, only: Int? = nil
+  ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.ledger.firstPart, of: top.values)
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
-      members.append((key, content(value, &context, only: only)))
+      // Nil at the top was nil there; what was an `NSNull` says so.
+      members.append((key, value == .null ? .null : content(value, &context, only: only)))
     }
     while let next = waiting.popLast() { next() }
     defer { letGo() }
-    return try ArchiveNode.archive(members)
+    return try ArchiveNode.archive(members, archiver: archiver)
   }
 
   private func letGo() {
-    for (node, keys) in made { for key in keys { node.set(key, .null) } }
+    for (node, keys) in made {
+      for key in keys { node.set(key, .null) }
+      node.set(unkeyed: [])
+    }
     made = []
     itemNodes = [:]
     categoryNodes = [:]
@@ -75,7 +83,7 @@ final class ObjectWriter {
       for key in order(of: className, fields) {
         if let field = fields[key] {
           node.set(key, content(field, &context, only: only))
-        } else if let form = store.classes[className]?.fields[key], !isInline(form) {
+        } else if hasNil(key, of: className) {
           node.set(key, .null)
         }
       }
@@ -182,22 +190,52 @@ final class ObjectWriter {
   ) {
     let known = store.classes[className]
     var written: [String] = []
-    for key in order(of: className, fields) + extra where !written.contains(key) {
+    var seen: Set<String> = []
+    var unkeyed: [Int: ArchiveNode.Value] = [:]
+    for key in order(of: className, fields) + extra where seen.insert(key).inserted {
       let form = known?.fields[key]
+      let content: ArchiveNode.Value
       if let value = special(key) {
-        node.set(key, value)
+        content = value
       } else if let field = fields[key] {
         // What was nil in every file is no text now, but what the models have in its place.
         let isStandIn = form == LegacyClass.Form.null && field == .string("")
-        node.set(Self.name(key), isStandIn ? .null : value(field, form, &context))
-      } else if let form, !isInline(form) {
-        node.set(Self.name(key), .null)
+        content = isStandIn ? .null : value(field, form, &context)
+      } else if hasNil(key, of: className) {
+        content = .null
       } else {
         continue
       }
-      written.append(key)
+      if let position = Self.position(key) {
+        unkeyed[position] = content
+      } else {
+        node.set(Self.name(key), content)
+        written.append(Self.name(key))
+      }
     }
-    made.append((node, written.map(Self.name)))
+    // What was encoded without a key is again, if there is no gap.
+    let values = (0..<unkeyed.count).compactMap { unkeyed[$0] }
+    if values.count == unkeyed.count {
+      node.set(unkeyed: values)
+    } else {
+      for (position, value) in unkeyed.sorted(by: { $0.key < $1.key }) { node.set("$\(position)", value) }
+    }
+    made.append((node, written + unkeyed.keys.map { "$\($0)" }))
+  }
+
+  /// Which of the values without a key one is that was read under this key.
+  private static func position(_ key: String) -> Int? {
+    guard key.hasPrefix("$"), let position = Int(key.dropFirst()), position >= 0 else { return nil }
+    return key == "$\(position)" ? position : nil
+  }
+
+  /// Whether an object of a class has nil under a key if there is nothing else for it. An app's decoder may insist on
+  /// all of its class's keys; Foundation's classes have some for one kind of content and others for another.
+  private func hasNil(_ key: String, of className: String) -> Bool {
+    guard let known = store.classes[className], let form = known.fields[key], !isInline(form) else {
+      return false
+    }
+    return !(ClassSurvey.isSystem(className) && known.isOptional(key))
   }
 
   /// A name that begins with `$` was given one more when it was read.
@@ -218,7 +256,7 @@ final class ObjectWriter {
   }
 
   private func archivedClass(_ name: String) -> ArchivedClass {
-    (store.classes[name] ?? LegacyClass()).archived(name)
+    store.classes[name]?.archived(name) ?? ArchivedClass(name)
   }
 
   // MARK: Values
@@ -231,7 +269,7 @@ final class ObjectWriter {
     case .integer(let integer):
       if form == LegacyClass.Form.real { return .real(Double(integer)) }
       return isBoxed ? .node(.number(integer)) : .integer(integer)
-    case .unsigned(let integer): return .unsigned(integer)
+    case .unsigned(let integer): return isBoxed ? .node(.number(integer)) : .unsigned(integer)
     case .double(let real): return isBoxed ? .node(.number(real)) : .real(real)
     case .string(let text):
       switch form {
@@ -263,6 +301,7 @@ final class ObjectWriter {
     switch value {
     case .bool(let flag): .node(.number(flag))
     case .integer(let integer): .node(.number(integer))
+    case .unsigned(let integer): .node(.number(integer))
     case .real(let real): .node(.number(real))
     case .text(let text): .string(text)
     case .bytes(let bytes): .data(Data(bytes))
@@ -294,18 +333,26 @@ final class ObjectWriter {
     if let target = Reference.target(Reference.category, of: whole) { return .node(node(ofCategory: target)) }
     if let target = Reference.target(Reference.ref, of: whole) {
       if let node = context.objects[target] { return .node(node) }
-      return context.definitions[target].map { object($0, form, &context) } ?? .null
+      // Without an object of that number it is a dictionary that only looks so.
+      if let definition = context.definitions[target] { return object(definition, form, &context) }
     }
     if case .integer(let number)? = members[Reference.id], let node = context.objects[Int(number)] {
       return .node(node)
     }
     if members.count == 1, case .string(let name)? = members[Reference.image] {
-      let image = context.item.flatMap { store.catalog.images(of: $0).first { $0.name == name } }
+      let image = context.item.flatMap { self.image(name, of: $0) }
       return image.flatMap { bytes($0.blob) }.map { data($0, form) } ?? .null
     }
     guard case .string(let className)? = members[Reference.objectClass] ?? form.flatMap(customClass) else {
-      return .node(
-        dictionary(members, &context, form == "NSDictionary" ? .dictionary : .mutableDictionary))
+      let kind: ArchivedClass = form == "NSDictionary" ? .dictionary : .mutableDictionary
+      guard case .integer(let number)? = members[Reference.id] else {
+        return .node(dictionary(members, &context, kind))
+      }
+      // A dictionary that may hold itself has to be there before its members.
+      let node = ArchiveNode.dictionary([(key: ArchiveNode.Value, value: ArchiveNode.Value)](), as: kind)
+      context.objects[Int(number)] = node
+      fill(node, pairs(members, &context).map { ($0.key, $0.value) })
+      return .node(node)
     }
     if case .array(let elements)? = members["NS.objects"],
       let node = knownCollection(
@@ -334,30 +381,62 @@ final class ObjectWriter {
         "NSDictionary", "NSMutableDictionary",
       ].contains(className)
     else { return nil }
+    var keys: [Value] = []
+    let isDictionary = className.hasSuffix("Dictionary")
+    if isDictionary {
+      guard case .array(let found)? = members["NS.keys"], found.count == elements.count else { return nil }
+      keys = found
+    }
     // A collection that holds itself has to be there before its elements.
-    let node = collection([], className)
+    let node =
+      if isDictionary {
+        ArchiveNode.dictionary(
+          [(key: ArchiveNode.Value, value: ArchiveNode.Value)](),
+          as: className == "NSDictionary" ? .dictionary : .mutableDictionary)
+      } else {
+        collection([], className)
+      }
     if case .integer(let number)? = members[Reference.id] { context.objects[Int(number)] = node }
     let values = elements.map { boxed(value($0, nil, &context)) }
-    if className.hasSuffix("Dictionary") {
-      guard case .array(let keys)? = members["NS.keys"], keys.count == values.count else { return nil }
-      return .dictionary(
-        zip(keys.map { value($0, nil, &context) }, values).map { (key: $0, value: $1) },
-        as: className == "NSDictionary" ? .dictionary : .mutableDictionary)
+    if isDictionary {
+      fill(node, Array(zip(keys.map { value($0, nil, &context) }, values)))
+    } else if className.contains("Ordered") {
+      for (index, value) in values.enumerated() { node.set("NS.object.\(index)", value) }
+      made.append((node, values.indices.map { "NS.object.\($0)" }))
+    } else {
+      node.set("NS.objects", .list(values))
+      made.append((node, ["NS.objects"]))
     }
-    if className.contains("Ordered") { return collection(values, className) }
-    node.set("NS.objects", .list(values))
-    made.append((node, ["NS.objects"]))
     return node
+  }
+
+  /// Gives a dictionary that is there already its pairs.
+  private func fill(_ node: ArchiveNode, _ pairs: [(ArchiveNode.Value, ArchiveNode.Value)]) {
+    node.set("NS.keys", .list(pairs.map { boxed($0.0) }))
+    node.set("NS.objects", .list(pairs.map { boxed($0.1) }))
+    made.append((node, ["NS.keys", "NS.objects"]))
   }
 
   private func dictionary(
     _ members: [String: Value], _ context: inout Context, _ archivedClass: ArchivedClass
   ) -> ArchiveNode {
-    var pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)] = []
-    for (key, member) in members.sorted(by: { $0.key < $1.key }) {
-      pairs.append((.string(key), value(member, nil, &context)))
+    .dictionary(pairs(members, &context), as: archivedClass)
+  }
+
+  private func pairs(
+    _ members: [String: Value], _ context: inout Context
+  ) -> [(key: ArchiveNode.Value, value: ArchiveNode.Value)] {
+    members.sorted { $0.key < $1.key }.map { (.string($0.key), value($0.value, nil, &context)) }
+  }
+
+  /// An image of an item. An item may have thousands, so they are looked up once for each item.
+  private func image(_ name: String, of item: Int) -> Image? {
+    if images.item != item {
+      images = (
+        item, Dictionary(store.catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first }
+      )
     }
-    return .dictionary(pairs, as: archivedClass)
+    return images.byName[name]
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import KeyedArchiving
+import TestSupport
 import Testing
 
 @Suite struct EmbeddedArchiveTests {
@@ -19,28 +20,20 @@ import Testing
       """.utf8)
   }
 
-  @Test(.enabled(if: ArchiveCorpus.isThere, Comment(rawValue: ArchiveCorpus.absence)))
-  func asManyArchivesAreFoundAsTheCorpusIsKnownToHold() throws {
-    let table = try String(contentsOf: ArchiveCorpus.folder.appending(path: "SOURCES.tsv"), encoding: .utf8)
-    let rows = table.split(separator: "\n").map {
-      $0.split(separator: "\t", omittingEmptySubsequences: false)
-    }
-    let column = try #require(rows[0].firstIndex(of: "nested_keyed_archives"))
+  @Test func asManyArchivesAreFoundAsTheCorpusIsKnownToHold() throws {
     var total = 0
-    for row in rows.dropFirst() where row[9] == "accept" {
-      let url = ArchiveCorpus.folder.appending(path: String(row[0]))
-      let found = try PropertyList(ArchiveBytes(contentsOf: url)).embeddedArchives()
+    for file in try KeyedCorpus.files() where file.expectation == "accept" {
+      let found = try PropertyList(ArchiveBytes(contentsOf: file.url)).embeddedArchives()
       let archives = found.compactMap(\.archive)
-      #expect(String(archives.count) == row[column], "\(row[0])")
+      #expect(String(archives.count) == file.nestedArchives, "\(file.name)")
       for archive in archives { #expect(try archive.inspect().problems.isEmpty) }
       total += archives.count
     }
-    #expect(total > 200)
+    #expect(total > (KeyedCorpus.hasAdditions ? 200 : 2))
   }
 
-  @Test(.enabled(if: ArchiveCorpus.isThere, Comment(rawValue: ArchiveCorpus.absence)))
-  func peopleInUserDefaultsAreFoundUnderTheirKey() throws {
-    let url = ArchiveCorpus.folder.appending(path: "synthetic/userdefaults_JSPerson_binary.plist")
+  @Test func peopleInUserDefaultsAreFoundUnderTheirKey() throws {
+    let url = KeyedCorpus.url("synthetic/userdefaults_JSPerson_binary.plist")
     let found = try PropertyList(ArchiveBytes(contentsOf: url)).embeddedArchives()
     #expect(found.map(\.keyPath) == ["personsArray"])
     let people = try #require(try found.first?.archive?.root?.array)

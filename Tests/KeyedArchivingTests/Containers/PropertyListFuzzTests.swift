@@ -18,11 +18,9 @@ import Testing
 
   /// Reads all there is to read; gives whether there is a tree.
   private func read(_ bytes: [UInt8]) throws -> Bool {
-    var limits = ArchiveLimits()
-    limits.valueCount = 100_000
     let list: PropertyList
     do {
-      list = try PropertyList(ArchiveBytes(bytes), limits: limits)
+      list = try PropertyList(ArchiveBytes(bytes))
     } catch {
       #expect(!error.message.isEmpty)
       #expect(0...bytes.count ~= error.offset ?? 0, "\(error) in \(Data(bytes).base64EncodedString())")
@@ -46,8 +44,7 @@ import Testing
       #expect(error.code == .unencodable)
       return true
     }
-    limits.valueCount = Int.max
-    let reread = try PropertyList(ArchiveBytes(written), limits: limits).value()
+    let reread = try PropertyList(ArchiveBytes(written)).value()
     let isSame = canonicalText(reread) == canonicalText(value)
     #expect(isSame, "\(Data(bytes).base64EncodedString())")
     return true

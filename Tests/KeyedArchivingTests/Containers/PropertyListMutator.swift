@@ -20,8 +20,7 @@ struct PropertyListMutator {
         </integer><real>-1.5</real><date>2001-02-03T04:05:06Z</date><data>AQID</data><true/><!-- c --></array>
         <key>b</key><string><![CDATA[d]]>&#xe9;é</string></dict></plist>
         """.utf8))
-    guard ArchiveCorpus.isThere else { return seeds }
-    for file in try ArchiveCorpus.files() where file.expectation != "-" {
+    for file in try KeyedCorpus.files() where file.expectation != "-" {
       let bytes = try [UInt8](Data(contentsOf: file.url))
       // Most mutations of a large file change what no reader looks at twice.
       if bytes.count < 8_192 { seeds.append(bytes) }

@@ -130,10 +130,10 @@ import Testing
 
   @Test func aSharedCollectionCountsAsOftenAsItOccurs() throws {
     // Each array holds the next one twice: 2ⁿ⁺¹ - 1 values.
-    var objects = (1...20).map { [0xA2, UInt8($0), UInt8($0)] }
+    var objects = (1...15).map { [0xA2, UInt8($0), UInt8($0)] }
     objects.append([0x09])
     var limits = ArchiveLimits()
-    limits.valueCount = 1 << 21 - 1
+    limits.valueCount = 1 << 16 - 1
     #expect(code(RawPropertyList(objects: objects), limits) == nil)
     limits.valueCount -= 1
     #expect(code(RawPropertyList(objects: objects), limits) == .limitExceeded)

@@ -1,5 +1,6 @@
 import Foundation
 import KeyedArchiving
+import TestSupport
 import Testing
 
 @Suite struct XMLPropertyListTests {
@@ -25,7 +26,7 @@ import Testing
         <key>a</key><array><true/><false/><true></true><string/><array/><dict/></array>
         <key>b</key><integer> -12 </integer>
         <key/><real>1.5</real>
-        <key>a</key><date>2001-01-02T00:00:01Z</date>
+        <key>c</key><date>2001-01-02T00:00:01Z</date>
         <key>d</key><data> AQ
           ID </data>
       </dict>
@@ -39,7 +40,7 @@ import Testing
         == .dictionary([
           member(
             "a", .array([.bool(true), .bool(false), .bool(true), .string(""), .array([]), .dictionary([])])),
-          member("b", .integer(-12)), member("", .real(1.5)), member("a", .date(86_401)),
+          member("b", .integer(-12)), member("", .real(1.5)), member("c", .date(86_401)),
           member("d", .data(Data([1, 2, 3]))),
         ]))
     #expect(try PropertyList(ArchiveBytes(Array(xml.utf8))).format == .xml)
@@ -86,7 +87,9 @@ import Testing
       try value("<string>&lt;&amp;&gt;&quot;&apos;&#65;&#x1F600;&#x00e9;</string>") == .string("<&>\"'A😀é"))
     #expect(
       try value("<string>a<![CDATA[<b>&amp;]]>c<!-- -- d --><?e f?>g</string>") == .string("a<b>&amp;cg"))
-    #expect(try value("<string>a\r\nb\rc\nd&#13;<![CDATA[\r\n]]></string>") == .string("a\nb\nc\nd\r\n"))
+    // As Foundation reads and writes it, whatever XML says of the ends of lines.
+    #expect(
+      try value("<string>a\r\nb\rc\nd&#13;<![CDATA[\r\n]]></string>") == .string("a\r\nb\rc\nd\r\r\n"))
     // Apple's writer leaves control characters as they are, as in the key bindings of Terminal.
     #expect(try value("<string>\u{1B}[A</string>") == .string("\u{1B}[A"))
   }
@@ -183,7 +186,14 @@ import Testing
     #expect(try value("<data>\n\tAA==\n</data>") == .data(Data([0])))
     #expect(try value("<data>+/8=</data>") == .data(Data([0xFB, 0xFF])))
     #expect(try value("<data/>") == .data(Data()))
-    for text in ["A", "AA", "AAA", "AA=", "AA=A", "A===", "====", "=", "AA==AA==", "A-_A", "A\u{C}AAA"] {
+    // What Foundation and Python pass over.
+    let lax: [(text: String, bytes: [UInt8])] = [
+      ("AA-*BB", [0, 0, 0x41]), ("AA!A=", [0, 0]), ("A\u{C}AAA", [0, 0, 0]), ("AAA==", [0, 0]),
+    ]
+    for (text, bytes) in lax {
+      #expect(try value("<data>\(text)</data>") == .data(Data(bytes)), "\(text)")
+    }
+    for text in ["A", "AA", "AAA", "AA=", "AA=A", "A===", "====", "=", "AA==AA==", "A-_A", "AAAAA"] {
       #expect(error("<data>\(text)</data>")?.code == .malformed, "\(text)")
     }
   }
@@ -212,6 +222,57 @@ import Testing
     #expect(error == nil)
     let other = self.error("<plist>\n<array>é\n")
     #expect(other?.description == "Line 2 of the XML: Text stands where a tag should (byte 15)")
+  }
+
+  @Test func ofAKeyThatIsThereTwiceTheLastValueCounts() throws {
+    let twice =
+      "<dict><key>a</key><true/><key>b</key><integer>1</integer><key>a</key><integer>2</integer></dict>"
+    let value = try value(twice)
+    #expect(value["a"] == .integer(2))
+    #expect(
+      value
+        == .dictionary([
+          .init(key: .string("a"), value: .integer(2)), .init(key: .string("b"), value: .integer(1)),
+        ]))
+    #expect(error("<dict><key>a</key><true/><key>a</key></dict>")?.code == .malformed)
+    #expect(error("<dict><key>a</key><true/><key>a</key><key>b</key><true/></dict>")?.code == .malformed)
+  }
+
+  @Test(arguments: ["UTF-8", "utf-8", "US-ASCII", "ISO-8859-1"]) func encodingsThatAreReadMayBeDeclared(
+    _ name: String
+  ) throws {
+    let xml = "<!-- a -->\n<?xml version='1.0' encoding = '\(name)'?><string>a</string>"
+    #expect(try value(xml) == .string("a"))
+  }
+
+  @Test(arguments: ["windows-1252", "macintosh", "x-nonsense", "Shift_JIS", "UTF-16", "UTF-32BE"])
+  func textsThatDeclareAnotherEncodingAreRefused(_ name: String) {
+    let error = error("<?xml version=\"1.0\" encoding=\"\(name)\"?><string>a</string>")
+    #expect(error?.code == .unsupportedFormat)
+    #expect(error?.message.contains(name) == true)
+  }
+
+  @Test func aTextThatSaysItIsASCIIAndIsNotIsRefused() {
+    #expect(error("<?xml version=\"1.0\" encoding=\"US-ASCII\"?><string>é</string>")?.code == .malformed)
+  }
+
+  @Test func anErrorInAnArchiveThatIsXMLNamesTheFileAndNoByteOfAnotherForm() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "archive.plist")
+      let xml =
+        "<plist><dict><key>$archiver</key><string>A</string><key>$top</key><dict><key>root</key>"
+        + uid(1) + "</dict><key>$objects</key><array><string>$null</string>" + object(7)
+        + "</array></dict></plist>"
+      try Data(xml.utf8).write(to: url)
+      let archive = try KeyedArchive(ArchiveBytes(contentsOf: url))
+      do {
+        _ = try archive.root
+        Issue.record("it was read")
+      } catch let error as ArchiveError {
+        #expect(error.path == url.path)
+        #expect(error.offset == nil)
+      }
+    }
   }
 
   @Test func nestingIsLimitedWhileReading() {

@@ -77,7 +77,7 @@ import Testing
   }
 
   private func fields(_ node: ArchiveNode) -> [String: String] {
-    guard case .object(_, let fields) = node.content else { return [:] }
+    guard case .object(_, let fields, _) = node.content else { return [:] }
     return Dictionary(
       uniqueKeysWithValues: fields.map { key, value in
         switch value {
@@ -158,10 +158,21 @@ import Testing
     let bytes = try node.archived()
     let list = try PropertyList(ArchiveBytes(bytes))
     #expect(list.objectCount > 40_000)
-    // Let go one by one, as the release of a long chain would be recursive.
-    while case .object(_, let fields) = node.content, case .node(let next)? = fields.first?.value {
-      node = next
+  }
+
+  @Test func aChainOfAMillionNodesIsReleasedWithoutRecursion() {
+    var node = ArchiveNode.array([])
+    for number in 0..<1_000_000 {
+      switch number % 4 {
+      case 0: node = ArchiveNode(ArchivedClass("Link"), ["next": .node(node)])
+      case 1: node = ArchiveNode(ArchivedClass("Link"), unkeyed: [.node(node), .node(node)])
+      case 2: node = ArchiveNode.array([.integer(1), .node(node)])
+      default: node = ArchiveNode(content: .bare(.node(node)))
+      }
     }
+    weak let last = node
+    node = ArchiveNode.null()
+    #expect(last == nil)
   }
 
   @Test func fewObjectsTakeNarrowReferences() throws {

@@ -3,7 +3,7 @@ func xmlPropertyListInBinaryForm(
   _ bytes: ArchiveBytes, limits: ArchiveLimits
 ) throws(ArchiveError) -> ArchiveBytes {
   var reader = XMLPropertyListReader(try XMLText(bytes), limits: limits)
-  return ArchiveBytes(try reader.binaryForm())
+  return ArchiveBytes(try reader.binaryForm(), path: bytes.path)
 }
 
 /// Reads elements and writes the objects that they stand for, those of a collection before the collection.
@@ -19,8 +19,24 @@ private struct XMLPropertyListReader {
     let name: XMLScanner.Name
     let position: Int
     let isDictionary: Bool
+    /// Where each key stands among the others; of a key that occurs twice the last value counts, as in Foundation.
+    var places: [[UInt8]: Int] = [:]
+    /// The place of the key whose value comes next, if it was there before.
+    var repeated: Int?
     var keys: [Int] = []
     var values: [Int] = []
+
+    /// Whether a key waits for its value.
+    var hasOpenKey: Bool { repeated != nil || keys.count != values.count }
+
+    mutating func take(_ value: Int) {
+      if let place = repeated {
+        values[place] = value
+        repeated = nil
+      } else {
+        values.append(value)
+      }
+    }
   }
 
   private var scanner: XMLScanner
@@ -80,7 +96,7 @@ private struct XMLPropertyListReader {
       }
       if let made {
         guard !stack.isEmpty else { return made }
-        stack[stack.count - 1].values.append(made)
+        stack[stack.count - 1].take(made)
       }
       tag = try scanner.nextTag()
     }
@@ -98,7 +114,7 @@ private struct XMLPropertyListReader {
       try takeKey(name, isEmpty: isEmpty, &writer)
       return nil
     }
-    if let parent = stack.last, parent.isDictionary, parent.keys.count == parent.values.count {
+    if let parent = stack.last, parent.isDictionary, !parent.hasOpenKey {
       throw error("A value of a dictionary has no <key> before it")
     }
     switch element {
@@ -124,10 +140,15 @@ private struct XMLPropertyListReader {
     guard let parent = stack.last, parent.isDictionary else {
       throw error("A <key> stands outside of a dictionary")
     }
-    guard parent.keys.count == parent.values.count else { throw error("Two <key>s follow each other") }
+    guard !parent.hasOpenKey else { throw error("Two <key>s follow each other") }
     let content = isEmpty ? [] : try scanner.content(of: name)
-    let number = try writer.string(String(decoding: content, as: UTF8.self))
-    stack[stack.count - 1].keys.append(number)
+    let top = stack.count - 1
+    if let place = stack[top].places[content] {
+      stack[top].repeated = place
+      return
+    }
+    stack[top].places[content] = stack[top].keys.count
+    stack[top].keys.append(try writer.string(String(decoding: content, as: UTF8.self)))
   }
 
   private mutating func closed(
@@ -136,7 +157,7 @@ private struct XMLPropertyListReader {
     guard let frame = stack.popLast(), frame.name == name else {
       throw error("</\(name.words)> closes nothing that is open here")
     }
-    guard !frame.isDictionary || frame.keys.count == frame.values.count else {
+    guard !frame.isDictionary || !frame.hasOpenKey else {
       throw error("The last <key> of a dictionary has no value")
     }
     return try object(frame, &writer)

@@ -111,7 +111,8 @@ private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
   return content[first...last]
 }
 
-/// The bytes that base64 stands for. Blanks may stand anywhere; padding must be complete, and the last.
+/// The bytes that base64 stands for. Other characters are passed over, as Foundation and Python do it; the padding
+/// must be there, and nothing may follow it.
 func base64(_ content: [UInt8]) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(content.count / 4 * 3)
@@ -129,8 +130,7 @@ func base64(_ content: [UInt8]) -> [UInt8]? {
     case UInt8(ascii: "="):
       padding += 1
       continue
-    case 0x09, 0x0A, 0x0D, 0x20: continue
-    default: return nil
+    default: continue
     }
     guard padding == 0 else { return nil }
     bits = bits << 6 | UInt32(value)
@@ -143,8 +143,8 @@ func base64(_ content: [UInt8]) -> [UInt8]? {
   }
   switch (count % 4, padding) {
   case (0, 0): break
-  case (2, 2): bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
-  case (3, 1):
+  case (2, 2...): bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
+  case (3, 1...):
     bytes.append(UInt8(truncatingIfNeeded: bits >> 10))
     bytes.append(UInt8(truncatingIfNeeded: bits >> 2))
   default: return nil

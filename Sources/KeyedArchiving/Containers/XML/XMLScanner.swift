@@ -60,6 +60,9 @@ struct XMLScanner {
   }
 
   /// The text up to the closing tag of an element that must hold no other.
+  ///
+  /// Carriage returns are kept, though XML makes line feeds of them: Foundation's writers put them in as they are, and its
+  /// readers take them so. The runs of an attributed string count them.
   mutating func content(of name: Name) throws(ArchiveError) -> [UInt8] {
     let start = tagPosition
     var content: [UInt8] = []
@@ -76,7 +79,7 @@ struct XMLScanner {
         } else if starts(with: "<![CDATA[") {
           let begin = position + 9
           try skip(past: "]]>", what: "A CDATA section")
-          appendLines(begin..<position - 3, to: &content)
+          content += utf8[begin..<position - 3]
         } else if starts(with: "<!--") {
           try skip(past: "-->", what: "A comment")
         } else if starts(with: "<?") {
@@ -92,7 +95,7 @@ struct XMLScanner {
         {
           position += 1
         }
-        appendLines(begin..<position, to: &content)
+        content += utf8[begin..<position]
       }
     }
     throw text.error("<\(name.words)> is never closed: the text was cut", start)
@@ -225,18 +228,6 @@ struct XMLScanner {
   }
 
   // MARK: - Text
-
-  /// Appends text with each end of a line as a line feed, as XML wants it.
-  private func appendLines(_ range: Range<Int>, to content: inout [UInt8]) {
-    var rest = utf8[range]
-    while let carriageReturn = rest.firstIndex(of: 0x0D) {
-      content += rest[..<carriageReturn]
-      content.append(0x0A)
-      rest = rest[(carriageReturn + 1)...]
-      if rest.first == 0x0A { rest = rest.dropFirst() }
-    }
-    content += rest
-  }
 
   private mutating func appendEntity(to content: inout [UInt8]) throws(ArchiveError) {
     let start = position

@@ -1,6 +1,7 @@
 /// The text of an XML file as UTF-8, and where its parts stand in the input.
 ///
-/// UTF-16 and UTF-32 are told by their byte order mark, ISO 8859-1 by its declaration; all else must be UTF-8.
+/// UTF-16 and UTF-32 are told by their byte order mark; a text without one is in the encoding that it declares, UTF-8, ASCII
+/// or ISO 8859-1, and in UTF-8 if it declares none. Texts that declare another one are refused.
 struct XMLText {
   /// The text, without a byte order mark. Valid UTF-8 without zeros.
   let utf8: [UInt8]
@@ -25,13 +26,31 @@ struct XMLText {
       inputSize = { _ in 4 }
       (utf8, invalid) = decoded(units(input[mark...], 4, encoding), UTF32.self)
     case .utf8, nil:
-      if encoding == nil, declaresLatin1(input) {
+      let declared = encoding == nil ? declaredEncoding(input) : nil
+      switch declared.map({ DeclaredEncoding($0) }) {
+      case .latin1?:
         inputSize = { _ in 1 }
         (utf8, invalid) = decoded(input.map { UInt32($0) }, UTF32.self)
-      } else {
+      case .ascii?:
+        inputSize = { _ in 1 }
+        utf8 = input
+        invalid = input.firstIndex { $0 >= 0x80 }
+      case .utf8?, nil:
         inputSize = { $0 < 0x80 ? 1 : $0 < 0xE0 ? 2 : $0 < 0xF0 ? 3 : 4 }
         utf8 = mark == 0 ? input : Array(input[mark...])
         invalid = firstInvalidByte(utf8)
+      case .wide?:
+        // Real UTF-16 without a mark is told below, by its zero bytes.
+        throw ArchiveError(
+          .unsupportedFormat,
+          "The XML says that it is in \(declared ?? ""), and has no byte order mark of that at its start",
+          offset: 0, path: bytes.path)
+      case .other?:
+        let name = declared ?? ""
+        throw ArchiveError(
+          .unsupportedFormat,
+          "The XML is in the encoding \(name), which is not read; make UTF-8 of it, declaration and all, for example "
+            + "with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
       }
     }
     if let invalid {
@@ -89,11 +108,36 @@ private func firstInvalidByte(_ utf8: [UInt8]) -> Int? {
   return decoded(utf8, UTF8.self).1
 }
 
-/// Whether the text begins with a declaration that names ISO 8859-1.
-private func declaresLatin1(_ input: [UInt8]) -> Bool {
-  let start = String(decoding: input.prefix(200), as: UTF8.self)
-  let trimmed = start.drop { $0.isWhitespace }
-  guard trimmed.hasPrefix("<?xml"), let end = trimmed.firstRange(of: "?>") else { return false }
-  let declaration = trimmed[..<end.lowerBound].lowercased()
-  return declaration.contains("\"iso-8859-1\"") || declaration.contains("'iso-8859-1'")
+/// What a declared encoding is to a reader.
+private enum DeclaredEncoding {
+  case utf8, ascii, latin1
+  /// One of several bytes a character, which a byte order mark has to begin.
+  case wide
+  case other
+
+  init(_ name: String) {
+    switch name.uppercased() {
+    case "UTF-8", "UTF8": self = .utf8
+    case "US-ASCII", "ASCII": self = .ascii
+    case "ISO-8859-1", "ISO8859-1", "ISO_8859-1", "ISO-LATIN-1", "LATIN1": self = .latin1
+    case let wide where wide.hasPrefix("UTF-16") || wide.hasPrefix("UTF-32"): self = .wide
+    default: self = .other
+    }
+  }
+}
+
+/// The encoding that the declaration names, if there is one. Blanks and comments may come before it.
+private func declaredEncoding(_ input: [UInt8]) -> String? {
+  var rest = Substring(String(decoding: input.prefix(4096), as: UTF8.self))
+  while true {
+    rest = rest.drop { $0.isWhitespace }
+    guard rest.hasPrefix("<!--"), let end = rest.firstRange(of: "-->") else { break }
+    rest = rest[end.upperBound...]
+  }
+  guard rest.hasPrefix("<?xml"), let end = rest.firstRange(of: "?>"),
+    let name = rest[..<end.lowerBound].firstRange(of: "encoding")
+  else { return nil }
+  let value = rest[name.upperBound..<end.lowerBound].drop { $0.isWhitespace || $0 == "=" }
+  guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
+  return String(value.dropFirst().prefix { $0 != quote }.prefix(40))
 }

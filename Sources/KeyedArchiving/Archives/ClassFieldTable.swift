@@ -1,0 +1,54 @@
+import Foundation
+
+/// Where the field `$class` is in the dictionaries of one archive.
+///
+/// Most dictionaries have a few keys, which are compared each time. The position in a longer one is looked for once,
+/// so that many references to one long dictionary cost no more than the bytes that they take.
+///
+/// 1. `positions` and `keysLeft` are read and changed only while `lock` is held.
+/// 2. All searches in long dictionaries together look at no more keys than the file has bytes. Each key of a sound file
+///    takes a byte of its own; only dictionaries that overlap in the file can have more.
+final class ClassFieldTable: @unchecked Sendable {
+  // Sendable: see 1.
+  private let list: PropertyList
+  private let lock = NSLock()
+  /// The position, or -1 for none, by the offset of the dictionary.
+  private var positions: [Int: Int] = [:]
+  private var keysLeft: Int
+
+  private static let shortCount = 32
+
+  init(_ list: PropertyList) {
+    self.list = list
+    keysLeft = list.bytes.count
+  }
+
+  /// The position of the first field `$class` of a dictionary, or nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `limitExceeded` if the dictionaries overlap in the file.
+  func position(in header: ObjectHeader) throws(ArchiveError) -> Int? {
+    if header.count <= Self.shortCount { return try search(header) }
+    if let known = lock.withLock({ positions[header.offset] }) { return known < 0 ? nil : known }
+    let mayLook = lock.withLock {
+      keysLeft -= header.count
+      return keysLeft >= 0
+    }
+    guard mayLook else {
+      throw ArchiveError(
+        .limitExceeded, "The archive's dictionaries have more keys than the file has bytes: they overlap",
+        path: list.bytes.path)
+    }
+    let found = try search(header)
+    lock.withLock { positions[header.offset] = found ?? -1 }
+    return found
+  }
+
+  /// The first counts, as in Apple's reader.
+  private func search(_ header: ObjectHeader) throws(ArchiveError) -> Int? {
+    for index in 0..<header.count
+    where try list.isString(list.header(list.reference(header, index)), "$class") {
+      return index
+    }
+    return nil
+  }
+}

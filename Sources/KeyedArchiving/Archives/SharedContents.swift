@@ -1,0 +1,45 @@
+/// Strings and data of one archive, each decoded once for a caller that keeps what it decodes.
+///
+/// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all those
+/// references share its memory. What is decoded is bounded by the size of the file, as strings and data of a sound one
+/// don't overlap.
+package struct SharedContents {
+  private let graph: ArchiveGraph
+  private var values: [Int: ArchivedValue] = [:]
+  private var bytesLeft: Int
+
+  /// Shorter ones take no memory beside the value, or next to none.
+  private static let shortCount = 15
+
+  init(_ graph: ArchiveGraph) {
+    self.graph = graph
+    // Twice, as a few overlaps are legal and occur, and UTF-8 can take more room than UTF-16.
+    bytesLeft = 2 * graph.list.bytes.count + 1 << 16
+  }
+
+  /// The contents of an archive.
+  package init(_ archive: KeyedArchive) { self.init(archive.graph) }
+
+  /// The value of a field or an element: the object of the property list with a number, references followed.
+  ///
+  /// - Parameter holder: The UID of the object that the field belongs to, for errors.
+  /// - Throws: ``ArchiveError`` with code `limitExceeded` if strings and data overlap too much in the file.
+  package mutating func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
+    guard let place = try graph.place(of: number, holder: holder) else { return .null }
+    let header = place.header
+    guard header.kind.isString || header.kind == .data, header.count > Self.shortCount else {
+      return try graph.value(at: place, holder: holder)
+    }
+    if let known = values[header.offset] { return known }
+    bytesLeft -= header.kind == .utf16String ? 2 * header.count : header.count
+    guard bytesLeft >= 0 else {
+      throw ArchiveError(
+        .limitExceeded,
+        "The archive's strings and data overlap so much that together they are larger than the file",
+        object: holder, path: graph.list.bytes.path)
+    }
+    let value = try graph.value(at: place, holder: holder)
+    values[header.offset] = value
+    return value
+  }
+}

@@ -1,0 +1,154 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import LegacyStores
+
+/// Archives of which a part can't be read, or that are made to cost much.
+@Suite struct DamagedPartsTests {
+  private func uid(_ number: Int) -> String { "<dict><key>CF$UID</key><integer>\(number)</integer></dict>" }
+
+  /// An archive in XML, with these entries after `$null`; the last two describe NSArray and Person.
+  private func archive(top: String? = nil, _ entries: [String]) -> [UInt8] {
+    func described(_ name: String) -> String {
+      "<dict><key>$classname</key><string>\(name)</string><key>$classes</key><array><string>\(name)</string>"
+        + "<string>NSObject</string></array></dict>"
+    }
+    let text =
+      "<plist><dict><key>$version</key><integer>100000</integer><key>$archiver</key>"
+      + "<string>NSKeyedArchiver</string><key>$top</key><dict>\(top ?? "<key>root</key>\(uid(1))")</dict>"
+      + "<key>$objects</key><array><string>$null</string>\(entries.joined())\(described("NSArray"))"
+      + "\(described("Person"))</array></dict></plist>"
+    return Array(text.utf8)
+  }
+
+  private func person(_ name: String, _ more: String = "", of count: Int) -> String {
+    "<dict><key>$class</key>\(uid(count + 2))<key>name</key><string>\(name)</string>\(more)</dict>"
+  }
+
+  private func list(_ elements: [Int], of count: Int) -> String {
+    "<dict><key>$class</key>\(uid(count + 1))<key>NS.objects</key><array>\(elements.map(uid).joined())</array></dict>"
+  }
+
+  @Test func oneBadElementLosesNoOther() throws {
+    try withTemporaryFolder { folder in
+      let file = try folder.write(
+        "persons", archive([list([2, 77, 3], of: 3), person("Ana", of: 3), person("Bo", of: 3)]))
+      let store = try LegacyStore.archives([file])
+      #expect(store.items.map(\.label) == ["Ana", "Bo"])
+      #expect(store.problems.map(\.place) == ["persons[1]"])
+      #expect(store.problems.allSatisfy { $0.isLoss })
+    }
+  }
+
+  @Test func oneBadFieldLosesNoOtherFieldOfItsItem() throws {
+    try withTemporaryFolder { folder in
+      let bad = "<key>note</key>\(uid(99))<key>tags</key>\(uid(3))"
+      let file = try folder.write(
+        "persons",
+        archive([list([2], of: 4), person("Ana", bad, of: 4), list([4, 98], of: 4), "<string>tag</string>"]))
+      let store = try LegacyStore.archives([file])
+      #expect(store.items.map(\.label) == ["Ana"])
+      #expect(store.items[0].attributes["tags"] == .array([.string("tag")]))
+      #expect(store.problems.map(\.place) == ["persons[0].note", "persons[0].tags[1]"])
+    }
+  }
+
+  @Test func whatCanNoLongerBeReadIsNotTakenForGone() throws {
+    try withTemporaryFolder { folder in
+      let note = "<key>note</key>\(uid(4))"
+      let whole = archive([
+        list([2, 3], of: 4), person("Ana", note, of: 4), person("Bo", of: 4), "<string>a note</string>",
+      ])
+      let journal = try folder.journal()
+      try journal.importStore(.archives([folder.write("persons", whole)]))
+      #expect(journal.state.things.count == 2)
+      let damaged = archive([
+        list([2, 77], of: 4), person("Ana", "<key>note</key>\(uid(99))", of: 4), person("Bo", of: 4),
+        "<string>a note</string>",
+      ])
+      let report = try journal.importStore(.archives([folder.write("persons", damaged)]))
+      #expect(report.deleted == 0 && !report.isComplete)
+      #expect(journal.state.things.count == 2)
+      #expect(journal.state.things.first { $0["name"] == .string("Ana") }?["note"] == .string("a note"))
+    }
+  }
+
+  @Test func oneBadValueAtTheTopLosesNoOther() throws {
+    try withTemporaryFolder { folder in
+      let top = "<key>bad</key>\(uid(99))<key>good</key>\(uid(1))"
+      let file = try folder.write("persons", archive(top: top, [list([2], of: 2), person("Ana", of: 2)]))
+      let store = try LegacyStore.archives([file])
+      #expect(store.items.map(\.label) == ["Ana"])
+      #expect(store.problems.map(\.place) == ["persons:bad"])
+    }
+  }
+
+  @Test func manyPicturesUnderKeysOfOneFormComeInQuickly() throws {
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        // Keys that are no texts name their pictures alike.
+        let pairs = (0..<count).map { number in
+          (
+            key: ArchiveNode.Value.node(.array([.integer(Int64(number))])),
+            value: ArchiveNode.Value.data(Made.png + Data("\(number)".utf8))
+          )
+        }
+        let thing = ArchiveNode(ArchivedClass("Album"), ["pictures": .node(.dictionary(pairs))])
+        let file = try folder.write("albums", try ArchiveNode.array([.node(thing)]).archived())
+        return try ContinuousClock().measure {
+          let store = try LegacyStore.archives([file])
+          #expect(store.items.first?.images.count == count)
+          #expect(Set(store.items.first?.images.map(\.name) ?? []).count == count)
+        } / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(3_000) / time(500)) }
+    #expect(best < 20)
+  }
+
+  @Test func textsThatAllItemsShareAreRefusedWhereTheyWouldGrowTooLarge() throws {
+    try withTemporaryFolder { folder in
+      let text = ArchiveNode.string(String(repeating: "text", count: 25_000))
+      let persons = (0..<4_000).map { _ in
+        ArchiveNode.Value.node(ArchiveNode(ArchivedClass("Person"), ["name": .node(text)]))
+      }
+      let file = try folder.write("persons", try ArchiveNode.array(persons).archived())
+      let store = try LegacyStore.archives([file])
+      // Each would have its own copy: 400 MB of 0.2.
+      #expect(!store.items.isEmpty && store.items.count < 200)
+      #expect(store.problems.count == 4_000 - store.items.count)
+      #expect(store.problems[0].reason.contains("shared so often"))
+    }
+  }
+
+  @Test func aMappingToAKeyThatNothingHasIsRefusedForEverySource() throws {
+    try withTemporaryFolder { folder in
+      var mapping = FieldMapping()
+      try mapping.add("bar=nothing")
+      let list = try folder.write(
+        "toDoItems.plist", try Made.propertyList([["titleKey": "Buy", "timestampKey": 1.0]]))
+      let defaults = try folder.write(
+        "Preferences.plist", try Made.propertyList(["personsArray": Data(Made.persons([("Ana", "1")]))]))
+      let archive = try folder.write("persons", try Made.persons([("Ana", "1")]))
+      for read in [
+        { try LegacyStore.propertyLists([list], mapping: mapping) },
+        { try LegacyStore.defaults(defaults, mapping: mapping) },
+        { try LegacyStore.archives([archive], mapping: mapping) },
+      ] {
+        do {
+          _ = try read()
+          Issue.record("it was ignored")
+        } catch let error as LegacyError {
+          #expect(error.code == .wrongUse && error.message.contains("nothing"))
+        }
+      }
+      var right = FieldMapping()
+      try right.add("title=titleKey")
+      #expect(try LegacyStore.propertyLists([list], mapping: right).items.first?.label == "Buy")
+    }
+  }
+}

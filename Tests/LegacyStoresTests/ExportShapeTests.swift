@@ -1,0 +1,161 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import LegacyStores
+
+/// What an export must leave as the import found it.
+@Suite struct ExportShapeTests {
+  /// Imports an archive and exports it again.
+  private func roundTrip(
+    _ top: [(key: String, value: ArchiveNode.Value)], archiver: String = KeyedArchiveWriter.standardArchiver,
+    _ check: (KeyedArchive) throws -> Void
+  ) throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let file = try folder.write("things", try ArchiveNode.archive(top, archiver: archiver))
+      #expect(try journal.importStore(.archives([file])).isComplete)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      try check(KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things"))))
+    }
+  }
+
+  private var person: ArchiveNode.Value { .node(Made.person("Ana", "1")) }
+
+  @Test func nilAtTheTopStaysNilAndNSNullStaysNSNull() throws {
+    try roundTrip([("a", .array([person])), ("none", .null), ("null", .node(.null()))]) { archive in
+      #expect(try archive.reference(forTopKey: "none") == 0)
+      guard case .object(let null)? = try archive.top("null") else {
+        Issue.record("no object")
+        return
+      }
+      #expect(null.className == "NSNull")
+    }
+  }
+
+  @Test func anAppsOwnArchiverIsNamedAgain() throws {
+    try roundTrip([("root", .array([person]))], archiver: "GLKeyedArchiver") { archive in
+      #expect(archive.archiver == "GLKeyedArchiver")
+    }
+  }
+
+  @Test func valuesWithoutAKeyHaveNoneAgain() throws {
+    let pair = ArchiveNode(
+      ArchivedClass("Pair"), ["name": .string("p")], unkeyed: [.integer(1), .string("b")])
+    try roundTrip([("root", .array([.node(pair)]))]) { archive in
+      guard case .object(let pair)? = try archive.root?.array?[0] else {
+        Issue.record("no object")
+        return
+      }
+      #expect(try pair.unkeyedValues.map { try $0.get().kind } == ["integer", "string"])
+    }
+  }
+
+  @Test func anNSValueGainsNoFieldsOfOtherValues() throws {
+    let shape = ArchiveNode(
+      ArchivedClass("Shape"),
+      [
+        "name": .string("s"), "origin": .node(.pointValue(x: 1, y: 2)),
+        "extent": .node(.sizeValue(width: 3, height: 4)),
+      ])
+    try roundTrip([("root", .array([.node(shape)]))]) { archive in
+      guard case .object(let shape)? = try archive.root?.array?[0],
+        case .object(let origin)? = try shape["origin"], case .object(let extent)? = try shape["extent"]
+      else {
+        Issue.record("no objects")
+        return
+      }
+      #expect(try origin.keys.sorted() == ["NS.pointval", "NS.special"])
+      #expect(try extent.keys.sorted() == ["NS.sizeval", "NS.special"])
+    }
+  }
+
+  @Test func aClassWithoutAncestorsGetsNone() throws {
+    let renamed = ArchiveNode(ArchivedClass(name: "Renamed", chain: [], hints: []), ["name": .string("x")])
+    try roundTrip([("root", .array([.node(renamed)]))]) { archive in
+      guard case .object(let object)? = try archive.root?.array?[0] else {
+        Issue.record("no object")
+        return
+      }
+      #expect(object.className == "Renamed")
+      #expect(object.classChain.isEmpty)
+    }
+  }
+
+  @Test func anArrayThatHoldsItselfHoldsItselfAgain() throws {
+    for archivedClass in [ArchivedClass.array, .mutableArray, .orderedSet] {
+      let array =
+        archivedClass == .orderedSet ? ArchiveNode.orderedSet([]) : ArchiveNode.array([], as: archivedClass)
+      let key = archivedClass == .orderedSet ? "NS.object.0" : "NS.objects"
+      array.set(key, archivedClass == .orderedSet ? .node(array) : .list([.node(array)]))
+      defer { array.set(key, .null) }
+      try roundTrip([("root", .node(array))]) { archive in
+        let root = try #require(try archive.root)
+        let members = try #require(try root.array ?? root.set)
+        #expect(members.count == 1)
+        #expect(try members.reference(at: 0) == archive.reference(forTopKey: "root"))
+      }
+    }
+  }
+
+  @Test func aDictionaryThatHoldsItselfHoldsItselfAgain() throws {
+    let dictionary = ArchiveNode.dictionary(["name": .string("d")])
+    dictionary.set("NS.keys", .list([.string("self"), .string("name")]))
+    dictionary.set("NS.objects", .list([.node(dictionary), .string("d")]))
+    defer { dictionary.set("NS.objects", .null) }
+    try roundTrip([("root", .node(dictionary))]) { archive in
+      let root = try #require(try archive.root?.dictionary)
+      let position = try #require(try (0..<2).first { try root.key(at: $0).string == "self" })
+      #expect(try root.valueReference(at: position) == archive.reference(forTopKey: "root"))
+    }
+  }
+
+  @Test func anAttributeThatRefersToItselfIsExported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.commit { draft in
+        try draft.addItem(
+          kind: "place",
+          attributes: [
+            "name": .string("Pier"),
+            "loop": .dictionary(["$id": .integer(1), "x": .dictionary(["$ref": .integer(1)])]),
+            "nothing": .dictionary(["$ref": .integer(7)]),
+          ])
+      }
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).isComplete)
+      let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "annotations")))
+      guard case .object(let place)? = try archive.root?.array?[0] else {
+        Issue.record("no object")
+        return
+      }
+      let loop = try #require(try place["loop"]?.dictionary)
+      #expect(try loop["x"]?.dictionary?.uid == loop.uid)
+      #expect(try place["nothing"]?.dictionary?["$ref"]?.integer == 7)
+    }
+  }
+
+  @Test func aJournalWithoutToDosWritesNoEmptyLists() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let out = folder.url.appending(path: "out")
+      for source in [LegacyStore.Source.plist, .archive, .defaults] {
+        #expect(throws: LegacyError.self) { try journal.exportStore(source, to: out) }
+      }
+      #expect(!FileManager.default.fileExists(atPath: out.path))
+      try journal.commit { draft in
+        try draft.addItem(kind: "toDo", attributes: ["title": .string("Buy"), "done": .bool(false)])
+      }
+      #expect(try journal.exportStore(.plist, to: out).written == 1)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: out.path) == ["toDoItems.plist"])
+      // A list that is there and should be empty is emptied.
+      try journal.commit { draft in try draft.updateItem(1, set: ["done": .bool(true)]) }
+      #expect(throws: LegacyError.self) { try journal.exportStore(.plist, to: out) }
+      #expect(try journal.exportStore(.plist, to: out, replacing: true).written == 2)
+      #expect(try Made.read(out.appending(path: "toDoItems.plist")) as? NSArray == [])
+    }
+  }
+}
