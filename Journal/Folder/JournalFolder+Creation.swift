@@ -7,9 +7,11 @@ extension JournalFolder {
   ///
   /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
   /// behind that name.
+  /// - Parameter id: that of the original, for a copy; a new one when nil.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   static func create(
-    at url: URL, _ schema: ModelSchema, hook: FileHook?, _ buildLog: (JournalFolder, JournalID) throws -> Void
+    at url: URL, _ schema: ModelSchema, id: JournalID? = nil, hook: FileHook?,
+    _ buildLog: (JournalFolder, JournalID) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
@@ -23,10 +25,11 @@ extension JournalFolder {
     defer { withExtendedLifetime(building) {} }
     do {
       let folder = building.folder
+      let id = id ?? building.id
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      let format = JournalFormat(id: building.id, schema: schema)
+      let format = JournalFormat(id: id, schema: schema)
       try HeadMarker.create(folder, format)
-      try buildLog(folder, building.id)
+      try buildLog(folder, id)
       try folder.root.write("FORMAT", format.bytes)
       try folder.root.flush()
       do throws(JournalError) {

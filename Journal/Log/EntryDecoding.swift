@@ -13,6 +13,9 @@ import Foundation
     self.revision = revision
   }
 
+  /// All bytes of the entry.
+  var copyOfBytes: [UInt8] { unsafe Array(bytes) }
+
   /// The entry's date; nothing behind it is read.
   func date() throws(JournalError) -> Timestamp {
     try reading { reader throws(CBORError) in try reader.readEntryDate() }

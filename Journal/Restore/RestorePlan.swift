@@ -3,7 +3,7 @@ public import Foundation
 /// What a restore, a revert, an undo or a redo would do: a value to look at, to show, and then to commit.
 ///
 /// ```swift
-/// let plan = try journal.planRestore(of: .entities([.item(42)]), asOf: "yesterday")
+/// let plan = try journal.planRestore(of: .entities([.item(42)]), asOf: .head(back: 1))
 /// for change in plan.changes { print(change.entity, change.operation) }
 /// try journal.commit(plan, by: "ana")
 /// ```

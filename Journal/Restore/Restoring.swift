@@ -57,7 +57,7 @@ extension Journal {
       if let fields {
         guard let past, let present else { continue }
         let changes = present.changes(to: past) { key in
-          fields.contains(key) && !(keepsNew && !past.has(key))
+          fields.contains(key) && !(keepsNew && past.value(of: key) == nil)
         }
         if let changes { targets.set(entity, present.applying(changes)) }
       } else if let past {
@@ -65,7 +65,7 @@ extension Journal {
           targets.set(entity, past)
           continue
         }
-        if let changes = present.changes(to: past, where: { past.has($0) }) {
+        if let changes = present.changes(to: past, where: { past.value(of: $0) != nil }) {
           targets.set(entity, present.applying(changes))
         }
       } else if !keepsNew, try !wasErased(entity) {
@@ -146,15 +146,5 @@ extension PastEvent {
     return LaterEdit(
       revision: revision, date: header.date.date, author: words.author, note: words.note,
       entity: event.entity, operation: event.operation, fields: fields)
-  }
-}
-
-extension Record {
-  /// Whether the record has a part of that name.
-  func has(_ key: FieldKey) -> Bool {
-    switch key {
-    case .field(let number): self[field: number] != nil
-    case .attribute(let name): self[name] != nil
-    }
   }
 }

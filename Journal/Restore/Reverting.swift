@@ -18,13 +18,21 @@ extension Journal {
   /// - Throws: ``JournalError`` with code `notFound` when there is no such entry.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
+    try planRevert(of: revision, later: later, assumingReverted: [])
+  }
+
+  /// The same as if some entries had been reverted already, for a look at what several reverts would do.
+  package func planRevert(
+    of revision: Revision, later: LaterEdits, assumingReverted others: Set<Revision>
+  ) throws -> RestorePlan {
     try planRevert(
       of: try entry(at: revision), later, action: .revert(revision), verb: "reverted",
-      metadata: [RestoreMetadata.reverts: "\(revision)"])
+      metadata: [RestoreMetadata.reverts: "\(revision)"], assumingReverted: others)
   }
 
   func planRevert(
-    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String, metadata: [String: String]
+    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String,
+    metadata: [String: String], assumingReverted others: Set<Revision> = []
   ) throws -> RestorePlan {
     let newest = version
     var reversal = Reversal(
@@ -37,7 +45,8 @@ extension Journal {
       reversal.revert(
         event, from: try row(of: event.entity, after: event.previous)?.record,
         to: try row(of: event.entity, after: entry.revision)?.record,
-        touches: Touches(of: try events(of: event.entity, after: entry.revision), since: entry.revision))
+        touches: Touches(
+          of: try events(of: event.entity, after: entry.revision), since: entry.revision, reverted: others))
     }
     try reversal.targets.complete()
     let touched = Set(entry.events.map(\.entity))
@@ -123,16 +132,18 @@ private struct Reversal<State: EventSourced> {
 private struct Touches {
   private let events: [PastEvent]
   private let entry: Revision
+  private let reverted: Set<Revision>
 
-  init(of events: [PastEvent], since entry: Revision) {
+  init(of events: [PastEvent], since entry: Revision, reverted: Set<Revision>) {
     self.events = events
     self.entry = entry
+    self.reverted = reverted
   }
 
   /// The later events that still count, of those that are asked for, newest first; and whether one of them has
   /// reverted the entry already.
   func standing(where isAskedFor: (PastEvent) -> Bool) -> (isReverted: Bool, events: [PastEvent]) {
-    var reverted: Set<Revision> = []
+    var reverted = reverted
     var standing: [PastEvent] = []
     for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
       switch past.words.reverted {

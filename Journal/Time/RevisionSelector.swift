@@ -1,12 +1,17 @@
 public import Foundation
 
-/// Names a point in time: `120`, `HEAD`, `HEAD~3`, `2026-08-01`, `2026-08-01T10:00:00Z`, `5 minutes ago`.
+/// Names a point in time: `120`, `HEAD~3`, `2026-08-01`, `yesterday`, `5 minutes ago`, the name of a tag, or
+/// `item:42@120`, which is the newest entry up to 120 that changed the item.
 public struct RevisionSelector: Hashable, Sendable {
   enum Form: Hashable, Sendable {
     case revision(Revision)
+    /// Four digits that may be either; `year` is its first moment.
+    case revisionOrYear(Revision, year: Timestamp)
     case head(back: Int)
     case date(Timestamp)
-    case ago(microseconds: Int64)
+    case tag(String)
+    /// The newest entry that changed an entity; up to a point, when one is given.
+    case entity(name: String, upTo: [RevisionSelector])
   }
 
   let form: Form
@@ -26,127 +31,81 @@ public struct RevisionSelector: Hashable, Sendable {
     return RevisionSelector(form: .date(Timestamp(date) ?? nearest))
   }
 
+  /// The revision that a tag of the model names.
+  public static func tag(_ name: String) -> RevisionSelector { RevisionSelector(form: .tag(name)) }
+
+  /// The newest entry up to a revision that changed an entity.
+  package static func entity(_ name: String, upTo revision: Revision) -> RevisionSelector {
+    RevisionSelector(form: .entity(name: name, upTo: [.revision(revision)]))
+  }
+
   init(form: Form) { self.form = form }
 
   /// Reads a selector as a person writes it.
   ///
-  /// A date without a time means its first moment, and a time without a zone is UTC.
+  /// A day, a month or a year means its first moment; `yesterday` and `last monday` are days. Four digits that could be
+  /// a revision and a year are an error when they are looked up and both make sense; `r2020` is the revision.
+  /// - Parameters:
+  ///   - timeZone: of days, and of times that name none themselves.
+  ///   - now: what `today` and `5 minutes ago` count from.
   /// - Throws: ``JournalError`` with code `invalidSelector`.
-  public init(_ text: String) throws(JournalError) {
+  public init(
+    _ text: String, timeZone: TimeZone = .gmt, now: Date = Date()
+  ) throws(JournalError) {
     let trimmed = text.trimmingCharacters(in: .whitespaces)
-    guard
-      let form = Self.revision(trimmed) ?? Self.head(trimmed) ?? Self.ago(trimmed)
-        ?? Timestamp(trimmed).map({ .date($0) })
-    else {
-      throw JournalError(
-        .invalidSelector,
-        "\"\(text)\" names no point in time; write a revision (120), HEAD, HEAD~3, a date (2026-08-01, "
-          + "2026-08-01T10:00:00Z) or \"5 minutes ago\"")
+    let reader = DateReader(timeZone: timeZone, now: now)
+    if let form = Self.number(trimmed, reader) ?? Self.head(trimmed)
+      ?? reader.read(trimmed).map({ .date($0) })
+    {
+      self.form = form
+    } else if let match = trimmed.wholeMatch(of: /([a-z]+:[0-9]+)(?:@(.+))?/) {
+      var upTo: [RevisionSelector] = []
+      if let rest = match.2 { upTo = [try RevisionSelector(String(rest), timeZone: timeZone, now: now)] }
+      form = .entity(name: String(match.1), upTo: upTo)
+    } else if Self.isTagName(trimmed) {
+      form = .tag(trimmed)
+    } else {
+      throw Self.unknown(text)
     }
-    self.form = form
   }
 
-  private static func number(_ text: some StringProtocol) -> Int? {
+  /// Whether a tag may have that name, so that it can't be mistaken for another selector: it begins with a letter,
+  /// and has letters, digits, `.`, `_`, `-` and `/` only.
+  package static func isTagName(_ text: String) -> Bool {
+    text.wholeMatch(of: /\p{L}[\p{L}\p{N}._\/-]*/) != nil && number(text, DateReader()) == nil
+      && head(text) == nil && DateReader().read(text) == nil
+  }
+
+  static func unknown(_ text: String) -> JournalError {
+    JournalError(
+      .invalidSelector,
+      "\"\(text)\" names no point in time; write a revision (120), HEAD, HEAD~3, a date (2026-08-01, "
+        + "\"2026-08-01 10:00\", 2026-08-01T10:00:00Z), today, yesterday, \"last monday\", \"5 minutes ago\", a tag, or "
+        + "item:42@120")
+  }
+
+  private static func digits(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
       return nil
     }
     return Int(text)
   }
 
-  private static func revision(_ text: String) -> Form? { number(text).map { .revision($0) } }
+  private static func number(_ text: String, _ reader: DateReader) -> Form? {
+    if text.utf8.first == UInt8(ascii: "r") { return digits(text.dropFirst()).map { .revision($0) } }
+    guard let number = digits(text) else { return nil }
+    if text.utf8.count == 4, let year = reader.read(text + "-01-01") {
+      return .revisionOrYear(number, year: year)
+    }
+    return .revision(number)
+  }
 
   private static func head(_ text: String) -> Form? {
     let text = text.uppercased()
     if text == "HEAD" || text == "@" { return .head(back: 0) }
     guard text.hasPrefix("HEAD~") else { return nil }
     let back = text.dropFirst(5)
-    return back.isEmpty ? .head(back: 1) : number(back).map { .head(back: $0) }
-  }
-
-  private static let units: [String: Int64] = [
-    "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_629_746,
-    "year": 31_556_952,
-  ]
-
-  private static func ago(_ text: String) -> Form? {
-    let text = text.lowercased()
-    if text == "now" { return .ago(microseconds: 0) }
-    if text == "yesterday" { return .ago(microseconds: 86_400_000_000) }
-    let words = text.split(separator: " ")
-    guard words.count == 3, words[2] == "ago" else { return nil }
-    let unit = words[1].hasSuffix("s") ? String(words[1].dropLast()) : String(words[1])
-    guard let count = words[0] == "a" || words[0] == "an" ? 1 : number(words[0]), let seconds = units[unit],
-      // Further back than any date can be, and far from where the product would overflow.
-      count < 10_000 * units["year"]! / seconds
-    else { return nil }
-    return .ago(microseconds: Int64(count) * seconds * 1_000_000)
-  }
-}
-
-extension Journal {
-  /// The revision that a selector means now.
-  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, or `damaged`.
-  /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date.
-  public func revision(at selector: RevisionSelector) throws -> Revision {
-    let newest = head.revision
-    switch selector.form {
-    case .revision(let revision):
-      guard (0...newest).contains(revision) else {
-        throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
-      }
-      return revision
-    case .head(let back):
-      guard (0...newest).contains(back) else {
-        throw JournalError(
-          .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
-      }
-      return newest - back
-    case .date(let date): return try newestRevision(notAfter: date, newest: newest)
-    case .ago(let microseconds):
-      let date = Timestamp(microseconds: Timestamp.now.microseconds - microseconds)
-      return try newestRevision(notAfter: date, newest: newest)
-    }
-  }
-
-  /// Dates never decrease from entry to entry, so the log is its own index of dates.
-  private func newestRevision(notAfter date: Timestamp, newest: Revision) throws -> Revision {
-    var (low, high) = (0, newest)
-    while low < high {
-      let middle = low + (high - low + 1) / 2
-      if try log.read(middle, { entry throws(JournalError) in try entry.date() }) <= date {
-        low = middle
-      } else {
-        high = middle - 1
-      }
-    }
-    return low
-  }
-
-  /// The state at a point in time.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
-  /// - Complexity: O(m) in the number of events between it and the snapshot before it.
-  public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
-
-  /// The state at a point in time together with the entry that made it.
-  public func version(asOf selector: RevisionSelector) throws -> Version<State> {
-    let revision = try revision(at: selector)
-    let newest = version
-    if revision == newest.revision { return newest }
-    return try replayed(through: revision).version
-  }
-
-  /// The same from revision 1 on, using no snapshot: the state that the log itself makes.
-  /// - Complexity: O(n) in the number of entries before it.
-  public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
-    try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
-  }
-
-  /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
-  /// have.
-  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
-  {
-    try Replay<State>(log: log, format: format).version(
-      through: revision, from: try ladder.rung(atOrBefore: revision))
+    return back.isEmpty ? .head(back: 1) : digits(back).map { .head(back: $0) }
   }
 }
 

@@ -80,6 +80,14 @@ public struct Record: Hashable, Sendable {
     number < 24 ? value(forKey: [number]) : nil
   }
 
+  /// The value of a part, nil when the record has none.
+  public func value(of key: FieldKey) -> Value? {
+    switch key {
+    case .field(let number): self[field: number]
+    case .attribute(let name): self[name]
+    }
+  }
+
   /// All attributes, decoded.
   public var attributes: [String: Value] {
     unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.attributes(in: buffer) }

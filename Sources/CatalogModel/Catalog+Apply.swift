@@ -15,6 +15,7 @@ extension Catalog {
     case .item: try applyToItem(event, at: revision)
     case .image: try applyToImage(event, at: revision)
     case .category: try applyToCategory(event, at: revision)
+    case .tag: try applyToTag(event, at: revision)
     default:
       throw JournalError(
         .damaged, "an event is about \(Self.name(of: event.entity)), and a catalog has no such kind",
@@ -132,6 +133,21 @@ extension Catalog {
 
   private mutating func applyErasedToCategory(_ event: Event, at revision: Revision) throws(JournalError) {
     _ = try categoryTable.applyErased(event, at: revision, in: Self.self)
+  }
+}
+
+extension Catalog {
+  private mutating func applyToTag(_ event: Event, at revision: Revision) throws(JournalError) {
+    if case .add(let record) = event.change {
+      _ = try event.check(at: revision) { () throws(CBORError) in try TagFields(record) }
+    }
+    if case .update(let changes) = event.change {
+      let row = try tagTable.checkedRow(event, at: revision, in: Self.self)
+      _ = try event.check(at: revision) { () throws(CBORError) in
+        try TagFields(row.record.applying(changes))
+      }
+    }
+    try tagTable.apply(event, at: revision, in: Self.self)
   }
 }
 

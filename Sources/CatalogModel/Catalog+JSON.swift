@@ -89,3 +89,14 @@ extension Catalog {
     writeMembers(to: &writer) { (_: inout JSONWriter) in }
   }
 }
+
+extension Tag {
+  /// Writes `{"id":1,"name":"before-import","revision":7}`.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("name", name)
+    writer.member("revision", revision)
+    writer.endObject()
+  }
+}

@@ -11,7 +11,7 @@ extension Catalog {
   /// The tables, indexes and kinds that this catalog is made of.
   public var parts: StateParts? {
     StateParts(
-      tables: [categoryTable, itemTable, imageTable],
+      tables: [categoryTable, itemTable, imageTable, tagTable],
       indexes: [
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
         (PartName.imagesByItem, imagesByItem),
@@ -29,6 +29,7 @@ extension Catalog {
       let kinds = parts.list(PartName.kinds), let kindNumbers = TextNumbers(kinds)
     else { return nil }
     (categoryTable, itemTable, imageTable) = (parts.tables[0], parts.tables[1], parts.tables[2])
+    tagTable = parts.tables[3]
     self.itemsByKind = itemsByKind
     self.itemsByCategory = itemsByCategory
     self.imagesByItem = imagesByItem
@@ -41,6 +42,7 @@ extension Catalog {
     case .category: ["name", "color"]
     case .item: ["kind", "category"]
     case .image: ["item", "name", "mediaType", "sha256", "byteCount"]
+    case .tag: ["name", "revision"]
     default: []
     }
   }

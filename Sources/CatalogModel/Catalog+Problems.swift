@@ -6,11 +6,14 @@ extension Catalog {
   /// - Complexity: O(n log n)
   public func problems() -> [String] {
     var problems: [String] = []
-    for (kind, table) in zip(Self.kindNames, [categoryTable, itemTable, imageTable]) {
+    for (kind, table) in zip(Self.kindNames, [categoryTable, itemTable, imageTable, tagTable]) {
       problems += table.problems(kind: kind)
     }
     checkItems(&problems)
     checkImages(&problems)
+    for (number, row) in tagTable where (try? TagFields(row.record)) == nil {
+      problems.append("tag:\(number) has a record that is no tag's")
+    }
     for (number, row) in categoryTable where (try? CategoryFields(row.record)) == nil {
       problems.append("category:\(number) has a record that is no category's")
     }

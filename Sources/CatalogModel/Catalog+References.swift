@@ -26,11 +26,15 @@ extension Catalog {
     kind == .item ? record.setting(ItemField.category, to: nil) : nil
   }
 
-  /// The name of a category or an image; of an item its title, name or path, or its first short text.
+  /// Restores and reverts leave tags alone: a name for a point is no part of what was there.
+  public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag }
+
+  /// The name of a category, an image or a tag; of an item its title, name or path, or its first short text.
   public static func label(of record: Record, of kind: EntityKind) -> String? {
     switch kind {
     case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }
     case .image: (try? ImageFields(record)).map { record.text(at: $0.name) }
+    case .tag: (try? TagFields(record)).map { record.text(at: $0.name) }
     default: record.label
     }
   }

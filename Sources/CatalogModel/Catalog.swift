@@ -20,6 +20,7 @@ public struct Catalog: Sendable {
   var categoryTable = EntityTable()
   var itemTable = EntityTable()
   var imageTable = EntityTable()
+  var tagTable = EntityTable()
 
   var kindNumbers = TextNumbers()
   var itemsByKind = EntityIndex()
@@ -48,7 +49,7 @@ extension Catalog: EventSourced {
   /// The name of the fields of records that this version writes and reads.
   public static var schema: String { "catalog/1" }
   /// The kinds in the order of their numbers, which are in the log.
-  public static let kindNames = ["category", "item", "image"]
+  public static let kindNames = ["category", "item", "image", "tag"]
 
   /// All that is known of an entity, encoded; nil when it is not there. O(log n).
   public func record(of entity: Entity) -> Record? { table(of: entity.kind)?[entity.number]?.record }
@@ -74,6 +75,7 @@ extension Catalog: EventSourced {
     case .category: categoryTable
     case .item: itemTable
     case .image: imageTable
+    case .tag: tagTable
     default: nil
     }
   }

@@ -8,6 +8,8 @@ extension EntityKind {
   public static var item: EntityKind { EntityKind(rawValue: 1) }
   /// A picture or another file that belongs to an item.
   public static var image: EntityKind { EntityKind(rawValue: 2) }
+  /// A name for a revision.
+  public static var tag: EntityKind { EntityKind(rawValue: 3) }
 }
 
 extension Entity {
@@ -17,4 +19,6 @@ extension Entity {
   public static func item(_ number: Int) -> Entity { Entity(kind: .item, number: number) }
   /// The image of that number.
   public static func image(_ number: Int) -> Entity { Entity(kind: .image, number: number) }
+  /// The tag of that number.
+  public static func tag(_ number: Int) -> Entity { Entity(kind: .tag, number: number) }
 }

@@ -8,30 +8,42 @@ extension Catalog {
   /// `changes` has a member for each part that the event sets, and no others; nothing for a deletion.
   /// An item has `kind`, `category` (null when it leaves its category), `attributes` (those that are set) and
   /// `removed` (the names of those that go away); a category `name` and `color` (null when it goes away); an
-  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`. What was erased has `"erased":true` and no changes.
+  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`; a tag `name` and `revision`. What was erased has
+  /// `"erased":true` and no changes.
   package static func write(_ event: Event, to writer: inout JSONWriter) {
     writer.beginObject()
-    let operation =
-      switch event.operation {
-      case .add: "add"
-      case .update: "update"
-      case .delete: "delete"
-      }
-    writer.member("operation", operation)
-    writer.member("entity", name(of: event.entity))
-    writer.member("previous", event.previous)
-    if case .erased = event.change { writer.member("erased", true) }
-    writer.key("changes")
+    beginEvent(event, to: &writer)
     writer.beginObject()
     let parts = ChangedParts(event.change)
     switch event.entity.kind {
     case .item: parts.writeItem(to: &writer)
     case .category: parts.writeCategory(to: &writer)
     case .image: parts.writeImage(to: &writer)
+    case .tag: parts.writeTag(to: &writer)
     default: break
     }
     writer.endObject()
     writer.endObject()
+  }
+}
+
+extension Catalog {
+  /// Writes an event as `journal log --patch --json` prints it: as ``write(_:to:)-(Event,_)``, but `changes` has the
+  /// old and the new value of each part.
+  package static func write(_ event: Event, changing parts: [PartChange], to writer: inout JSONWriter) {
+    writer.beginObject()
+    beginEvent(event, to: &writer)
+    write(parts, of: event.entity.kind, to: &writer)
+    writer.endObject()
+  }
+
+  /// Writes what an event says apart from its changes, and the key for these.
+  private static func beginEvent(_ event: Event, to writer: inout JSONWriter) {
+    writer.member("operation", event.operation.name)
+    writer.member("entity", name(of: event.entity))
+    writer.member("previous", event.previous)
+    if case .erased = event.change { writer.member("erased", true) }
+    writer.key("changes")
   }
 }
 
@@ -71,6 +83,11 @@ private struct ChangedParts {
   func writeCategory(to writer: inout JSONWriter) {
     write(CategoryField.name, "name", to: &writer)
     write(CategoryField.color, "color", to: &writer) { Color($0)?.hex }
+  }
+
+  func writeTag(to writer: inout JSONWriter) {
+    write(TagField.name, "name", to: &writer)
+    write(TagField.revision, "revision", to: &writer)
   }
 
   func writeImage(to writer: inout JSONWriter) {

@@ -11,6 +11,8 @@ import CBOR
 //             2  mediaType  text
 //             3  sha256     32 bytes, the blob's digest
 //             4  byteCount  unsigned, the blob's size
+//   tag       0  name       text
+//             1  revision   unsigned
 //
 // Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with
 // other numbers, and text keys in the records of categories and images, are kept and ignored, so that a
@@ -35,6 +37,12 @@ enum ImageField {
   static let mediaType: UInt8 = 2
   static let digest: UInt8 = 3
   static let byteCount: UInt8 = 4
+}
+
+/// The numbers of a tag's fields.
+enum TagField {
+  static let name: UInt8 = 0
+  static let revision: UInt8 = 1
 }
 
 /// What the indexes need of an item's record.
@@ -66,6 +74,21 @@ struct CategoryFields {
       let name = try cursor.skipText()
       let color = cursor.find(CategoryField.color) ? try cursor.readColor() : nil
       return (name, color)
+    }
+  }
+}
+
+/// The fields of a tag's record.
+struct TagFields {
+  let name: Range<Int>
+  let revision: Revision
+
+  init(_ record: Record) throws(CBORError) {
+    (name, revision) = try record.readFields { cursor throws(CBORError) in
+      try cursor.require(TagField.name)
+      let name = try cursor.skipText()
+      try cursor.require(TagField.revision)
+      return (name, try cursor.readCount())
     }
   }
 }

@@ -96,7 +96,8 @@ struct PartsTests {
     #expect(Catalog.fieldNames(of: .category) == ["name", "color"])
     #expect(Catalog.fieldNames(of: .item) == ["kind", "category"])
     #expect(Catalog.fieldNames(of: .image) == ["item", "name", "mediaType", "sha256", "byteCount"])
-    #expect(Catalog.fieldNames(of: EntityKind(rawValue: 3)) == [])
+    #expect(Catalog.fieldNames(of: .tag) == ["name", "revision"])
+    #expect(Catalog.fieldNames(of: EntityKind(rawValue: 4)) == [])
   }
 
   /// Asks two catalogs everything that a catalog can be asked.

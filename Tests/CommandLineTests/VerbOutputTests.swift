@@ -77,13 +77,13 @@ import Testing
 
             and its age
 
-        + image:1
+        + image:1  cup.png
             item: item:1
             name: cup.png
             mediaType: image/png
             sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
             byteCount: 5
-        ~ item:1
+        ~ item:1  blue cup
             age: 200 → 212.5
             found: (none) → 1970-01-01 00:00:00
         """)
@@ -97,15 +97,15 @@ import Testing
 
             first find
 
-        + category:1
+        + category:1  Cups
             name: Cups
             color: #FF8000FF
-        + item:1
+        + item:1  blue cup
             kind: find
             category: category:1
             age: 200
             name: "blue cup"
-        + item:2
+        + item:2  the \u{1b}[31mred\nfield
             kind: place
             name: "the \u001b[31mred\nfield"
         """#)
@@ -156,6 +156,23 @@ import Testing
     try expect(
       ["history", "item:1"],
       prints: """
+        revision 3  2026-08-03 00:00:00  ana  no place after all
+        ~ item:1  blue cup
+            found: 1970-01-01 00:00:00 → (none)
+        revision 2  2026-08-02 11:30:00  ben  a photo
+        ~ item:1  blue cup
+            age: 200 → 212.5
+            found: (none) → 1970-01-01 00:00:00
+        revision 1  2026-08-01 10:00:00  ana  first find
+        + item:1  blue cup
+            kind: find
+            category: category:1
+            age: 200
+            name: "blue cup"
+        """)
+    try expect(
+      ["history", "item:1", "--stat"],
+      prints: """
         REVISION  DATE (UTC)           AUTHOR  CHANGE             NOTE
                3  2026-08-03 00:00:00  ana     update found       no place after all
                2  2026-08-02 11:30:00  ben     update age, found  a photo
@@ -165,10 +182,12 @@ import Testing
       ["history", "item:2", "--json"],
       prints: #"""
         {"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana","note":"no place after all",\#
-        "event":{"operation":"delete","entity":"item:2","previous":1,"changes":{}}}
+        "event":{"operation":"delete","entity":"item:2","previous":1,"changes":{}},\#
+        "changes":{"@kind":{"old":"place"},"name":{"old":"the \u001b[31mred\nfield"}}}
         {"revision":1,"date":"2026-08-01T10:00:00.000000Z","author":"ana","note":"first find",\#
         "event":{"operation":"add","entity":"item:2","previous":0,\#
-        "changes":{"kind":"place","attributes":{"name":"the \u001b[31mred\nfield"}}}}
+        "changes":{"kind":"place","attributes":{"name":"the \u001b[31mred\nfield"}}},\#
+        "changes":{"@kind":{"new":"place"},"name":{"new":"the \u001b[31mred\nfield"}}}
         """#)
   }
 

@@ -1,7 +1,8 @@
 import Foundation
-import Journaling
 import TestSupport
 import Testing
+
+@testable import Journaling
 
 @Suite struct TimeTests {
   /// Entry n has the balance n and the date of 2026-08-01T00:00:00Z and n hours.
@@ -32,7 +33,10 @@ import Testing
     ("0", 0), ("7", 7), ("HEAD", 30), ("head", 30), ("HEAD~", 29), ("HEAD~3", 27), ("HEAD~30", 0),
     ("2026-07-31", 0), ("2026-08-01", 0), ("2026-08-02", 24), ("2026-08-01T10:00:00Z", 10),
     ("2026-08-01T09:59:59.999999Z", 9), ("2026-08-01T12:00:00+02:00", 10), (" 2027-01-01 ", 30),
-    ("10 years ago", 0), ("an hour ago", 30), ("now", 30), ("9999-12-31", 30),
+    ("10 years ago", 0), ("an hour ago", 30), ("now", 30), ("9999-12-31", 30), ("2026-08", 0),
+    ("2026-08-01 10:00:00", 10), ("2026-08-01 10:00", 10), ("2026-08-01 10:00:00 UTC", 10),
+    ("2026-08-01 9:30", 9), ("2026-08-01 12:00+02:00", 10), ("r7", 7), ("account:1", 30),
+    ("account:1@HEAD~3", 27), ("account:1@2026-08-01 10:00", 10),
   ])
   func aSelectorNamesARevision(_ text: String, _ revision: Int) throws {
     try withHours { journal, _ in
@@ -44,12 +48,68 @@ import Testing
 
   @Test(arguments: [
     "", "x", "-1", "HEAD~-1", "HEAD~x", "HEAD^", "1.5", "2026-13-01", "2026-02-30", "tomorrow", "minutes ago",
-    "5 lightyears ago", "99999999999999999999", "1 2 3", "2026-08-01T25:00:00Z",
+    "5 lightyears ago", "99999999999999999999", "1 2 3", "2026-08-01T25:00:00Z", "2026-08-01 24:00",
+    "last day",
   ])
-  func aTextThatNamesNoPointInTimeIsAnError(_ text: String) {
-    let error = #expect(throws: JournalError.self) { try RevisionSelector(text) }
-    #expect(error?.code == .invalidSelector)
-    #expect(error?.message.contains("HEAD~3") == true)
+  func aTextThatNamesNoPointInTimeIsAnError(_ text: String) throws {
+    try withHours { journal, _ in
+      // What could be a tag is one that is not there.
+      let error = #expect(throws: JournalError.self) { try journal.revision(at: RevisionSelector(text)) }
+      #expect(error?.code == .invalidSelector)
+      #expect(error?.message.contains("HEAD~3") == true)
+    }
+  }
+
+  /// 2026-08-05 was a Wednesday.
+  @Test(arguments: [
+    ("today", "2026-08-05T00:00:00Z"), ("yesterday", "2026-08-04T00:00:00Z"),
+    ("yesterday 14:30", "2026-08-04T14:30:00Z"), ("14:30", "2026-08-05T14:30:00Z"),
+    ("wednesday", "2026-08-05T00:00:00Z"), ("last wednesday", "2026-07-29T00:00:00Z"),
+    ("last monday", "2026-08-03T00:00:00Z"), ("Last Thursday", "2026-07-30T00:00:00Z"),
+    ("5 minutes ago", "2026-08-05T01:25:00Z"), ("1 day ago", "2026-08-04T01:30:00Z"),
+    ("2026", "2026-01-01T00:00:00Z"), ("2026-07", "2026-07-01T00:00:00Z"),
+  ])
+  func aDayInWordsIsItsFirstMoment(_ text: String, _ expected: String) throws {
+    let now = try #require(Timestamp("2026-08-05T01:30:00Z")).date
+    let selector = try RevisionSelector(text, now: now)
+    let moment = try #require(Timestamp(expected))
+    #expect(selector.moment == moment)
+    // The same clock further west shows the day before, until its midnight.
+    let west = try #require(TimeZone(secondsFromGMT: -4 * 3600))
+    if text == "today" {
+      let local = try RevisionSelector(text, timeZone: west, now: now)
+      #expect(local.moment == Timestamp("2026-08-04T04:00:00Z"))
+    }
+  }
+
+  @Test func daysInAZoneWithSummerTimeBeginAtItsMidnight() throws {
+    let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
+    for (text, expected) in [
+      ("2026-03-29", "2026-03-28T23:00:00Z"), ("2026-03-30", "2026-03-29T22:00:00Z"),
+      ("2026-03-29 12:00", "2026-03-29T10:00:00Z"), ("2026-10-25 12:00", "2026-10-25T11:00:00Z"),
+      ("2026-10-25 12:00Z", "2026-10-25T12:00:00Z"),
+    ] {
+      #expect(try RevisionSelector(text, timeZone: berlin).moment == Timestamp(expected))
+    }
+  }
+
+  @Test func fourDigitsThatAreARevisionAndAYearAreToldToBeAmbiguous() throws {
+    try withLedger(options: JournalOptions(snapshots: .manual)) { journal, _ in
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      try journal.commit(date: date("2019-06-01T00:00:00Z")) { try $0.open(owner: "Ana", balance: 0) }
+      for _ in 2...2030 {
+        try journal.commit(date: date("2021-06-01T00:00:00Z")) { try $0.deposit(1, on: 1) }
+      }
+      let error = #expect(throws: JournalError.self) {
+        try journal.revision(at: try RevisionSelector("2020"))
+      }
+      #expect(error?.code == .invalidSelector)
+      #expect(error?.message.contains("r2020") == true && error?.message.contains("2020-01-01") == true)
+      #expect(try journal.revision(at: try RevisionSelector("r2020")) == 2020)
+      #expect(try journal.revision(at: try RevisionSelector("2020-01-01")) == 1)
+      // There is no entry before that year, so it is the revision.
+      #expect(try journal.revision(at: try RevisionSelector("2018")) == 2018)
+    }
   }
 
   @Test func aRevisionThatIsNotThereYetIsAnError() throws {
@@ -152,6 +212,16 @@ import Testing
       task.cancel()
       let count = try await task.value
       #expect(count == 0)
+    }
+  }
+}
+
+extension RevisionSelector {
+  /// The moment of a date or a year.
+  fileprivate var moment: Timestamp? {
+    switch form {
+    case .date(let moment), .revisionOrYear(_, let moment): moment
+    default: nil
     }
   }
 }

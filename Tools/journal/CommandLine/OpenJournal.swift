@@ -15,18 +15,47 @@ extension Arguments {
     terminal.sayAtEnd { journal.snapshotProblems.map { "\($0); the answer does not depend on it" } }
     return journal
   }
+
+  /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.
+  func selector(_ text: String) throws(JournalError) -> RevisionSelector {
+    try RevisionSelector(text, timeZone: has("--local") ? .current : .gmt)
+  }
+
+  /// The point in time that an option names.
+  func selector(of option: String, else standard: RevisionSelector) throws -> RevisionSelector {
+    try value(option).map { try selector($0) } ?? standard
+  }
+
+  /// An entity and, after an `@`, the point in time at which it is meant: `item:42@yesterday`.
+  func entityAndPoint(_ text: String) throws -> (entity: Entity, point: RevisionSelector?) {
+    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    let entity = try Catalog.entity(parts[0])
+    return (entity, parts.count == 2 ? try selector(parts[1]) : nil)
+  }
 }
 
 extension Journal {
   /// The revision that a selector means.
   /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
-  func revision(named text: String) throws -> Revision {
-    let selector = try RevisionSelector(text)
+  func revision(_ selector: RevisionSelector) throws -> Revision {
     do {
       return try revision(at: selector)
     } catch let error as JournalError where error.code == .notFound {
       throw Failure(.no, "\(error)")
     }
+  }
+}
+
+extension Journal where State == Catalog {
+  /// The categories that a number, `category:3` or a name means, now or at a point.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
+  func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<Int> {
+    if let number = Int(text) ?? (try? Catalog.entity(named: text))?.number { return [number] }
+    for catalog in [state, try state(asOf: point)] {
+      let found = catalog.categories.filter { $0.name == text }
+      if !found.isEmpty { return Set(found.map(\.id)) }
+    }
+    throw Failure(.no, "there is no category \"\(text)\"; journal find JOURNAL --kind category lists them")
   }
 }
 

@@ -12,6 +12,7 @@ enum Program {
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
+    defer { terminal.endPager() }
     do {
       let code = try dispatch(words, terminal)
       try terminal.output.flush()
@@ -50,6 +51,8 @@ enum Program {
     let verb = try Verbs.named(first)
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
+    terminal.isLocal = arguments.has("--local")
+    if verb.isPaged, !arguments.has("--no-pager"), !arguments.has("--json") { try terminal.startPager() }
     return try verb.run(arguments, terminal)
   }
 }
@@ -61,6 +64,10 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
+    case let error as JournalError where [.rejected, .conflict].contains(error.code):
+      self.init(.no, "\(error)")
+    case let error as JournalError where error.code == .notFound && error.path == nil:
+      self.init(.no, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
     case let error as LegacyError: self.init(error)
     default: self.init(.unreadable, "\(error)")

@@ -24,7 +24,11 @@ struct Syntax {
   var options: [Option] = []
 
   /// What every verb takes besides its own.
-  static let common = [Option(name: "--help", help: "print this and do nothing else")]
+  static let common = [
+    Option(name: "--local", help: "read and print dates in the zone of this machine (TZ) instead of UTC"),
+    Option(name: "--no-pager", help: "print long results at once, and not page by page"),
+    Option(name: "--help", help: "print this and do nothing else"),
+  ]
 
   /// The journal's place, which is the first operand of nearly every verb.
   static let journal = Operand(name: "JOURNAL", help: "the journal's folder, such as Books.journal")

@@ -4,6 +4,13 @@ import JSON
 extension Entry {
   /// Writes the entry as `log --json` prints it, without the line's end.
   func write(to writer: inout JSONWriter) {
+    write(to: &writer) { writer in
+      for event in events { Catalog.write(event, to: &writer) }
+    }
+  }
+
+  /// The same with events that `body` writes.
+  func write(to writer: inout JSONWriter, events body: (inout JSONWriter) -> Void) {
     writer.beginObject()
     writer.member("revision", revision)
     writer.member("date", date.precise)
@@ -23,7 +30,7 @@ extension Entry {
     writer.member("digest", digest.hex)
     writer.key("events")
     writer.beginArray()
-    for event in events { Catalog.write(event, to: &writer) }
+    body(&writer)
     writer.endArray()
     writer.endObject()
   }

@@ -49,13 +49,7 @@ extension EntityPart {
 
   /// The catalog's names for its own fields.
   private static func fieldName(_ number: UInt8, of kind: EntityKind) -> String {
-    let names =
-      switch kind {
-      case .category: ["name", "color"]
-      case .item: ["kind", "category"]
-      case .image: ["item", "name", "mediaType", "sha256", "byteCount"]
-      default: [String]()
-      }
+    let names = Catalog.fieldNames(of: kind)
     return Int(number) < names.count ? names[Int(number)] : "field \(number)"
   }
 }

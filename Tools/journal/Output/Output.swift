@@ -6,13 +6,16 @@ struct OutputClosed: Error {}
 /// A buffer before standard output. Results of any size pass through it in pieces.
 final class Output {
   private static let pieceSize = 64 << 10
-  private let descriptor: Int32
+  private var descriptor: Int32
   private var buffer: [UInt8] = []
 
   init(_ descriptor: Int32) {
     self.descriptor = descriptor
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
+
+  /// Writes to another descriptor from now on.
+  func redirect(to descriptor: Int32) { self.descriptor = descriptor }
 
   func write(_ text: String) throws { try write(text.utf8) }
 

@@ -24,6 +24,20 @@ extension String {
     return head.count <= limit ? String(head) : head.prefix(max(0, limit - 1)) + "…"
   }
 
+  /// At most so many columns of a terminal; what is cut off is replaced by an ellipsis.
+  func cut(toColumns limit: Int) -> String {
+    if columns <= limit { return self }
+    var text = ""
+    var taken = 1
+    for character in self {
+      let width = String(character).columns
+      if taken + width > limit { break }
+      taken += width
+      text.append(character)
+    }
+    return text + "…"
+  }
+
   /// How many columns a terminal needs for it.
   var columns: Int {
     if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }

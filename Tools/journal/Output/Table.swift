@@ -14,9 +14,14 @@ struct Table {
   }
 
   let columns: [Column]
+  /// Whether the last column is cut where the terminal ends.
+  var isCut = false
 
   /// A table that streams, with the widths that its columns say.
-  init(_ columns: [Column]) { self.columns = columns }
+  init(_ columns: [Column], isCut: Bool = false) {
+    self.columns = columns
+    self.isCut = isCut
+  }
 
   /// A table that is as wide as it must be for these rows.
   init(_ columns: [Column], fitting rows: [[String]]) {
@@ -34,7 +39,18 @@ struct Table {
   /// Prints one row; its texts must be printable already.
   func printRow(_ cells: [String], _ terminal: Terminal) throws {
     try terminal.output.line(
-      line(cells) { text, column in column.style.map { terminal.styled($0, text) } ?? text })
+      line(isCut ? cut(cells, terminal) : cells) { text, column in
+        column.style.map { terminal.styled($0, text) } ?? text
+      })
+  }
+
+  /// The cells, the last one as long as fits.
+  private func cut(_ cells: [String], _ terminal: Terminal) -> [String] {
+    guard let width = terminal.width, let last = cells.last else { return cells }
+    let taken = zip(cells, columns).dropLast().reduce(0) { sum, cell in
+      sum + 2 + max(cell.1.width, cell.1.title.columns, cell.0.columns)
+    }
+    return cells.dropLast() + [last.cut(toColumns: max(width - taken, 8))]
   }
 
   private func line(_ cells: [String], _ styled: (String, Column) -> String) -> String {
@@ -55,8 +71,11 @@ struct Table {
 
 extension Table {
   /// Prints titles and rows at once.
-  static func print(_ columns: [Column], _ rows: [[String]], _ terminal: Terminal) throws {
-    let table = Table(columns, fitting: rows)
+  static func print(
+    _ columns: [Column], _ rows: [[String]], isCut: Bool = false, _ terminal: Terminal
+  ) throws {
+    var table = Table(columns, fitting: rows)
+    table.isCut = isCut
     try table.printTitles(terminal)
     for row in rows { try table.printRow(row, terminal) }
   }

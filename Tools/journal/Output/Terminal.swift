@@ -6,6 +6,11 @@ final class Terminal {
   let progress: Progress
   /// Whether results may be coloured: on a terminal, unless `NO_COLOR` is set.
   let usesColor: Bool
+  /// How many columns a line has; nil where nobody looks at it.
+  let width: Int?
+  /// Whether dates are printed in the zone of this machine.
+  var isLocal = false
+  private var pager: Pager?
   /// What is asked for remarks when all is done.
   private var sources: [() -> [String]] = []
 
@@ -13,9 +18,44 @@ final class Terminal {
     let environment = ProcessInfo.processInfo.environment
     let isPlain = environment["TERM"] == "dumb" || !(environment["NO_COLOR"] ?? "").isEmpty
     usesColor = isatty(STDOUT_FILENO) == 1 && !isPlain
+    width = Self.columns(environment)
     output = Output(STDOUT_FILENO)
     progress = Progress(isShown: isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb")
   }
+
+  /// The width of the terminal that standard output is, or what `COLUMNS` says.
+  private static func columns(_ environment: [String: String]) -> Int? {
+    if let columns = environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 { return columns }
+    var size = winsize()
+    guard isatty(STDOUT_FILENO) == 1, unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0,
+      size.ws_col > 0
+    else { return nil }
+    return Int(size.ws_col)
+  }
+
+  /// Sends results through a pager from now on, where a person looks at them.
+  func startPager() throws {
+    guard isatty(STDOUT_FILENO) == 1, let pager = try Pager() else { return }
+    self.pager = pager
+    output.redirect(to: pager.descriptor)
+  }
+
+  /// Waits until the person has seen enough.
+  func endPager() { pager?.end() }
+
+  /// `2026-08-01 10:00:00`, in UTC or the zone of this machine.
+  func text(of date: Date, withZone: Bool = false) -> String {
+    guard isLocal else { return date.printable + (withZone ? " UTC" : "") }
+    let offset = TimeZone.current.secondsFromGMT(for: date)
+    let shifted = date.addingTimeInterval(Double(offset)).printable
+    guard withZone else { return shifted }
+    let minutes = abs(offset) / 60
+    let zone = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    return shifted + (offset < 0 ? " -" : " +") + zone
+  }
+
+  /// What stands above a column of dates.
+  var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
 
   /// Prints a line on standard error, above the progress if there is one.
   func warn(_ line: String) {

@@ -57,7 +57,7 @@ enum Export: Verb {
       throw Failure(.wrongUse, "--to DIR is missing: name the folder to write to; see journal help export")
     }
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
+    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
     let report = try journal.exportStore(
       source, name: arguments.value("--store"), asOf: .revision(revision), to: URL(fileURLWithPath: folder),
       replacing: arguments.has("--force"))

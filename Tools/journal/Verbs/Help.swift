@@ -19,19 +19,50 @@ enum Help: Verb {
     try output.line()
     try output.line("usage: journal VERB JOURNAL [arguments]")
     try output.line()
-    try printList(Verbs.all.map { ($0.name, $0.summary) }, terminal)
+    for (title, verbs) in Verbs.groups {
+      try output.line("\(title):")
+      try printList(
+        verbs.map { ($0.name, $0.summary) }, width: Verbs.all.map { $0.name.count }.max(), terminal)
+      try output.line()
+    }
+    try output.line("How to:")
+    for (question, command) in questions {
+      try output.line("  \(question)")
+      try output.line("      \(terminal.styled(.bold, command))")
+    }
     try output.line()
-    try output.line("A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, 2026-08-01T10:00:00Z or")
-    try output.line(
-      "\"5 minutes ago\"; revision 0 is the empty journal. An entity is item:42, category:3 or image:7.")
-    try output.line(
-      "A date is compared with the dates of entries, which never decrease, and not with what a clock said.")
+    try output.line(points)
     try output.line()
-    try output.line(
-      "Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened or read.")
+    try output.line(exitCodes)
     try output.line("See journal help VERB for more, and journal --version for the version.")
     return .done
   }
+
+  /// What people come with.
+  private static let questions = [
+    ("find the number of a thing", "journal find Books.journal dune"),
+    ("who changed its title, and what was it before?", "journal history Books.journal item:42"),
+    ("who set each of its attributes?", "journal blame Books.journal item:42"),
+    ("bring this one back", "journal restore Books.journal item:42 --at yesterday"),
+    (
+      "bring all of yesterday back, but keep what is new",
+      "journal restore Books.journal --all --at yesterday --keep-new"
+    ),
+    (
+      "undo what Bob did on Tuesday",
+      "journal revert Books.journal --author bob --since 'last tuesday' --until 'last wednesday'"
+    ),
+  ]
+
+  static let points = """
+    A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, "2026-08-01 10:00", 2026-08-01T10:00:00Z, today,
+    yesterday, "last monday", "5 minutes ago", a tag, or item:42@120 (the last change of item 42 up to there). A day is
+    its first moment, in UTC or with --local in the zone of this machine. Dates are compared with those of entries, which
+    never decrease, and not with what a clock said. Revision 0 is the empty journal. An entity is
+    item:42, category:3, image:7 or tag:1.
+    """
+  static let exitCodes =
+    "Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written."
 
   static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {
     let output = terminal.output
@@ -57,8 +88,10 @@ enum Help: Verb {
     return .done
   }
 
-  private static func printList(_ lines: [(String, String)], _ terminal: Terminal) throws {
-    let width = lines.map(\.0.count).max() ?? 0
+  private static func printList(
+    _ lines: [(String, String)], width: Int? = nil, _ terminal: Terminal
+  ) throws {
+    let width = width ?? lines.map(\.0.count).max() ?? 0
     for (name, text) in lines {
       let gap = String(repeating: " ", count: width - name.count)
       try terminal.output.line("  \(terminal.styled(.bold, name))\(gap)  \(text)")

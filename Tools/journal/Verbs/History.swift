@@ -4,68 +4,122 @@ import JSON
 /// `journal history JOURNAL ENTITY`
 enum History: Verb {
   static let name = "history"
-  static let summary = "lists everything that happened to one entity"
+  static let summary = "shows every version of one entity, with old and new values"
   static let explanation = """
-    Lists every event of an item, a category or an image, the newest first, with who made it and why. It takes
-    as long as the history is, however large the journal.
+    Shows everything that happened to an item, a category or an image, the newest first, with who made it and why, and
+    the old and the new value of all that changed. It takes as long as the history is, however large the journal.
     """
   static let syntax = Syntax(
     operands: [
-      Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42, category:3 or image:7"),
+      Syntax.journal,
+      Syntax.Operand(name: "ENTITY", help: "such as item:42, or item:42@yesterday for all up to then"),
     ],
-    options: [Syntax.json])
+    options: [
+      Syntax.Option(name: "-n", value: "N", help: "stop after N versions"),
+      Syntax.Option(name: "--reverse", help: "the oldest first"),
+      Syntax.Option(name: "--stat", help: "one line for each version, without values"), Syntax.full,
+      Syntax.json,
+    ])
   static let examples = [
-    (command: "journal history Books.journal item:42", does: "every change of item 42")
+    (command: "journal history Books.journal item:42", does: "every change of item 42"),
+    (command: "journal history Books.journal item:42 --stat", does: "a line for each"),
   ]
+  static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let entity = try Catalog.entity(arguments.operand("ENTITY"))
+    let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
+    let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
-    let changes = try journal.history(of: entity)
-    guard !changes.isEmpty else {
-      throw Failure(.no, "there never was \(Catalog.name(of: entity)) in this journal")
-    }
+    let revision = try journal.revision(point ?? .head())
+    var changes = try journal.history(of: entity, asOf: .revision(revision))
+    guard !changes.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
+    if arguments.has("--reverse") { changes.reverse() }
+    let shown = changes.prefix(limit)
     if arguments.has("--json") {
-      var writer = JSONWriter()
-      for change in changes {
-        writer.beginObject()
-        writer.member("revision", change.revision)
-        writer.member("date", change.date.precise)
-        if change.date.differs(from: change.clockDate) {
-          writer.member("clockDate", change.clockDate.precise)
-        }
-        writer.member("author", change.isAnnotationErased ? nil : change.author)
-        writer.member("note", change.isAnnotationErased ? nil : change.note)
-        writer.key("event")
-        Catalog.write(change.event, to: &writer)
-        writer.endObject()
-        writer.newline()
-        try terminal.output.write(writer.bytes)
-        writer.removeAll()
-      }
-      return .done
+      try printJSON(shown, terminal)
+    } else if arguments.has("--stat") {
+      try printTable(shown, terminal)
+    } else {
+      try print(shown, isFull: arguments.has("--full"), terminal)
     }
+    return .done
+  }
+
+  private static func print(
+    _ changes: some Collection<EntityChange>, isFull: Bool, _ terminal: Terminal
+  ) throws {
+    let text = ChangeText(terminal: terminal, isFull: isFull)
+    for change in changes {
+      let head = "revision \(change.revision)  \(terminal.text(of: change.date))  \(change.authorText)"
+      let note = change.note.subject + change.date.clockRemark(change.clockDate)
+      try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
+      let event = change.event
+      try text.printHeading(event.entity, event.operation, change.after ?? change.before)
+      try text.print(event, change.parts)
+    }
+  }
+
+  private static func printTable(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
     let columns = [
-      Table.Column(title: "REVISION", alignment: .right, style: .yellow), Table.Column(title: "DATE (UTC)"),
-      Table.Column(title: "AUTHOR"), Table.Column(title: "CHANGE"), Table.Column(title: "NOTE"),
+      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
+      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "CHANGE"),
+      Table.Column(title: "NOTE"),
     ]
     let rows = changes.map { change in
       [
-        "\(change.revision)", change.date.printable,
+        "\(change.revision)", terminal.text(of: change.date),
         change.isAnnotationErased ? erasedText : change.author.printable.shortened(to: 20),
-        change.event.outline,
-        change.note.prefix { !$0.isNewline }.description.printable
-          + change.date.clockRemark(change.clockDate),
+        change.event.outline, change.note.subject + change.date.clockRemark(change.clockDate),
       ]
     }
-    try Table.print(columns, rows, terminal)
-    return .done
+    try Table.print(columns, rows, isCut: true, terminal)
   }
+
+  private static func printJSON(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    for change in changes {
+      writer.beginObject()
+      writer.member("revision", change.revision)
+      writer.member("date", change.date.precise)
+      if change.date.differs(from: change.clockDate) {
+        writer.member("clockDate", change.clockDate.precise)
+      }
+      writer.member("author", change.isAnnotationErased ? nil : change.author)
+      writer.member("note", change.isAnnotationErased ? nil : change.note)
+      writer.key("event")
+      Catalog.write(change.event, to: &writer)
+      writer.key("changes")
+      Catalog.write(change.parts, of: change.event.entity.kind, to: &writer)
+      writer.endObject()
+      writer.newline()
+      try terminal.output.write(writer.bytes)
+      writer.removeAll()
+    }
+  }
+}
+
+extension EntityChange {
+  /// The author for people.
+  var authorText: String {
+    isAnnotationErased ? erasedText : author.isEmpty ? "(nobody named)" : author.printable
+  }
+}
+
+extension Entry {
+  /// The author for people.
+  var authorText: String {
+    isAnnotationErased ? erasedText : author.isEmpty ? "(nobody named)" : author.printable
+  }
+}
+
+extension String {
+  /// The first line, printable.
+  var subject: String { prefix { !$0.isNewline }.description.printable }
 }
 
 extension Event {
   /// `update blob, text`: the operation, and for an update what it changes.
-  fileprivate var outline: String {
+  var outline: String {
     switch change {
     case .add: return "add"
     case .delete: return "delete"

@@ -1,16 +1,20 @@
 import CatalogModel
 import JSON
 
-/// `journal log JOURNAL`
+/// `journal log JOURNAL [ENTITY…]`
 enum Log: Verb {
   static let name = "log"
-  static let summary = "lists entries, the newest first"
+  static let summary = "lists entries, the newest first: who changed what, when and why"
   static let explanation = """
     Lists entries, the newest first: what was changed when, by whom and why. CHANGES counts what was added (+),
-    updated (~) and deleted (-).
+    updated (~) and deleted (-). With ENTITY only what touched it, which takes as long as its history is. --patch shows
+    the old and the new values, --stat which entities and attributes were changed.
     """
   static let syntax = Syntax(
-    operands: [Syntax.journal],
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
+    ],
     options: [
       Syntax.Option(name: "-n", value: "N", help: "stop after N entries"),
       Syntax.Option(name: "--reverse", help: "the oldest first"),
@@ -18,78 +22,103 @@ enum Log: Verb {
       Syntax.Option(
         name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
       Syntax.Option(name: "--author", value: "TEXT", help: "only entries whose author contains TEXT"),
+      Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
+      Syntax.Option(
+        name: "--kind", value: "KIND", help: "only changes of items of this kind; or category, image or tag"),
+      Syntax.Option(
+        name: "--category", value: "C",
+        help: "only changes of this category and the items in it: 3 or its name"),
+      Syntax.Option(name: "--operation", value: "OP", help: "only this: add, update or delete"),
+      Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
+      Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),
+      Syntax.Option(name: "--stat", help: "show which entities and attributes were changed"), Syntax.full,
       Syntax.json,
     ])
   static let examples = [
     (command: "journal log Books.journal -n 10", does: "the ten newest entries"),
-    (command: "journal log Books.journal --since 2026-08-01 --author ana", does: "what Ana did since August"),
+    (command: "journal log Books.journal --since yesterday --author ana --patch", does: "what Ana did since"),
+    (command: "journal log Books.journal item:42 --touched title", does: "who changed the title of item 42"),
+    (command: "journal log Books.journal --operation delete", does: "when something was deleted"),
     (command: "journal log Books.journal --json | jq .note", does: "one JSON object a line"),
   ]
+  static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let limit = try arguments.count("-n") ?? Int.max
+    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal)
-    let since = try arguments.value("--since").map { try journal.revision(named: $0) } ?? 0
-    let until =
-      try arguments.value("--until").map { try journal.revision(named: $0) } ?? journal.head.revision
-    let author = arguments.value("--author")?.lowercased()
-    guard since < until, limit > 0 else { return .done }
-    let entries = journal.entries((since + 1)...until, newestFirst: !arguments.has("--reverse"))
-    let print = printer(arguments.has("--json"), widestRevision: until, terminal)
+    let since = try journal.revision(try arguments.selector(of: "--since", else: .revision(0)))
+    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
+    guard since < until, limit > 0 else {
+      terminal.warn("there are no such entries")
+      return .done
+    }
+    let filter = try EntryFilter(arguments, entities: entities, journal)
+    let newestFirst = !arguments.has("--reverse")
+    let entries: any EntrySource =
+      entities.isEmpty
+      ? journal.entries((since + 1)...until, newestFirst: newestFirst)
+      : try EntityEntries(journal, entities, (since + 1)...until, newestFirst: newestFirst)
+    let printer = LogPrinter(arguments, journal, filter, widestRevision: until, terminal)
     var count = 0
     while count < limit, let entry = try entries.next() {
-      if let author, !entry.author.lowercased().contains(author) { continue }
-      try print(entry)
+      guard let events = try filter.events(of: entry) else { continue }
+      try printer.print(entry, events)
       count += 1
     }
+    if count == 0 { terminal.warn("there are no such entries") }
     return .done
   }
-
-  private static func printer(
-    _ asJSON: Bool, widestRevision: Revision, _ terminal: Terminal
-  ) -> (Entry) throws -> Void {
-    if asJSON {
-      var writer = JSONWriter()
-      return { entry in
-        entry.write(to: &writer)
-        writer.newline()
-        try terminal.output.write(writer.bytes)
-        writer.removeAll()
-      }
-    }
-    let table = Table([
-      Table.Column(
-        title: "REVISION", alignment: .right, width: String(widestRevision).count, style: .yellow),
-      Table.Column(title: "DATE (UTC)", width: 19),
-      Table.Column(title: "AUTHOR", width: authorWidth),
-      Table.Column(title: "CHANGES", width: 12, style: .faint),
-      Table.Column(title: "NOTE"),
-    ])
-    var hasTitles = false
-    return { entry in
-      if !hasTitles { try table.printTitles(terminal) }
-      hasTitles = true
-      try table.printRow(
-        [
-          "\(entry.revision)", entry.date.printable,
-          entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth),
-          entry.changeCounts, entry.subject + entry.date.clockRemark(entry.clockDate),
-        ], terminal)
-    }
-  }
-
-  private static let authorWidth = 20
 }
 
-extension Entry {
-  /// The note's first line.
-  var subject: String { note.prefix { !$0.isNewline }.description.printable }
+/// Gives entries one after the other.
+protocol EntrySource {
+  func next() throws -> Entry?
+}
 
-  /// `+3 ~1 -2`: how many entities were added, updated and deleted.
-  var changeCounts: String {
-    let counts = [("+", Event.Operation.add), ("~", .update), ("-", .delete)].map { sign, operation in
-      (sign, events.count { $0.operation == operation })
+extension EntryCursor: EntrySource {}
+
+/// The entries that touched some entities, found by following their histories.
+private final class EntityEntries: EntrySource {
+  private let journal: CatalogJournal
+  private let entities: [Entity]
+  private let first: Revision
+  /// The newest event of each entity that is not given yet.
+  private var open: Set<Revision> = []
+  /// All of them, when the oldest is given first.
+  private var reversed: [Revision]?
+
+  init(
+    _ journal: CatalogJournal, _ entities: [Entity], _ range: ClosedRange<Revision>, newestFirst: Bool
+  ) throws {
+    self.journal = journal
+    self.entities = entities
+    first = range.lowerBound
+    for entity in entities {
+      let selector = RevisionSelector.entity(Catalog.name(of: entity), upTo: range.upperBound)
+      if journal.state.revision(of: entity) == 0 {
+        throw Failure(.no, "there never was \(Catalog.name(of: entity)) in this journal")
+      }
+      if let revision = try? journal.revision(at: selector) { open.insert(revision) }
     }
-    return counts.filter { $0.1 > 0 }.map { "\($0.0)\($0.1)" }.joined(separator: " ")
+    if newestFirst { return }
+    var revisions: [Revision] = []
+    while let entry = try nextBack() { revisions.append(entry.revision) }
+    reversed = revisions
+  }
+
+  func next() throws -> Entry? {
+    if reversed == nil { return try nextBack() }
+    return try reversed?.popLast().map { try journal.entry(at: $0) }
+  }
+
+  private func nextBack() throws -> Entry? {
+    guard let revision = open.max(), revision >= first else { return nil }
+    open.remove(revision)
+    let entry = try journal.entry(at: revision)
+    for event in entry.events where entities.contains(event.entity) && event.previous > 0 {
+      open.insert(event.previous)
+    }
+    return entry
   }
 }

@@ -26,39 +26,41 @@ enum Replay: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
+    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
     let version =
       arguments.has("--from-start")
       ? try journal.version(replayedTo: .revision(revision))
       : try journal.version(asOf: .revision(revision))
     if arguments.has("--json") {
-      try printJSON(version, terminal)
+      try writeJSON(version, to: terminal.output)
     } else {
       try printSummary(version, terminal)
     }
     return .done
   }
 
-  private static func printJSON(_ version: Version<Catalog>, _ terminal: Terminal) throws {
+  /// Writes the whole state as one line.
+  static func writeJSON(_ version: Version<Catalog>, to output: Output) throws {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("revision", version.revision)
     writer.member("date", version.date.precise)
     writer.member("digest", version.digest.hex)
     try version.state.writeMembers(to: &writer) { writer throws(any Error) in
-      try terminal.output.write(writer.bytes)
+      try output.write(writer.bytes)
       writer.removeAll()
     }
     writer.endObject()
     writer.newline()
-    try terminal.output.write(writer.bytes)
+    try output.write(writer.bytes)
   }
 
   private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {
     let catalog = version.state
     let output = terminal.output
     try output.line(
-      terminal.styled(.bold, "revision \(version.revision)") + ", \(version.date.printable) UTC, digest "
+      terminal.styled(.bold, "revision \(version.revision)")
+        + ", \(terminal.text(of: version.date, withZone: true)), digest "
         + String(version.digest.hex.prefix(16)))
     try output.line(
       "\(catalog.itemCount.counted("item")), \(catalog.categoryCount.counted("category", "categories")), "

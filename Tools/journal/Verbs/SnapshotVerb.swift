@@ -55,7 +55,7 @@ enum SnapshotVerb: Verb {
 
   private static func take(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
-    let revision = try journal.revision(named: arguments.value("--at") ?? "HEAD")
+    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
     terminal.progress.clear()

@@ -1,0 +1,90 @@
+extension Journal {
+  /// The revision that a selector means now.
+  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, `invalidSelector` for a tag that
+  ///   is not there and for digits that could be a revision or a year, or `damaged`.
+  /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for one of t tags.
+  public func revision(at selector: RevisionSelector) throws -> Revision {
+    let newest = head.revision
+    switch selector.form {
+    case .revision(let revision): return try existing(revision, newest: newest)
+    case .revisionOrYear(let number, let year):
+      let atYear = try newestRevision(notAfter: year, newest: newest)
+      // A year before the first entry, or one that is still to come, is not what was meant.
+      let isYear = atYear > 0 && year <= .now
+      if number > newest, isYear { return atYear }
+      if isYear, number != atYear, number > 0 {
+        throw JournalError(
+          .invalidSelector,
+          "\(number) could be the revision or the year; write r\(number) for the revision, or \(number)-01-01 "
+            + "for the year's first moment, which is revision \(atYear)")
+      }
+      return try existing(number, newest: newest)
+    case .head(let back):
+      guard (0...newest).contains(back) else {
+        throw JournalError(
+          .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
+      }
+      return newest - back
+    case .date(let date): return try newestRevision(notAfter: date, newest: newest)
+    case .tag(let name):
+      guard let revision = state.revision(tagged: name) else { throw RevisionSelector.unknown(name) }
+      return try existing(revision, newest: newest)
+    case .entity(let name, let upTo):
+      let entity = try State.entity(named: name)
+      let point = try upTo.first.map { try self.revision(at: $0) } ?? newest
+      let revision = try newestEvent(of: entity, atOrBefore: point)
+      guard revision > 0 else {
+        throw JournalError(.notFound, "there was no \(name) at revision \(point)")
+      }
+      return revision
+    }
+  }
+
+  private func existing(_ revision: Revision, newest: Revision) throws(JournalError) -> Revision {
+    guard (0...newest).contains(revision) else {
+      throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
+    }
+    return revision
+  }
+
+  /// Dates never decrease from entry to entry, so the log is its own index of dates.
+  private func newestRevision(notAfter date: Timestamp, newest: Revision) throws -> Revision {
+    var (low, high) = (0, newest)
+    while low < high {
+      let middle = low + (high - low + 1) / 2
+      if try log.read(middle, { entry throws(JournalError) in try entry.date() }) <= date {
+        low = middle
+      } else {
+        high = middle - 1
+      }
+    }
+    return low
+  }
+
+  /// The state at a point in time.
+  /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
+  /// - Complexity: O(m) in the number of events between it and the snapshot before it.
+  public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
+
+  /// The state at a point in time together with the entry that made it.
+  public func version(asOf selector: RevisionSelector) throws -> Version<State> {
+    let revision = try revision(at: selector)
+    let newest = version
+    if revision == newest.revision { return newest }
+    return try replayed(through: revision).version
+  }
+
+  /// The same from revision 1 on, using no snapshot: the state that the log itself makes.
+  /// - Complexity: O(n) in the number of entries before it.
+  public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
+    try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
+  }
+
+  /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
+  /// have.
+  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
+  {
+    try Replay<State>(log: log, format: format).version(
+      through: revision, from: try ladder.rung(atOrBefore: revision))
+  }
+}

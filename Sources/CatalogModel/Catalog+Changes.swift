@@ -1,0 +1,70 @@
+import CBOR
+package import JSON
+
+// What changed, as `journal diff --json` prints it, and the names of parts on the command line.
+extension Catalog {
+  /// The name of a part as machines know it: an attribute by its own name, any other part with an `@` before it. An
+  /// attribute whose name begins with `@` has another one before it.
+  package static func name(of key: FieldKey, of kind: EntityKind) -> String {
+    switch key {
+    case .attribute(let name): return name.utf8.first == UInt8(ascii: "@") ? "@" + name : name
+    case .field(let number):
+      let names = fieldNames(of: kind)
+      return "@" + (Int(number) < names.count ? names[Int(number)] : "\(number)")
+    }
+  }
+
+  /// The part that a name of ``name(of:of:)`` means; nil for the name of a field that the kind does not have.
+  package static func key(named name: String, of kind: EntityKind) -> FieldKey? {
+    guard name.utf8.first == UInt8(ascii: "@") else { return .attribute(name) }
+    let rest = String(name.dropFirst())
+    if rest.utf8.first == UInt8(ascii: "@") { return .attribute(rest) }
+    return fieldNames(of: kind).firstIndex(of: rest).map { .field(UInt8($0)) }
+  }
+
+  /// Writes `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`: `old` or `new` is left out where there is
+  /// none. The size of an image's bytes goes without saying: its digest says more.
+  package static func write(_ parts: [PartChange], of kind: EntityKind, to writer: inout JSONWriter) {
+    writer.beginObject()
+    for part in parts {
+      if kind == .image, part.key == .field(ImageField.byteCount) { continue }
+      writer.key(name(of: part.key, of: kind))
+      writer.beginObject()
+      if let old = part.old { writer.member("old", shown(old, part.key, of: kind)) }
+      if let new = part.new { writer.member("new", shown(new, part.key, of: kind)) }
+      writer.endObject()
+    }
+    writer.endObject()
+  }
+
+  /// Writes `{"entity":"item:42","operation":"update","changes":{…}}`.
+  package static func write(_ difference: EntityDifference, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("entity", name(of: difference.entity))
+    writer.member("operation", difference.operation.name)
+    writer.key("changes")
+    write(difference.parts, of: difference.entity.kind, to: &writer)
+    writer.endObject()
+  }
+
+  /// A part's value as JSON shows it: a color and a digest are texts.
+  package static func shown(_ value: Value, _ key: FieldKey, of kind: EntityKind) -> Value {
+    switch (kind, key, value) {
+    case (.category, .field(CategoryField.color), _): Color(value).map { .string($0.hex) } ?? value
+    case (.image, .field(ImageField.digest), .data(let bytes)):
+      Digest(bytes: Array(bytes)).map { .string($0.hex) } ?? value
+    default: value
+    }
+  }
+}
+
+extension Event.Operation {
+  /// `add`, `update` or `delete`.
+  package var name: String {
+    switch self {
+    case .add: "add"
+    case .update: "update"
+    case .delete: "delete"
+    }
+  }
+}

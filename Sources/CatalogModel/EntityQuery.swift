@@ -1,0 +1,212 @@
+import CBOR
+import Foundation
+import JSON
+
+/// What entities are looked for: those that fulfil everything that is set.
+public struct EntityQuery: Sendable {
+  /// Something that a part of an entity must be.
+  public struct Condition: Hashable, Sendable {
+    /// An attribute, a place inside of one such as `name.common`, or one of the catalog's fields such as `@category`.
+    public var field: String
+    /// The value in JSON, or a text as it is.
+    public var value: String
+
+    /// The part of that name has that value.
+    public init(_ field: String, is value: String) {
+      self.field = field
+      self.value = value
+    }
+  }
+
+  /// An entity's name, such as `item:42`, or what the label or a text attribute contains, in upper or lower case.
+  public var text: String?
+  /// The kind of items; `category`, `image` and `tag` stand for the other kinds of entities.
+  public var kind: String?
+  /// The categories of which items are wanted.
+  public var categories: Set<Int>?
+  /// What parts must be.
+  public var conditions: [Condition]
+
+  /// Looks for all entities where nothing is set.
+  public init(
+    text: String? = nil, kind: String? = nil, categories: Set<Int>? = nil, conditions: [Condition] = []
+  ) {
+    self.text = text
+    self.kind = kind
+    self.categories = categories
+    self.conditions = conditions
+  }
+
+  /// Whether an entity with that record is one of those that are looked for.
+  public func matches(_ entity: Entity, _ record: Record) -> Bool {
+    if let kind, Catalog.kindName(of: record, entity.kind) != kind { return false }
+    if let categories {
+      guard entity.kind == .item, let category = (try? ItemFields(record))?.category,
+        categories.contains(category)
+      else { return false }
+    }
+    return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
+  }
+
+  /// The entity that the text names, nil when it names none.
+  public var namedEntity: Entity? { text.flatMap { try? Catalog.entity(named: $0) } }
+
+  private func hasText(_ entity: Entity, _ record: Record) -> Bool {
+    guard let text else { return true }
+    if let named = namedEntity { return named == entity }
+    if let label = Catalog.label(of: record, of: entity.kind), label.containsIgnoringCase(text) {
+      return true
+    }
+    var found = false
+    record.visit { _, value in
+      if case .string(let value) = value, value.containsIgnoringCase(text) { found = true }
+    }
+    return found
+  }
+}
+
+extension EntityQuery.Condition {
+  fileprivate func holds(of record: Record, _ kind: EntityKind) -> Bool {
+    guard let found = part(of: record, kind) else { return false }
+    if case .string(let text) = found, text == value { return true }
+    guard let wanted = try? Value(json: value, decodingWrappers: true) else { return false }
+    switch (found, wanted) {
+    case (.integer(let found), .double(let wanted)): return Double(found) == wanted
+    case (.double(let found), .integer(let wanted)): return found == Double(wanted)
+    default: return found == wanted
+    }
+  }
+
+  private func part(of record: Record, _ kind: EntityKind) -> Value? {
+    if let key = Catalog.key(named: field, of: kind), let value = record.value(of: key) {
+      return Catalog.shown(value, key, of: kind)
+    }
+    var steps = field.split(separator: ".").map(String.init)[...]
+    guard let first = steps.popFirst(), var value = record[first] else { return nil }
+    for step in steps {
+      switch value {
+      case .dictionary(let members):
+        guard let member = members[step] else { return nil }
+        value = member
+      case .array(let elements):
+        guard let index = Int(step), elements.indices.contains(index) else { return nil }
+        value = elements[index]
+      default: return nil
+      }
+    }
+    return value
+  }
+}
+
+/// An entity that was looked for.
+public struct FoundEntity: Sendable {
+  /// Which one.
+  public let entity: Entity
+  /// What it is; of one that is gone, what it was last.
+  public let record: Record
+  /// The revision that deleted it; nil when it is there.
+  public let deleted: Revision?
+
+  /// A few words by which a person knows it.
+  public var label: String? { Catalog.label(of: record, of: entity.kind) }
+  /// The kind of an item; of others `category`, `image` or `tag`.
+  public var kind: String { Catalog.kindName(of: record, entity.kind) }
+}
+
+extension Journal where State == Catalog {
+  /// Calls `body` with each entity that is looked for, in the order of kinds and numbers, until it answers false.
+  /// - Parameters:
+  ///   - selector: the point in time at which they are looked for.
+  ///   - deleted: looks among those that were gone at that point, by what they were last.
+  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time, and what `body` throws.
+  /// - Complexity: O(h) reads of the log for h events of an entity that is named; otherwise O(n) for n entities, or
+  ///   as many as a kind or a category has.
+  public func find(
+    _ query: EntityQuery, asOf selector: RevisionSelector = .head(), deleted: Bool = false,
+    _ body: (FoundEntity) throws -> Bool
+  ) throws {
+    let point = try revision(at: selector)
+    if let named = query.namedEntity {
+      let row = try entity(named, asOf: .revision(point))
+      if let row, !deleted, query.matches(named, row.record) {
+        _ = try body(FoundEntity(entity: named, record: row.record, deleted: nil))
+      } else if row == nil, deleted, let found = try deletedEntity(named, upTo: point) {
+        if query.matches(named, found.record) { _ = try body(found) }
+      }
+      return
+    }
+    let catalog = try state(asOf: .revision(point))
+    if deleted {
+      for (entity, revision) in catalog.deletedEntities {
+        guard let record = try self.entity(entity, asOf: .revision(revision - 1))?.record,
+          query.matches(entity, record)
+        else { continue }
+        guard try body(FoundEntity(entity: entity, record: record, deleted: revision)) else { return }
+      }
+      return
+    }
+    for (entity, record) in catalog.candidates(query) where query.matches(entity, record) {
+      guard try body(FoundEntity(entity: entity, record: record, deleted: nil)) else { return }
+    }
+  }
+
+  private func deletedEntity(_ entity: Entity, upTo point: Revision) throws -> FoundEntity? {
+    guard let last = try history(of: entity, asOf: .revision(point)).first, let record = last.before else {
+      return nil
+    }
+    return FoundEntity(entity: entity, record: record, deleted: last.revision)
+  }
+
+  /// The entities that a restore of a category covers: the category, and the items that are in it now or were in it
+  /// at a point in time.
+  public func entities(ofCategory id: Int, asOf selector: RevisionSelector) throws -> [Entity] {
+    let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
+    return [.category(id)] + Set(items).sorted().map { .item($0) }
+  }
+
+  /// The items of a kind, now or at a point in time.
+  public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [Entity] {
+    let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
+    return Set(items).sorted().map { .item($0) }
+  }
+}
+
+extension Catalog {
+  /// The kind of an item with that record; of other entities `category`, `image` or `tag`.
+  static func kindName(of record: Record, _ kind: EntityKind) -> String {
+    if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
+    return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
+  }
+
+  /// The entities that are gone, and the revision that deleted each.
+  fileprivate var deletedEntities: some Sequence<(Entity, Revision)> {
+    zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
+      table.goneEntities.lazy.map {
+        (Entity(kind: EntityKind(rawValue: kind), number: $0.number), $0.revision)
+      }
+    }
+  }
+
+  /// The entities among which those are that are looked for, in the order of kinds and numbers.
+  fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(Entity, Record)> {
+    if let categories = query.categories {
+      return AnySequence(
+        categories.sorted().flatMap { items(in: $0).map(\.id) }.sorted().lazy.compactMap { id in
+          item(id).map { (.item(id), $0.record) }
+        })
+    }
+    if let kind = query.kind, !Self.kindNames.contains(kind) {
+      return AnySequence(items(ofKind: kind).lazy.map { (.item($0.id), $0.record) })
+    }
+    return AnySequence(
+      zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
+        table.lazy.map { (Entity(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
+      })
+  }
+}
+
+extension String {
+  fileprivate func containsIgnoringCase(_ text: String) -> Bool {
+    range(of: text, options: .caseInsensitive) != nil
+  }
+}

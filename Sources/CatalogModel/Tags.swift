@@ -1,0 +1,92 @@
+import CBOR
+
+/// A name for a revision, itself recorded in the journal.
+public struct Tag: Identifiable, Hashable, Sendable {
+  /// The number, from 1: `tag:3` has 3.
+  public let id: Int
+  private let row: Row
+  /// The revision that it stands for.
+  public let revision: Revision
+
+  init(id: Int, row: Row) {
+    self.id = id
+    self.row = row
+    revision = (try? TagFields(row.record))?.revision ?? 0
+  }
+
+  /// Its name.
+  public var name: String {
+    guard let fields = try? TagFields(row.record) else { return "" }
+    return row.record.text(at: fields.name)
+  }
+
+  /// The revision of the entry that made it.
+  public var created: Revision { row.created }
+}
+
+extension Catalog {
+  /// All tags, in the order in which they were made.
+  public var tags: [Tag] { tagTable.map { Tag(id: $0.number, row: $0.row) } }
+
+  /// The tag of that name, nil when there is none.
+  /// - Complexity: O(t) for t tags.
+  public func tag(named name: String) -> Tag? { tags.first { $0.name == name } }
+
+  /// The revision that a tag of that name stands for; nil when there is none.
+  public func revision(tagged name: String) -> Revision? { tag(named: name)?.revision }
+}
+
+extension Draft where State == Catalog {
+  /// Gives a revision a name.
+  /// - Parameters:
+  ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`; no other selector.
+  ///   - revision: of an entry that is there.
+  /// - Returns: the new tag's number.
+  /// - Throws: ``JournalError`` with code `rejected` when the name can't be used or is used already, or there is no
+  ///   such revision.
+  @discardableResult
+  public mutating func addTag(_ name: String, at revision: Revision) throws(JournalError) -> Int {
+    let number = state.tagTable.highest + 1
+    guard RevisionSelector.isTagName(name), name.utf8.count <= Rules.nameByteLimit else {
+      throw Rules.rejected(
+        "\"\(name)\" can't be a tag: its name begins with a letter, has letters, digits, \".\", \"_\", \"-\" and "
+          + "\"/\" only, and is no date")
+    }
+    if let tag = state.tag(named: name) {
+      throw Rules.rejected(
+        "the tag \(name) is there already, at revision \(tag.revision); delete it before you make another")
+    }
+    guard (0..<self.revision).contains(revision) else {
+      throw Rules.rejected(
+        "there is no revision \(revision) to be tagged; the newest one is \(self.revision - 1)")
+    }
+    try add(
+      .tag(number),
+      Record(fields: [TagField.name: .string(name), TagField.revision: .integer(Int64(revision))]))
+    return number
+  }
+
+  /// Deletes a tag. That it was there stays in the history.
+  /// - Throws: ``JournalError`` with code `rejected` when there is none of that name.
+  public mutating func deleteTag(_ name: String) throws(JournalError) {
+    guard let tag = state.tag(named: name) else { throw Rules.rejected("there is no tag \(name)") }
+    try delete(.tag(tag.id))
+  }
+}
+
+extension Journal where State == Catalog {
+  /// Gives a point in time a name, as an entry of its own.
+  /// - Throws: ``JournalError``, as `commit` and ``revision(at:)`` do.
+  @discardableResult
+  public func tag(
+    _ name: String, at selector: RevisionSelector = .head(), by author: String = "", note: String = ""
+  ) throws -> Tag {
+    let revision = try revision(at: selector)
+    let note = note.isEmpty ? "tagged revision \(revision) as \(name)" : note
+    try commit(by: author, note: note) { try $0.addTag(name, at: revision) }
+    guard let tag = state.tag(named: name) else {
+      throw JournalError(.notFound, "the tag \(name) was deleted at the same time")
+    }
+    return tag
+  }
+}

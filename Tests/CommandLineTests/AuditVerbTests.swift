@@ -1,0 +1,410 @@
+import CatalogModel
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The verbs that explain the past and bring it back, by whole outputs on a fixed journal.
+@Suite struct AuditVerbTests {
+  private func expect(
+    _ words: [String], in path: String, prints expected: String, says: String = "", code: Int32 = 0,
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = try run(journalPath, [words[0], path] + words.dropFirst())
+    #expect(
+      String(decoding: result.output, as: UTF8.self).withoutChance
+        == (expected.isEmpty ? "" : expected + "\n"),
+      sourceLocation: location)
+    #expect(
+      String(decoding: result.error, as: UTF8.self) == (says.isEmpty ? "" : says + "\n"),
+      sourceLocation: location)
+    #expect(result.code == code, sourceLocation: location)
+  }
+
+  private func withFixedJournal(_ body: (String) throws -> Void) throws {
+    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder)) }
+  }
+
+  @Test func find() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["find", "CUP"], in: path,
+        prints: """
+          ENTITY      KIND        CHANGED  LABEL
+          category:1  category          1  Cups
+          item:1      find              3  blue cup
+          image:1     image             2  cup.png
+          """)
+      try expect(
+        ["find", "--deleted", "--json"], in: path,
+        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place"}"#)
+      try expect(
+        ["find", "--at", "1", "--kind", "place"], in: path,
+        prints: """
+          ENTITY      KIND        CHANGED  LABEL
+          item:2      place             1  the \\u{1b}[31mred\\nfield
+          """)
+      try expect(
+        ["find", "item:1", "--where", "age=212.5", "--where", "@category=1", "--json"], in: path,
+        prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
+      try expect(
+        ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
+        says: "journal: nothing is found; --deleted looks among what is gone", code: 1)
+      try expect(
+        ["find", "--where", "age"], in: path, prints: "",
+        says: "journal: --where needs FIELD=VALUE, such as title=Dune, not \"age\"", code: 2)
+    }
+  }
+
+  @Test func diff() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["diff", "1", "--json"], in: path,
+        prints: #"""
+          {"entity":"item:1","operation":"update","changes":{"age":{"old":200,"new":212.5}}}
+          {"entity":"item:2","operation":"delete","changes":{"@kind":{"old":"place"},\#
+          "name":{"old":"the \u001b[31mred\nfield"}}}
+          {"entity":"image:1","operation":"add","changes":{"@item":{"new":1},"@name":{"new":"cup.png"},\#
+          "@mediaType":{"new":"image/png"},\#
+          "@sha256":{"new":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}}}
+          """#)
+      try expect(
+        ["diff", "0", "1", "category:1", "--json"], in: path,
+        prints: #"""
+          {"entity":"category:1","operation":"add","changes":{"@name":{"new":"Cups"},"@color":{"new":"#FF8000FF"}}}
+          """#)
+      try expect(
+        ["diff", "HEAD", "HEAD~1"], in: path,
+        prints: #"""
+          ~ item:1  blue cup
+              found: (none) → 1970-01-01 00:00:00
+          + item:2  the \u{1b}[31mred\nfield
+              kind: place
+              name: "the \u001b[31mred\nfield"
+          """#)
+      try expect(
+        ["diff", "1", "HEAD", "--stat", "--kind", "find"], in: path,
+        prints: """
+             ENTITY  LABEL     CHANGED
+          ~  item:1  blue cup  age
+          0 added, 1 changed, 0 deleted
+          """)
+      try expect(["diff", "2", "2"], in: path, prints: "", says: "nothing is different")
+    }
+  }
+
+  @Test func blame() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["blame", "item:1"], in: path,
+        prints: """
+          FIELD     VALUE       REVISION  DATE (UTC)           AUTHOR  NOTE
+          kind      find               1  2026-08-01 10:00:00  ana     first find
+          category  category:1         1  2026-08-01 10:00:00  ana     first find
+          age       212.5              2  2026-08-02 11:30:00  ben     a photo
+          name      "blue cup"         1  2026-08-01 10:00:00  ana     first find
+          """)
+      try expect(
+        ["blame", "item:2@1", "--json"], in: path,
+        prints: #"""
+          {"field":"@kind","value":"place","revision":1,"date":"2026-08-01T10:00:00.000000Z","author":"ana",\#
+          "note":"first find"}
+          {"field":"name","value":"the \u001b[31mred\nfield","revision":1,"date":"2026-08-01T10:00:00.000000Z",\#
+          "author":"ana","note":"first find"}
+          """#)
+      try expect(
+        ["blame", "item:2"], in: path, prints: "",
+        says:
+          "journal: item:2 is not there at revision 3: it was deleted by revision 3; item:2@2 is what it was "
+          + "before", code: 1)
+    }
+  }
+
+  @Test func logWithPatchAndFilters() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["log", "item:1", "--touched", "found", "--patch", "-n", "1"], in: path,
+        prints: """
+          entry 3
+          Date:    2026-08-03 00:00:00
+          Author:  ana
+
+              no place after all
+
+          ~ item:1  blue cup
+              found: 1970-01-01 00:00:00 → (none)
+          """)
+      try expect(
+        ["log", "--operation", "delete", "--patch", "--json"], in: path,
+        prints: #"""
+          {"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana","note":"no place after all",\#
+          "metadata":{},"digest":"<digest>","events":[{"operation":"delete","entity":"item:2","previous":1,\#
+          "changes":{"@kind":{"old":"place"},"name":{"old":"the \u001b[31mred\nfield"}}}]}
+          """#)
+      try expect(
+        ["log", "--category", "Cups", "--note", "PHOTO", "--stat"], in: path,
+        prints: """
+          REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
+                 2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
+                    ~ item:1 (blue cup): age, found
+          """)
+      try expect(
+        ["log", "image:1", "--reverse"], in: path,
+        prints: """
+          REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
+                 2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
+          """)
+      try expect(["log", "--author", "zoe"], in: path, prints: "", says: "there are no such entries")
+    }
+  }
+
+  @Test func cat() throws {
+    try withFixedJournal { path in
+      #expect(try run(journalPath, ["cat", path, "image:1"]).output == Data("hello".utf8))
+      #expect(
+        try run(journalPath, ["cat", path, "item:2.name@1"]).output == Data("the \u{1B}[31mred\nfield".utf8))
+      try expect(["cat", "item:1.age@HEAD~2"], in: path, prints: "200")
+      try expect(
+        ["cat", "item:1.weight"], in: path, prints: "",
+        says: "journal: item:1 has no weight at revision 3", code: 1)
+    }
+  }
+
+  @Test func bisect() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["bisect", "item:1", "--where", "age=212.5"], in: path,
+        prints: """
+          revision 3: yes
+          revision 1: no
+          revision 2: yes
+          first so at revision 2, 2026-08-02 11:30:00, ben: a photo
+          """)
+      try expect(
+        ["bisect", "--run", "grep -q cup.png", "--json"], in: path,
+        prints: #"""
+          {"revision":2,"date":"2026-08-02T11:30:00.250000Z","author":"ben","note":"a photo\n\nand its age","states":3}
+          """#)
+      try expect(
+        ["bisect", "item:2"], in: path, prints: "",
+        says: "journal: it is not so at revision 3, where the search was to end", code: 1)
+    }
+  }
+
+  @Test func tagsAreEntriesAndNamePointsInTime() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["tag", "first", "HEAD~2", "--by", "ana"], in: path, prints: "revision 1 is first")
+      try expect(
+        ["tag", "first", "--by", "ana"], in: path, prints: "",
+        says: "journal: the tag first is there already, at revision 1; delete it before you make another",
+        code: 1)
+      let list = try journal("tag", path)
+      #expect(list.output.contains("first         1  "))
+      #expect(try journal("log", path, "--until", "1").output.contains("(first) first find"))
+      #expect(try journal("show", path, "item:2@first").code == 0)
+      #expect(try journal("tag", path, "--delete", "first", "--by", "ana").code == 0)
+      #expect(try journal("show", path, "item:2@first").code == 2)
+      #expect(try journal("log", path, "-n", "2", "--json").output.contains(#""entity":"tag:1""#))
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func restore() throws {
+    try withFixedJournal { path in
+      let plan = #"""
+        "changes":[{"entity":"item:2","operation":"add","changes":{"@kind":{"new":"place"},\#
+        "name":{"new":"the \u001b[31mred\nfield"}}}],"undoes":[{"revision":3,"author":"ana",\#
+        "note":"no place after all","entity":"item:2","fields":[]}],"conflicts":[]}
+        """#
+      try expect(
+        ["restore", "item:2", "--at", "2", "--dry-run", "--json"], in: path,
+        prints: #"{"revision":null,"dryRun":true,"# + plan)
+      try expect(
+        ["restore", "item:2@2", "--by", "ben", "--json"], in: path,
+        prints: #"{"revision":4,"dryRun":false,"# + plan)
+      try expect(
+        ["restore", "item:1", "--at", "1", "--by", "ben", "--fields", "age"], in: path,
+        prints: """
+          entry 5 restored item:1 as of revision 1: 1 entity changed
+
+          ~ item:1  blue cup
+              age: 212.5 → 200
+
+          Later edits that it undid:
+          REVISION  DATE (UTC)           AUTHOR  ENTITY             CHANGE  NOTE
+                 2  2026-08-02 11:30:00  ben     item:1 (blue cup)  age     a photo
+          """)
+      try expect(
+        ["restore", "--all", "--at", "1", "--keep-new"], in: path,
+        prints: "nothing to do: all is as it should be already")
+      try expect(
+        ["restore", "--all", "--at", "1", "--by", "ben", "--note", "back"], in: path,
+        prints: """
+          entry 6 restored everything as of revision 1: 1 entity changed
+
+          - image:1  cup.png
+              item: item:1
+              name: cup.png
+              mediaType: image/png
+              sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+              byteCount: 5
+
+          Later edits that it undid:
+          REVISION  DATE (UTC)           AUTHOR  ENTITY             CHANGE  NOTE
+                 2  2026-08-02 11:30:00  ben     image:1 (cup.png)  add     a photo
+          """)
+      try expect(["diff", "1"], in: path, prints: "", says: "nothing is different")
+      let show = try journal("show", path, "HEAD")
+      #expect(show.output.contains("journal.restores = 1") && show.output.contains("    back\n"))
+      #expect(try journal("verify", path).code == 0)
+      try expect(
+        ["restore", "item:1"], in: path, prints: "",
+        says: "journal: --at is missing: the point in time, such as --at yesterday", code: 2)
+      try expect(
+        ["restore", "item:9", "--at", "1"], in: path, prints: "",
+        says: "journal: there never was item:9 in this journal", code: 1)
+    }
+  }
+
+  @Test func aRestoreToAnotherFolderIsAJournalOfItsOwn() throws {
+    try withFixedJournal { path in
+      let copy = path + "-copy"
+      #expect(try journal("restore", path, "--all", "--at", "2", "--to", copy).code == 0)
+      let (old, new) = (
+        try journal("log", path, "--until", "2", "--json"), try journal("log", copy, "--json")
+      )
+      #expect(new.output == old.output && !new.output.isEmpty)
+      #expect(try journal("replay", copy, "--json") == (try journal("replay", path, "--at", "2", "--json")))
+      #expect(try journal("verify", copy).code == 0)
+      #expect(try journal("cat", copy, "image:1").output == "hello")
+      let bare = path + "-bare"
+      #expect(
+        try journal("restore", path, "--all", "--at", "3", "--to", bare, "--without-history", "--by", "ben")
+          .code == 0)
+      #expect(try journal("verify", bare).output.hasPrefix("1 entry, 3 events, 1 blob"))
+      #expect(try journal("show", bare, "image:1").code == 0)
+      #expect(try journal("restore", path, "--all", "--at", "3", "--to", copy).code == 3)
+    }
+  }
+
+  @Test func revertAndUndo() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["revert", "2", "--by", "eve"], in: path,
+        prints: """
+          entry 4 reverted entry 2: a photo: 2 entities changed
+
+          ~ item:1  blue cup
+              age: 212.5 → 200
+          - image:1  cup.png
+              item: item:1
+              name: cup.png
+              mediaType: image/png
+              sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+              byteCount: 5
+          """)
+      try expect(
+        ["undo", "--by", "eve", "--json"], in: path,
+        prints: #"""
+          {"revision":5,"dryRun":false,"changes":[{"entity":"item:1","operation":"update",\#
+          "changes":{"age":{"old":200,"new":212.5}}},{"entity":"image:1","operation":"add",\#
+          "changes":{"@item":{"new":1},"@name":{"new":"cup.png"},"@mediaType":{"new":"image/png"},\#
+          "@sha256":{"new":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}}}],\#
+          "undoes":[],"conflicts":[]}
+          """#)
+      #expect(try journal("redo", path, "--by", "eve").code == 0)
+      try expect(
+        ["undo", "--by", "zoe"], in: path, prints: "", says: "journal: there is nothing for zoe to undo",
+        code: 1)
+      try expect(
+        ["revert", "1", "--dry-run", "--json"], in: path,
+        prints: #"""
+          {"revision":null,"dryRun":true,"changes":[{"entity":"category:1","operation":"delete",\#
+          "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}}],"undoes":[],\#
+          "conflicts":[{"revision":3,"author":"ana","note":"no place after all","entity":"item:2","fields":[]}]}
+          """#,
+        says:
+          "journal: nothing was changed: later edits touched the same; --theirs keeps them and reverts the rest, "
+          + "--force overrides them", code: 1)
+      #expect(
+        try journal(
+          "revert", path, "--author", "ana", "--since", "2026-08-02", "--until", "2026-08-04", "--by", "eve"
+        )
+        .code == 0)
+      #expect(try journal("show", path, "item:2").code == 0)
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func longTextsAndNestedValuesAreShownWhereTheyDiffer() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Notes.journal")
+      let notes = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      let lines = (1...40).map { "line \($0)" }
+      let start = String(repeating: "a common beginning ", count: 10)
+      try notes.commit { draft in
+        try draft.addItem(
+          kind: "note",
+          attributes: [
+            "text": .string(lines.joined(separator: "\n")), "long": .string(start + "one"),
+            "name": .dictionary(["common": .string("A"), "official": .string("B")]),
+          ])
+      }
+      try notes.commit { draft in
+        try draft.updateItem(
+          1,
+          set: [
+            "text": .string((lines[..<20] + ["new"] + lines[21...]).joined(separator: "\n")),
+            "long": .string(start + "two"),
+            "name": .dictionary(["common": .string("A"), "official": .string("C")]),
+          ])
+      }
+      try notes.close()
+      try expect(
+        ["diff", "1", "2"], in: path,
+        prints: """
+          ~ item:1  A
+              long: …n beginning one" → …n beginning two"
+              name.official: "B" → "C"
+              text:
+                @@ line 20
+                  line 20
+                - line 21
+                + new
+                  line 22
+          """)
+      let full = try journal("diff", path, "1", "2", "--full").output
+      #expect(full.contains(start + "one") && full.contains("line 40"))
+    }
+  }
+
+  @Test func tablesFitTheTerminalAndDatesAreLocalWhenAsked() throws {
+    try withFixedJournal { path in
+      let narrow = try journal("log", path, environment: ["COLUMNS": "72"]).output
+      #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 72 })
+      #expect(narrow.contains("…"))
+      let local = try journal("log", path, "-n1", "--local", environment: ["TZ": "America/New_York"]).output
+      #expect(local.contains("DATE (LOCAL)") && local.contains("2026-08-02 20:00:00"))
+      let day = try journal(
+        "show", path, "item:2@2026-08-02 20:00", "--local", environment: ["TZ": "America/New_York"])
+      #expect(day.code == 1 && day.error.contains("revision 3"))
+    }
+  }
+
+  @Test func completionsAndTheManualNameEveryVerb() throws {
+    let verbs = try journal("help").output.split(separator: "\n")
+      .filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") && $0.contains("  ") }
+      .compactMap { $0.split(separator: " ").first.map(String.init) }
+    #expect(verbs.contains("restore"))
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try journal("completions", shell).output
+      #expect(script.contains("restore") && script.contains("keep-new") && script.contains("blame"))
+    }
+    let syntax = try run("bash", ["-n"], input: Data(try journal("completions", "bash").output.utf8))
+    #expect(syntax.code == 0 && syntax.error.isEmpty)
+    #expect(try journal("completions", "csh").code == 2)
+    let page = try journal("man").output
+    #expect(page.hasPrefix(".TH JOURNAL 1") && page.contains(".SS journal restore"))
+  }
+}

@@ -1,0 +1,114 @@
+import CatalogModel
+import JSON
+
+/// Changes in words for people: a line for each part, long texts by their lines, nested values by their paths.
+struct ChangeText {
+  let terminal: Terminal
+  /// Cuts nothing.
+  let isFull: Bool
+
+  /// Prints an entity's changes under a heading.
+  func print(_ difference: EntityDifference) throws {
+    try printHeading(difference.entity, difference.operation, difference.new ?? difference.old)
+    try print(difference.parts, of: difference.entity.kind, difference.operation)
+  }
+
+  /// Prints `~ item:1  Dune`.
+  func printHeading(_ entity: Entity, _ operation: Event.Operation, _ record: Record?) throws {
+    let heading = "\(operation.sign) \(Catalog.name(of: entity))"
+    let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
+    let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
+    try terminal.output.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
+  }
+
+  /// Prints the parts that an event changed.
+  func print(_ event: Event, _ parts: [PartChange]) throws {
+    if case .erased = event.change { return try line("content", erasedText) }
+    try print(parts, of: event.entity.kind, event.operation)
+  }
+
+  /// Prints the parts of an entity that differ.
+  func print(_ parts: [PartChange], of kind: EntityKind, _ operation: Event.Operation) throws {
+    for part in parts {
+      let name = EntityPart(part.key, nil, of: kind).name.printable
+      switch (part.old, part.new) {
+      case (let old?, let new?): try print(name, part.key, old, new, of: kind)
+      case (nil, let new?):
+        try line(name, (operation == .update ? "(none) → " : "") + text(new, part.key, kind))
+      case (let old?, nil):
+        try line(name, text(old, part.key, kind) + (operation == .update ? " → (none)" : ""))
+      case (nil, nil): break
+      }
+    }
+  }
+
+  private func print(
+    _ name: String, _ key: FieldKey, _ old: Value, _ new: Value, of kind: EntityKind
+  ) throws {
+    switch (key, old, new) {
+    case (.attribute, .dictionary, .dictionary), (.attribute, .array, .array):
+      for (path, old, new) in ValueDifference.leaves(old, new, path: name) {
+        try printLeaf(path.printable, old, new)
+      }
+    case (.attribute, _, _): try printLeaf(name, old, new)
+    default: try line(name, "\(text(old, key, kind)) → \(text(new, key, kind))")
+    }
+  }
+
+  private func printLeaf(_ name: String, _ old: Value?, _ new: Value?) throws {
+    if case .string(let old)? = old, case .string(let new)? = new,
+      old.contains("\n") || new.contains("\n")
+    {
+      try terminal.output.line("    \(name):")
+      for line in LineDifference(old, new, context: isFull ? .max : 1).lines {
+        let style: Style? = line.hasPrefix("+") ? .green : line.hasPrefix("-") ? .red : nil
+        let shown = isFull ? line.printable : line.printable.shortened(to: 160)
+        try terminal.output.line("      " + (style.map { terminal.styled($0, shown) } ?? shown))
+      }
+      return
+    }
+    let (old, new) = (old.map(json) ?? "(none)", new.map(json) ?? "(none)")
+    let (oldText, newText) = isFull ? (old, new) : CutText.pair(old, new, limit: 80)
+    try line(name, "\(oldText.printable) → \(newText.printable)")
+  }
+
+  private func json(_ value: Value) -> String {
+    switch value {
+    case .data(let data): data.count.counted("byte")
+    case .date(let date): date.printable
+    default: value.json
+    }
+  }
+
+  private func text(_ value: Value, _ key: FieldKey, _ kind: EntityKind) -> String {
+    if case .attribute = key {
+      let text = json(value).printable
+      return isFull ? text : text.shortened(to: 120)
+    }
+    return EntityPart(key, value, of: kind).value ?? ""
+  }
+
+  private func line(_ name: String, _ text: String) throws {
+    try terminal.output.line("    \(name): \(text)")
+  }
+}
+
+extension Event.Operation {
+  /// `+`, `~` or `-`.
+  var sign: String {
+    switch self {
+    case .add: "+"
+    case .update: "~"
+    case .delete: "-"
+    }
+  }
+
+  /// The colour of its sign.
+  var style: Style {
+    switch self {
+    case .add: .green
+    case .update: .yellow
+    case .delete: .red
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import CatalogModel
+
+/// Which entries, and which of their events, are asked for.
+struct EntryFilter {
+  private let author: String?
+  private let note: String?
+  private let entities: Set<Entity>
+  private let kind: String?
+  private let categories: Set<Int>?
+  private let operation: Event.Operation?
+  private let field: String?
+  private let labels: Labels
+
+  init(_ arguments: Arguments, entities: [Entity], _ journal: CatalogJournal) throws {
+    author = arguments.value("--author")?.lowercased()
+    note = arguments.value("--note")?.lowercased()
+    self.entities = Set(entities)
+    kind = arguments.value("--kind")
+    categories = try arguments.value("--category").map { try journal.categories(named: $0) }
+    operation = try arguments.value("--operation").map { name throws(Failure) in
+      switch name {
+      case "add": .add
+      case "update": .update
+      case "delete": .delete
+      default: throw Failure(.wrongUse, "--operation is add, update or delete, not \"\(name)\"")
+      }
+    }
+    field = arguments.value("--touched")
+    labels = Labels(journal)
+  }
+
+  /// The events that are asked for; nil when the entry is not.
+  func events(of entry: Entry) throws -> [Event]? {
+    if let author, !entry.author.lowercased().contains(author) { return nil }
+    if let note, !entry.note.lowercased().contains(note) { return nil }
+    let events = try entry.events.filter { try matches($0) }
+    return events.isEmpty && choosesEvents ? nil : events
+  }
+
+  private var choosesEvents: Bool {
+    !entities.isEmpty || kind != nil || categories != nil || operation != nil || field != nil
+  }
+
+  private func matches(_ event: Event) throws -> Bool {
+    if !entities.isEmpty, !entities.contains(event.entity) { return false }
+    if let operation, event.operation != operation { return false }
+    if let field, !touches(event, field) { return false }
+    guard kind != nil || categories != nil else { return true }
+    let record: Record?
+    if case .add(let added) = event.change {
+      record = added
+    } else {
+      record = try labels.record(of: event.entity)
+    }
+    guard let record else { return false }
+    if let categories, event.entity.kind == .category {
+      return categories.contains(event.entity.number) && kind == nil
+    }
+    return EntityQuery(kind: kind, categories: categories).matches(event.entity, record)
+  }
+
+  private func touches(_ event: Event, _ name: String) -> Bool {
+    guard let key = Catalog.key(named: name, of: event.entity.kind) else { return false }
+    var isTouched = false
+    switch event.change {
+    case .add(let record): isTouched = record.value(of: key) != nil
+    case .update(let changes): changes.visit { changed, _ in if changed == key { isTouched = true } }
+    case .delete, .erased: isTouched = true
+    }
+    return isTouched
+  }
+}

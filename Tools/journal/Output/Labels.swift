@@ -1,0 +1,35 @@
+import CatalogModel
+
+/// By which words people know entities: as they are now or, when they are gone, as they were last.
+final class Labels {
+  private let journal: CatalogJournal
+  private var records: [Entity: Record?] = [:]
+  private static let limit = 10_000
+
+  init(_ journal: CatalogJournal) { self.journal = journal }
+
+  /// What an entity is, or was last; nil when it never was.
+  func record(of entity: Entity) throws -> Record? {
+    if let known = records[entity] { return known }
+    var record = journal.state.record(of: entity)
+    let revision = journal.state.revision(of: entity)
+    if record == nil, revision > 0 {
+      record = try journal.entity(entity, asOf: .revision(revision - 1))?.record
+    }
+    if records.count >= Self.limit { records.removeAll() }
+    records[entity] = record
+    return record
+  }
+
+  /// A few printable words; empty when there are none.
+  func label(of entity: Entity) throws -> String {
+    try record(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) }?.printable.shortened(to: 40)
+      ?? ""
+  }
+
+  /// `item:42 (Dune)`.
+  func name(of entity: Entity) throws -> String {
+    let label = try label(of: entity)
+    return Catalog.name(of: entity) + (label.isEmpty ? "" : " (\(label))")
+  }
+}

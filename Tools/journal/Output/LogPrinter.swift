@@ -1,0 +1,101 @@
+import CatalogModel
+import JSON
+
+/// Prints entries as `journal log` does, one after the other.
+final class LogPrinter {
+  private let journal: CatalogJournal
+  private let terminal: Terminal
+  private let labels: Labels
+  private let text: ChangeText
+  private let isJSON: Bool
+  private let isPatch: Bool
+  private let isStat: Bool
+  private let isNarrowed: Bool
+  private let table: Table
+  private let tags: [Revision: [String]]
+  private var writer = JSONWriter()
+  private var hasTitles = false
+
+  private static let authorWidth = 20
+
+  init(
+    _ arguments: Arguments, _ journal: CatalogJournal, _ filter: EntryFilter, widestRevision: Revision,
+    _ terminal: Terminal
+  ) {
+    self.journal = journal
+    self.terminal = terminal
+    labels = Labels(journal)
+    text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
+    isJSON = arguments.has("--json")
+    isPatch = arguments.has("--patch")
+    isStat = arguments.has("--stat")
+    isNarrowed = isPatch || isStat
+    tags = Dictionary(grouping: journal.state.tags, by: \.revision).mapValues { $0.map(\.name) }
+    table = Table(
+      [
+        Table.Column(
+          title: "REVISION", alignment: .right, width: String(widestRevision).count, style: .yellow),
+        Table.Column(title: terminal.dateTitle, width: 19),
+        Table.Column(title: "AUTHOR", width: Self.authorWidth),
+        Table.Column(title: "CHANGES", width: 12, style: .faint), Table.Column(title: "NOTE"),
+      ], isCut: !arguments.has("--full"))
+  }
+
+  /// Prints an entry, and with `--patch` or `--stat` those of its events that are asked for.
+  func print(_ entry: Entry, _ events: [Event]) throws {
+    if isJSON { return try printJSON(entry, events) }
+    if isPatch { return try printPatch(entry, events) }
+    if !hasTitles { try table.printTitles(terminal) }
+    hasTitles = true
+    let names = tags[entry.revision].map { "(\($0.joined(separator: ", ").printable)) " } ?? ""
+    try table.printRow(
+      [
+        "\(entry.revision)", terminal.text(of: entry.date),
+        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: Self.authorWidth), entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
+      ], terminal)
+    guard isStat else { return }
+    for event in events {
+      let outline = event.operation == .update ? String(event.outline.dropFirst(7)) : event.operation.name
+      let name = terminal.styled(
+        event.operation.style, "\(event.operation.sign) \(try labels.name(of: event.entity))")
+      try terminal.output.line("          \(name): \(outline)")
+    }
+  }
+
+  private func printPatch(_ entry: Entry, _ events: [Event]) throws {
+    if hasTitles { try terminal.output.line() }
+    hasTitles = true
+    try EntryPage.printHead(entry, tags: tags[entry.revision] ?? [], isShort: true, terminal)
+    for event in events {
+      try text.printHeading(event.entity, event.operation, try labels.record(of: event.entity))
+      try text.print(event, try journal.parts(changedBy: event))
+    }
+  }
+
+  private func printJSON(_ entry: Entry, _ events: [Event]) throws {
+    if isPatch {
+      let changed = try events.map { (event: $0, parts: try journal.parts(changedBy: $0)) }
+      entry.write(to: &writer) { writer in
+        for (event, parts) in changed { Catalog.write(event, changing: parts, to: &writer) }
+      }
+    } else {
+      entry.write(to: &writer)
+    }
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+    writer.removeAll()
+  }
+}
+
+extension Entry {
+  /// The note's first line.
+  var subject: String { note.subject }
+
+  /// `+3 ~1 -2`: how many entities were added, updated and deleted.
+  var changeCounts: String {
+    let counts = [Event.Operation.add, .update, .delete].map { operation in
+      (operation.sign, events.count { $0.operation == operation })
+    }
+    return counts.filter { $0.1 > 0 }.map { "\($0.0)\($0.1)" }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+/// The program through which a person reads long results: what `PAGER` says, or `less`.
+final class Pager {
+  private let process = Process()
+  private let pipe = Pipe()
+
+  /// Where results go.
+  var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
+
+  /// Starts it; nil where there is none to be started, or `PAGER` is empty or `cat`.
+  init?() throws {
+    var environment = ProcessInfo.processInfo.environment
+    let command = environment["PAGER"] ?? "less"
+    if command.isEmpty || command == "cat" { return nil }
+    // As git does: quit when all fits, pass colours on, leave the text on the screen.
+    if environment["LESS"] == nil { environment["LESS"] = "FRX" }
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c", "command -v \(command.prefix { $0 != " " }) >/dev/null && exec \(command) || exec cat",
+    ]
+    process.environment = environment
+    process.standardInput = pipe
+    do { try process.run() } catch { return nil }
+    try? pipe.fileHandleForReading.close()
+  }
+
+  func end() {
+    try? pipe.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+}

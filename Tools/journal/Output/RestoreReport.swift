@@ -1,0 +1,144 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// Prints what a restore, a revert or an undo would do or has done.
+struct RestoreReport {
+  let plan: RestorePlan
+  let journal: CatalogJournal
+  let isDryRun: Bool
+  let isFull: Bool
+  let terminal: Terminal
+
+  private static let shownChanges = 50
+  private static let shownEdits = 20
+
+  /// - Parameter revision: of the new entry; nil when there is none.
+  func print(_ revision: Revision?, asJSON: Bool) throws {
+    if asJSON { try printJSON(revision) } else { try printText(revision) }
+  }
+
+  private func printJSON(_ revision: Revision?) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("revision")
+    if let revision { writer.integer(revision) } else { writer.null() }
+    writer.member("dryRun", isDryRun)
+    writer.key("changes")
+    writer.beginArray()
+    for change in plan.changes { Catalog.write(change, to: &writer) }
+    writer.endArray()
+    write(plan.undoes, "undoes", to: &writer)
+    write(plan.conflicts, "conflicts", to: &writer)
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+
+  private func write(_ edits: [LaterEdit], _ key: String, to writer: inout JSONWriter) {
+    writer.key(key)
+    writer.beginArray()
+    for edit in edits {
+      writer.beginObject()
+      writer.member("revision", edit.revision)
+      writer.member("author", edit.author)
+      writer.member("note", edit.note)
+      writer.member("entity", Catalog.name(of: edit.entity))
+      writer.key("fields")
+      writer.beginArray()
+      for field in edit.fields where !field.isByteCount(of: edit.entity.kind) {
+        writer.string(Catalog.name(of: field, of: edit.entity.kind))
+      }
+      writer.endArray()
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+
+  private func printText(_ revision: Revision?) throws {
+    let output = terminal.output
+    if plan.isEmpty {
+      if plan.conflicts.isEmpty { try output.line("nothing to do: all is as it should be already") }
+    } else {
+      let count = plan.changes.count.counted("entity", "entities")
+      let head =
+        revision.map { "entry \($0) \(plan.note.printable): \(count) changed" }
+        ?? "dry run: \(plan.note.printable): \(count) would change; nothing was written"
+      try output.line(terminal.styled(.bold, head))
+      try output.line()
+      let text = ChangeText(terminal: terminal, isFull: isFull)
+      for change in plan.changes.prefix(isFull ? .max : Self.shownChanges) { try text.print(change) }
+      let hidden = plan.changes.count - Self.shownChanges
+      if hidden > 0, !isFull { try output.line("… and \(hidden.grouped) more; --full prints all") }
+    }
+    try printTable(plan.undoes, isDryRun ? "Later edits that it would undo:" : "Later edits that it undid:")
+    try printTable(plan.conflicts, "Later edits that are in the way:")
+  }
+
+  private func printTable(_ edits: [LaterEdit], _ title: String) throws {
+    guard !edits.isEmpty else { return }
+    let labels = Labels(journal)
+    let rows = try edits.prefix(isFull ? .max : Self.shownEdits).map { edit in
+      let fields = edit.fields.map { EntityPart($0, nil, of: edit.entity.kind).name.printable }
+      return [
+        "\(edit.revision)", terminal.text(of: edit.date), edit.author.printable.shortened(to: 20),
+        try labels.name(of: edit.entity),
+        edit.operation == .update ? fields.joined(separator: ", ").shortened(to: 30) : edit.operation.name,
+        edit.note.subject,
+      ]
+    }
+    let columns = [
+      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
+      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "ENTITY"),
+      Table.Column(title: "CHANGE"), Table.Column(title: "NOTE"),
+    ]
+    try terminal.output.line()
+    try terminal.output.line(title)
+    try Table.print(columns, rows, isCut: true, terminal)
+    let hidden = edits.count - rows.count
+    if hidden > 0 { try terminal.output.line("… and \(hidden.grouped) more; --full prints all") }
+  }
+}
+
+extension Arguments {
+  /// Commits a plan, unless it is only to be shown or something is in its way, and says what came of it.
+  func carryOut(_ plan: RestorePlan, in journal: CatalogJournal, by author: String, _ terminal: Terminal)
+    throws
+    -> ExitCode
+  {
+    let isDryRun = has("--dry-run")
+    let report = RestoreReport(
+      plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), terminal: terminal)
+    var revision: Revision?
+    if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
+      let note = value("--note")
+      revision = try journal.commit(plan, by: author, note: note).revision
+    }
+    try report.print(revision, asJSON: has("--json"))
+    if plan.conflicts.isEmpty { return .done }
+    throw Failure(
+      .no,
+      "nothing was changed: later edits touched the same; --theirs keeps them and reverts the rest, --force "
+        + "overrides them")
+  }
+
+  /// What becomes of later edits of the same fields.
+  func laterEdits() throws(Failure) -> LaterEdits {
+    switch (has("--theirs"), has("--force")) {
+    case (true, true): throw Failure(.wrongUse, "--theirs and --force exclude each other")
+    case (true, false): .keep
+    case (false, true): .override
+    case (false, false): .refuse
+    }
+  }
+
+  /// Who does it.
+  var author: String { value("--by") ?? NSUserName() }
+}
+
+extension Syntax {
+  static let dryRun = Option(name: "--dry-run", help: "show what would change, and write nothing")
+  static let theirs = Option(
+    name: "--theirs", help: "keep later edits of the same fields, and revert the rest")
+  static let force = Option(name: "--force", help: "revert later edits of the same fields, too")
+}

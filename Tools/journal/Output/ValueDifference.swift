@@ -1,0 +1,112 @@
+import CatalogModel
+
+/// Where two nested values differ.
+enum ValueDifference {
+  /// The innermost places that differ, each with its path, such as `name.official` or `borders[2]`.
+  static func leaves(
+    _ old: Value?, _ new: Value?, path: String
+  ) -> [(path: String, old: Value?, new: Value?)] {
+    switch (old, new) {
+    case (let old?, let new?) where old == new: return []
+    case (.dictionary(let old)?, .dictionary(let new)?):
+      let keys = Set(old.keys).union(new.keys).sorted { ExactText($0) < ExactText($1) }
+      return keys.flatMap { leaves(old[$0], new[$0], path: "\(path).\($0)") }
+    case (.array(let old)?, .array(let new)?):
+      return (0..<max(old.count, new.count)).flatMap { index in
+        leaves(
+          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil,
+          path: "\(path)[\(index)]")
+      }
+    default: return [(path, old, new)]
+    }
+  }
+}
+
+/// The lines in which two texts differ, with some lines around them.
+struct LineDifference {
+  /// Each begins with `+`, `-` or a blank; `@@ line 12` says where in the new text a group begins.
+  let lines: [String]
+
+  /// Texts with more lines are not compared line by line: that would take too long.
+  private static let limit = 20_000
+
+  init(_ old: String, _ new: String, context: Int) {
+    let (old, new) = (Self.split(old), Self.split(new))
+    guard old.count <= Self.limit, new.count <= Self.limit else {
+      lines = ["@@ \(old.count.counted("line")) became \(new.count.counted("line"))"]
+      return
+    }
+    let steps = Self.steps(old, new)
+    var isShown = [Bool](repeating: false, count: steps.count)
+    for (index, step) in steps.enumerated() where step.sign != " " {
+      let last = context > steps.count ? steps.count - 1 : min(steps.count - 1, index + context)
+      let first = context > steps.count ? 0 : max(0, index - context)
+      for near in first...last { isShown[near] = true }
+    }
+    var lines: [String] = []
+    var number = 1
+    var isInGroup = false
+    for (index, step) in steps.enumerated() {
+      if isShown[index] {
+        if !isInGroup { lines.append("@@ line \(number)") }
+        lines.append("\(step.sign) \(step.line)")
+      }
+      isInGroup = isShown[index]
+      if step.sign != "-" { number += 1 }
+    }
+    self.lines = lines
+  }
+
+  private static func split(_ text: String) -> [ExactText] {
+    text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { ExactText(String($0)) }
+  }
+
+  private static func steps(_ old: [ExactText], _ new: [ExactText]) -> [(sign: Character, line: String)] {
+    var removed: Set<Int> = []
+    var inserted: Set<Int> = []
+    for change in new.difference(from: old) {
+      switch change {
+      case .remove(let offset, _, _): removed.insert(offset)
+      case .insert(let offset, _, _): inserted.insert(offset)
+      }
+    }
+    var steps: [(sign: Character, line: String)] = []
+    var (i, j) = (0, 0)
+    while i < old.count || j < new.count {
+      if i < old.count, removed.contains(i) {
+        steps.append(("-", old[i].text))
+        i += 1
+      } else if j < new.count, inserted.contains(j) {
+        steps.append(("+", new[j].text))
+        j += 1
+      } else {
+        steps.append((" ", new[j].text))
+        i += 1
+        j += 1
+      }
+    }
+    return steps
+  }
+}
+
+/// Cuts long texts around what differs between them.
+enum CutText {
+  /// Both texts in about so many characters: what they have in common at their ends is cut, but for some of it.
+  static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
+    let (a, b) = (Array(first), Array(second))
+    if a.count <= limit, b.count <= limit { return (first, second) }
+    let prefix = zip(a, b).prefix { $0 == $1 }.count
+    let most = min(a.count, b.count) - prefix
+    let suffix = zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count
+    let common = min(suffix, most)
+    return (cut(a, prefix, common, limit), cut(b, prefix, common, limit))
+  }
+
+  /// A text whose middle, from `prefix` on, differs from another's.
+  private static func cut(_ text: [Character], _ prefix: Int, _ suffix: Int, _ limit: Int) -> String {
+    let around = 12
+    let start = text.count <= limit ? 0 : max(0, prefix - around)
+    let end = min(text.count, max(start, text.count - suffix) + around, start + limit)
+    return (start > 0 ? "…" : "") + String(text[start..<end]) + (end < text.count ? "…" : "")
+  }
+}

@@ -1,0 +1,138 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal bisect JOURNAL`
+enum Bisect: Verb {
+  static let name = "bisect"
+  static let summary = "finds the first entry since which something is so"
+  static let explanation = """
+    Looks at a few states and finds the first revision at which some item, category or image is as --where, --kind,
+    --category and TEXT say, and has been since. With --run it asks a command instead, which gets the state as
+    journal replay --json prints it on its standard input and exits with 0 when it is so. Exits with 1 when it is not so
+    at the last state.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(
+        name: "TEXT", help: "part of a label or of a text, or an entity's name", isOptional: true),
+    ],
+    options: Syntax.query + [
+      Syntax.Option(name: "--not", help: "find since when nothing is like that"),
+      Syntax.Option(name: "--run", value: "COMMAND", help: "asks this command, by the shell"),
+      Syntax.Option(name: "--from", value: "SELECTOR", help: "the first state to look at; 0 if not given"),
+      Syntax.Option(name: "--to", value: "SELECTOR", help: "the last state to look at; HEAD if not given"),
+      Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal bisect Books.journal item:42 --where title=Dune", does: "since when it is called so"),
+    (command: "journal bisect Books.journal item:42 --not", does: "when item 42 was deleted"),
+    (
+      command: "journal bisect Books.journal --run 'jq -e \".items | length > 100\"'",
+      does: "when there were more than a hundred items"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
+    let command = arguments.value("--run")
+    let hasQuery =
+      query.text != nil || query.kind != nil || query.categories != nil || !query.conditions.isEmpty
+    guard hasQuery != (command != nil) else {
+      throw Failure(.wrongUse, "bisect needs either --where and the like, or --run; see journal help bisect")
+    }
+    let isNegated = arguments.has("--not")
+    let found = try journal.bisect(
+      from: try arguments.selector(of: "--from", else: .revision(0)),
+      through: try arguments.selector(of: "--to", else: .head())
+    ) { version in
+      terminal.progress.show { "looking at revision \(version.revision.grouped)" }
+      let holds =
+        if let command {
+          try StateCommand(command).holds(of: version)
+        } else {
+          try journal.holds(query, at: version.revision)
+        }
+      return holds != isNegated
+    }
+    terminal.progress.clear()
+    guard let revision = found.revision else {
+      let looked = found.looks.first?.revision ?? 0
+      throw Failure(.no, "it is not so at revision \(looked), where the search was to end")
+    }
+    let entry = revision > 0 ? try journal.entry(at: revision) : nil
+    if arguments.has("--json") {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("revision", revision)
+      writer.member("date", entry?.date.precise)
+      writer.member("author", entry?.author)
+      writer.member("note", entry?.note)
+      writer.member("states", found.looks.count)
+      writer.endObject()
+      writer.newline()
+      try terminal.output.write(writer.bytes)
+      return .done
+    }
+    for look in found.looks {
+      try terminal.output.line("revision \(look.revision): \(look.holds ? "yes" : "no")")
+    }
+    guard let entry else {
+      try terminal.output.line("It was so from the beginning.")
+      return .done
+    }
+    try terminal.output.line(
+      "first so at " + terminal.styled(.yellow, "revision \(revision)") + ", "
+        + "\(terminal.text(of: entry.date)), \(entry.authorText)"
+        + (entry.note.isEmpty ? "" : ": \(entry.note.subject)"))
+    return .done
+  }
+}
+
+extension Journal where State == Catalog {
+  /// Whether anything is as a query says at a revision.
+  fileprivate func holds(_ query: EntityQuery, at revision: Revision) throws -> Bool {
+    var isFound = false
+    try find(query, asOf: .revision(revision)) { _ in
+      isFound = true
+      return false
+    }
+    return isFound
+  }
+}
+
+/// A command of the user's that says whether something holds of a state.
+private struct StateCommand {
+  private let command: String
+
+  init(_ command: String) { self.command = command }
+
+  func holds(of version: Version<Catalog>) throws -> Bool {
+    // A file and no pipe: a command may answer before it has read everything.
+    let file = FileManager.default.temporaryDirectory.appending(path: "journal-bisect-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else {
+      throw Failure(.unreadable, "the state can't be written to \(file.path): \(systemMessage(errno))")
+    }
+    do {
+      defer { close(descriptor) }
+      let output = Output(descriptor)
+      try Replay.writeJSON(version, to: output)
+      try output.flush()
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    process.standardInput = try FileHandle(forReadingFrom: file)
+    process.standardOutput = FileHandle.standardError
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationReason == .exit, process.terminationStatus < 126 else {
+      throw Failure(.no, "the command can't be run, or was killed: \(command.printable)")
+    }
+    return process.terminationStatus == 0
+  }
+}

@@ -1,0 +1,98 @@
+import CatalogModel
+import JSON
+
+/// `journal blame JOURNAL ENTITY`
+enum BlameVerb: Verb {
+  static let name = "blame"
+  static let summary = "says who set each attribute of an entity, when and why"
+  static let explanation = """
+    Prints each attribute of an item, a category or an image with its value and the entry that set it. Where an entry
+    only brought an earlier value back, --origin names the entry that set it first.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(name: "ENTITY", help: "such as item:42, or item:42@yesterday for what it was then"),
+    ],
+    options: [
+      Syntax.Option(name: "--origin", help: "look through restores and reverts"), Syntax.full, Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal blame Books.journal item:42", does: "who gave item 42 its title, and all else"),
+    (command: "journal blame Books.journal item:42@HEAD~9", does: "the same as of nine entries ago"),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
+    let journal = try arguments.openJournal(terminal)
+    let revision = try journal.revision(point ?? .head())
+    guard
+      let blame = try journal.blame(
+        entity, asOf: .revision(revision), findsOrigin: arguments.has("--origin"))
+    else { throw try Failure(absent: entity, at: revision, journal) }
+    if arguments.has("--json") {
+      var writer = JSONWriter()
+      for line in blame where !line.key.isByteCount(of: entity.kind) {
+        writer.beginObject()
+        writer.member("field", Catalog.name(of: line.key, of: entity.kind))
+        writer.member("value", Catalog.shown(line.value, line.key, of: entity.kind))
+        writer.member("revision", line.revision)
+        writer.member("date", line.date.precise)
+        writer.member("author", line.author)
+        writer.member("note", line.note)
+        writer.endObject()
+        writer.newline()
+      }
+      try terminal.output.write(writer.bytes)
+      return .done
+    }
+    let limit = arguments.has("--full") ? Int.max : 40
+    let rows = blame.map { line in
+      let part = EntityPart(line.key, line.value, of: entity.kind)
+      return [
+        part.name.printable.shortened(to: 24), (part.value ?? "").shortened(to: limit), "\(line.revision)",
+        terminal.text(of: line.date), line.author.printable.shortened(to: 20), line.note.subject,
+      ]
+    }
+    let columns = [
+      Table.Column(title: "FIELD"), Table.Column(title: "VALUE"),
+      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
+      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "NOTE"),
+    ]
+    try Table.print(columns, rows, isCut: !arguments.has("--full"), terminal)
+    return .done
+  }
+}
+
+extension FieldKey {
+  /// Whether it is the size of an image's bytes, of which machines learn through their digest.
+  func isByteCount(of kind: EntityKind) -> Bool { Catalog.name(of: self, of: kind) == "@byteCount" }
+}
+
+extension Failure {
+  /// Says why an entity is not there at a revision.
+  init(absent entity: Entity, at revision: Revision, _ journal: CatalogJournal) throws {
+    let name = Catalog.name(of: entity)
+    guard let last = try journal.history(of: entity, asOf: .revision(revision)).first else {
+      let ever = journal.state.revision(of: entity)
+      self.init(
+        .no,
+        ever == 0
+          ? "there never was \(name) in this journal"
+          : "\(name) is not there at revision \(revision): it was not yet added")
+      return
+    }
+    guard last.event.operation == .delete else {
+      self.init(
+        .no,
+        "\(name) is not there at revision \(revision): what it was has been erased; its newest event is in "
+          + "revision \(last.revision)")
+      return
+    }
+    self.init(
+      .no,
+      "\(name) is not there at revision \(revision): it was deleted by revision \(last.revision); "
+        + "\(name)@\(last.revision - 1) is what it was before")
+  }
+}

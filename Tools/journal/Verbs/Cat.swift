@@ -1,0 +1,51 @@
+import CatalogModel
+import JSON
+
+/// `journal cat JOURNAL WHAT`
+enum Cat: Verb {
+  static let name = "cat"
+  static let summary = "writes the bytes of an image, or one attribute"
+  static let explanation = """
+    Writes the bytes of an image as they are, or one attribute of an item: a text or data as it is, anything else as
+    JSON. With @SELECTOR as it was at that point.
+    """
+  static let syntax = Syntax(operands: [
+    Syntax.journal,
+    Syntax.Operand(name: "WHAT", help: "image:7, item:42.text, or with a point in time item:42.text@HEAD~3"),
+  ])
+  static let examples = [
+    (command: "journal cat Books.journal image:7 > cover.png", does: "an image as a file"),
+    (command: "journal cat Books.journal item:42.text@yesterday", does: "a text as it was"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let what = arguments.operand("WHAT")
+    guard let match = what.wholeMatch(of: /([a-z]+:[0-9]+)(?:\.([^@]+))?(?:@(.+))?/) else {
+      throw Failure(.wrongUse, "\"\(what)\" is neither an image (image:7) nor an attribute (item:42.text)")
+    }
+    let entity = try Catalog.entity(String(match.1))
+    let journal = try arguments.openJournal(terminal)
+    let point = try match.3.map { try arguments.selector(String($0)) } ?? .head()
+    let revision = try journal.revision(point)
+    guard let row = try journal.entity(entity, asOf: .revision(revision)) else {
+      throw try Failure(absent: entity, at: revision, journal)
+    }
+    guard let field = match.2.map(String.init) else {
+      guard let blob = Catalog.blobs(in: row.record, of: entity.kind).first else {
+        throw Failure(
+          .wrongUse, "\(match.1) has no bytes of its own; name an attribute, such as \(match.1).title")
+      }
+      try terminal.output.write(try journal.blobs.data(of: blob))
+      return .done
+    }
+    guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
+      throw Failure(.no, "\(match.1) has no \(field.printable) at revision \(revision)")
+    }
+    switch Catalog.shown(value, key, of: entity.kind) {
+    case .string(let text): try terminal.output.write(text)
+    case .data(let data): try terminal.output.write(data)
+    case let value: try terminal.output.line(value.json)
+    }
+    return .done
+  }
+}

@@ -1,0 +1,111 @@
+/// `journal completions SHELL`
+enum Completions: Verb {
+  static let name = "completions"
+  static let summary = "prints completions for bash, zsh or fish"
+  static let explanation = """
+    Prints what a shell needs to complete verbs and options. Tools/install puts it in its place; by hand, in bash:
+    source <(journal completions bash)
+    """
+  static let syntax = Syntax(operands: [Syntax.Operand(name: "SHELL", help: "bash, zsh or fish")])
+  static let examples = [
+    (command: "journal completions fish > ~/.config/fish/completions/journal.fish", does: "for fish"),
+    (command: "source <(journal completions bash)", does: "completes journal's verbs in this bash"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let shell = arguments.operand("SHELL")
+    switch shell {
+    case "bash": try terminal.output.write(bash)
+    case "zsh": try terminal.output.write(zsh)
+    case "fish": try terminal.output.write(fish)
+    default:
+      throw Failure(.wrongUse, "there are completions for bash, zsh and fish, not for \(shell.printable)")
+    }
+    return .done
+  }
+
+  private static var names: String { Verbs.all.map { $0.name }.joined(separator: " ") }
+
+  private static func options(of verb: any Verb.Type) -> String {
+    verb.syntax.allOptions.map(\.name).joined(separator: " ")
+  }
+
+  private static var bash: String {
+    let cases = Verbs.all.map { "    \($0.name)) options=\"\(options(of: $0))\" ;;" }.joined(separator: "\n")
+    return """
+      _journal() {
+        local word=${COMP_WORDS[COMP_CWORD]} options=
+        if [ "$COMP_CWORD" -eq 1 ]; then
+          COMPREPLY=($(compgen -W "\(names)" -- "$word"))
+          return
+        fi
+        case ${COMP_WORDS[1]} in
+          help) COMPREPLY=($(compgen -W "\(names)" -- "$word")); return ;;
+      \(cases)
+        esac
+        case $word in
+          -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
+          *) COMPREPLY=($(compgen -f -- "$word")) ;;
+        esac
+      }
+      complete -o filenames -F _journal journal
+
+      """
+  }
+
+  private static var zsh: String {
+    let verbs = Verbs.all.map { "    '\($0.name):\(quoted($0.summary))'" }.joined(separator: "\n")
+    let cases = Verbs.all.map { verb in
+      let options = verb.syntax.allOptions.map { option in
+        "'\(option.isRepeated ? "*" : "")\(option.name)[\(bracketed(quoted(option.help)))]"
+          + "\(option.value.map { ":\($0):" } ?? "")'"
+      }
+      return "    \(verb.name)) _arguments \(options.joined(separator: " ")) '*:file:_files' ;;"
+    }
+    return """
+      #compdef journal
+      _journal() {
+        local -a verbs
+        verbs=(
+      \(verbs)
+        )
+        if (( CURRENT == 2 )); then
+          _describe verb verbs
+          return
+        fi
+        local verb=$words[2]
+        shift words
+        (( CURRENT-- ))
+        case $verb in
+      \(cases.joined(separator: "\n"))
+        esac
+      }
+      if [ "$funcstack[1]" = "_journal" ]; then _journal "$@"; else compdef _journal journal; fi
+
+      """
+  }
+
+  private static var fish: String {
+    var lines = ["complete -c journal -n __fish_use_subcommand -f"]
+    for verb in Verbs.all {
+      lines.append(
+        "complete -c journal -n __fish_use_subcommand -f -a \(verb.name) -d '\(quoted(verb.summary))'")
+      for option in verb.syntax.allOptions {
+        let name =
+          option.name.hasPrefix("--") ? "-l \(option.name.dropFirst(2))" : "-s \(option.name.dropFirst())"
+        lines.append(
+          "complete -c journal -n '__fish_seen_subcommand_from \(verb.name)' \(name)"
+            + (option.value == nil ? "" : " -r") + " -d '\(quoted(option.help))'")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Inside of single quotes.
+  private static func quoted(_ text: String) -> String { text.replacing("'", with: "’") }
+
+  /// Inside of zsh's brackets.
+  private static func bracketed(_ text: String) -> String {
+    text.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:")
+  }
+}

@@ -1,0 +1,115 @@
+import CatalogModel
+import JSON
+
+/// `journal diff JOURNAL A B [ENTITY…]`
+enum Diff: Verb {
+  static let name = "diff"
+  static let summary = "shows what is different between two points in time"
+  static let explanation = """
+    Shows which items, categories and images were added, changed and deleted between two points in time, and of those
+    that were changed, the old and the new values. With ENTITY only these. It reads what happened between the two points,
+    so neighbours take no time, however large the journal.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal, Syntax.Operand(name: "A", help: "the one point in time, such as yesterday or HEAD~3"),
+      Syntax.Operand(name: "B", help: "the other one; HEAD if not given", isOptional: true),
+      Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
+    ],
+    options: [
+      Syntax.Option(
+        name: "--kind", value: "KIND", help: "only items of this kind; or category, image or tag"),
+      Syntax.Option(name: "--stat", help: "only which, and how much of each"), Syntax.full, Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal diff Books.journal yesterday", does: "what has changed since yesterday"),
+    (command: "journal diff Books.journal HEAD~1 HEAD item:42", does: "what the newest entry did to item 42"),
+    (command: "journal diff Books.journal 2026-08-01 2026-09-01 --stat", does: "what happened in August"),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    var entities = arguments.operandValues("ENTITY")
+    var second = RevisionSelector.head()
+    if let text = arguments.optionalOperand("B") {
+      // `diff JOURNAL A item:42` is about the item.
+      if text.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
+        entities.insert(text, at: 0)
+      } else {
+        second = try arguments.selector(text)
+      }
+    }
+    let from = RevisionSelector.revision(try journal.revision(arguments.selector(arguments.operand("A"))))
+    let to = RevisionSelector.revision(try journal.revision(second))
+    var differences =
+      entities.isEmpty
+      ? try journal.diff(from: from, to: to)
+      : try journal.diff(of: entities.map { try Catalog.entity($0) }, from: from, to: to)
+    if let kind = arguments.value("--kind") {
+      let query = EntityQuery(kind: kind)
+      differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? Record()) }
+    }
+    if arguments.has("--json") {
+      try terminal.printJSON(differences)
+    } else if arguments.has("--stat") {
+      try printStat(differences, terminal)
+    } else {
+      let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
+      for difference in differences { try text.print(difference) }
+    }
+    if differences.isEmpty { terminal.warn("nothing is different") }
+    return .done
+  }
+
+  private static func printStat(_ differences: [EntityDifference], _ terminal: Terminal) throws {
+    guard !differences.isEmpty else { return }
+    let rows = differences.map { difference in
+      let kind = difference.entity.kind
+      let label = (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: kind) } ?? ""
+      let fields =
+        difference.operation == .update
+        ? difference.parts.map { EntityPart($0.key, nil, of: kind).name.printable }.joined(separator: ", ")
+        : difference.operation.name
+      return [
+        difference.operation.sign, Catalog.name(of: difference.entity), label.printable.shortened(to: 40),
+        fields,
+      ]
+    }
+    let columns = [
+      Table.Column(title: ""), Table.Column(title: "ENTITY", style: .yellow), Table.Column(title: "LABEL"),
+      Table.Column(title: "CHANGED"),
+    ]
+    try Table.print(columns, rows, isCut: true, terminal)
+    let counts = Event.Operation.allCases.map { operation in
+      "\(differences.count { $0.operation == operation }.grouped) \(operation.past)"
+    }
+    try terminal.output.line(counts.joined(separator: ", "))
+  }
+}
+
+extension Event.Operation {
+  fileprivate static let allCases: [Event.Operation] = [.add, .update, .delete]
+
+  /// `added`, `changed` or `deleted`.
+  var past: String {
+    switch self {
+    case .add: "added"
+    case .update: "changed"
+    case .delete: "deleted"
+    }
+  }
+}
+
+extension Terminal {
+  /// Prints each difference as a line of JSON.
+  func printJSON(_ differences: [EntityDifference]) throws {
+    var writer = JSONWriter()
+    for difference in differences {
+      Catalog.write(difference, to: &writer)
+      writer.newline()
+      try output.write(writer.bytes)
+      writer.removeAll()
+    }
+  }
+}

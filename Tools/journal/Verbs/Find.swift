@@ -1,0 +1,69 @@
+import CatalogModel
+import JSON
+
+/// `journal find JOURNAL [TEXT]`
+enum Find: Verb {
+  static let name = "find"
+  static let summary = "finds items, categories and images by what they are or were"
+  static let explanation = """
+    Finds entities and prints their numbers, which the other verbs take. TEXT is looked for in their labels and texts,
+    in upper or lower case; an entity's name, such as item:42, finds that one. With --at it finds what there was then;
+    with --deleted, what was gone by then, by what it was last. Exits with 1 when nothing is found.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(
+        name: "TEXT", help: "part of a label or of a text, or an entity's name", isOptional: true),
+    ],
+    options: Syntax.query + [
+      Syntax.point, Syntax.Option(name: "--deleted", help: "look among what was deleted"), Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal find Books.journal dune", does: "everything with \"dune\" in a text"),
+    (command: "journal find Books.journal --kind book --where stars=5", does: "books with five stars"),
+    (command: "journal find Books.journal --deleted --at yesterday", does: "what had been deleted by then"),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let point = try arguments.selector(of: "--at", else: .head())
+    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
+    let isDeleted = arguments.has("--deleted")
+    var writer = JSONWriter()
+    let table = Table(
+      [
+        Table.Column(title: "ENTITY", width: 10, style: .yellow), Table.Column(title: "KIND", width: 10),
+        Table.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
+        Table.Column(title: "LABEL"),
+      ], isCut: true)
+    var count = 0
+    let catalog = try journal.state(asOf: .revision(try journal.revision(point)))
+    try journal.find(query, asOf: point, deleted: isDeleted) { found in
+      count += 1
+      if arguments.has("--json") {
+        writer.beginObject()
+        writer.member("entity", Catalog.name(of: found.entity))
+        writer.member("label", found.label)
+        writer.member("kind", found.kind)
+        writer.endObject()
+        writer.newline()
+        try terminal.output.write(writer.bytes)
+        writer.removeAll()
+        return true
+      }
+      if count == 1 { try table.printTitles(terminal) }
+      try table.printRow(
+        [
+          Catalog.name(of: found.entity), found.kind.printable.shortened(to: 20),
+          "\(found.deleted ?? catalog.revision(of: found.entity))", found.label?.printable ?? "",
+        ], terminal)
+      return true
+    }
+    if count > 0 { return .done }
+    throw Failure(
+      .no,
+      isDeleted ? "nothing like that was deleted" : "nothing is found; --deleted looks among what is gone")
+  }
+}

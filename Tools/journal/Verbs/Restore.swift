@@ -1,0 +1,111 @@
+import CatalogModel
+import Foundation
+
+/// `journal restore JOURNAL ENTITY… --at SELECTOR`
+enum Restore: Verb {
+  static let name = "restore"
+  static let summary = "brings entities, or everything, back to what they were"
+  static let explanation = """
+    Makes entities exactly what they were at a point in time, as a new entry: nothing of the history is lost. What was
+    deleted since comes back under its number, with its images and, where it is gone, the category it was in. What came
+    since goes. --keep-new keeps attributes and entities that came since.
+
+    An entity may name its own point: item:42@yesterday. --dry-run shows what would change and whose later edits that
+    would undo.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
+    ],
+    options: [
+      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time, such as yesterday or HEAD~3"),
+      Syntax.Option(name: "--all", help: "everything that there is or was"),
+      Syntax.Option(
+        name: "--category", value: "C", help: "a category and the items in it, now or then: 3 or its name"),
+      Syntax.Option(name: "--kind", value: "KIND", help: "all items of a kind, now or then"),
+      Syntax.Option(
+        name: "--fields", value: "A,B", help: "only these attributes; @category and @kind are fields, too"),
+      Syntax.Option(name: "--keep-new", help: "keep attributes and entities that came since"),
+      Syntax.Option(
+        name: "--to", value: "DIR", help: "make a new journal of that state instead, with all of its history"),
+      Syntax.Option(name: "--without-history", help: "with --to: the state alone, as one entry"),
+      Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal restore Books.journal item:42 --at yesterday", does: "item 42 as it was"),
+    (command: "journal restore Books.journal item:42 --at 7 --fields title", does: "only its title"),
+    (
+      command: "journal restore Books.journal --all --at yesterday --keep-new --dry-run",
+      does: "what bringing all of yesterday back, but keeping what is new, would do"
+    ),
+    (
+      command: "journal restore Books.journal --all --at 2026-08-01 --to August.journal",
+      does: "the journal as it was, beside this one"
+    ),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
+    var names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
+    if let directory = arguments.value("--to") {
+      guard names.isEmpty, scopes == ["--all"] || scopes.isEmpty else {
+        throw Failure(.wrongUse, "--to makes a journal of everything; it takes no entities")
+      }
+      return try copy(to: directory, arguments, terminal)
+    }
+    guard scopes.count + (names.isEmpty ? 0 : 1) == 1 else {
+      throw Failure(
+        .wrongUse, "name what to restore: entities, --category, --kind or --all; see journal help restore")
+    }
+    let points = Set(names.compactMap(\.point))
+    guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
+      throw Failure(.wrongUse, "one restore has one point in time; restore the others on their own")
+    }
+    guard let point = try arguments.value("--at").map({ try arguments.selector($0) }) ?? points.first else {
+      throw Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
+    }
+    let journal = try arguments.openJournal(
+      terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
+    let revision = RevisionSelector.revision(try journal.revision(point))
+    var scope = RestoreScope.everything
+    if let category = arguments.value("--category") {
+      let ids = try journal.categories(named: category, asOf: revision)
+      scope = .entities(try ids.sorted().flatMap { try journal.entities(ofCategory: $0, asOf: revision) })
+    } else if let kind = arguments.value("--kind") {
+      scope = .entities(try journal.entities(ofKind: kind, asOf: revision))
+    } else if !arguments.has("--all") {
+      names.removeAll { name in !Catalog.isRestored(name.entity.kind) }
+      scope = .entities(names.map(\.entity))
+    }
+    let plan = try journal.planRestore(
+      of: scope, asOf: revision, fields: try arguments.fields("--fields"),
+      keepsNew: arguments.has("--keep-new"))
+    let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+    try journal.close()
+    return code
+  }
+
+  private static func copy(
+    to directory: String, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let url = URL(fileURLWithPath: directory)
+    if arguments.has("--dry-run") {
+      try terminal.output.line(
+        "would make \(directory.printable) of revision \(revision); nothing was written")
+      return .done
+    }
+    if arguments.has("--without-history") {
+      try journal.copyState(
+        to: url, asOf: .revision(revision), by: arguments.author,
+        note: arguments.value("--note") ?? "the state of revision \(revision)")
+    } else {
+      try journal.copy(to: url, through: .revision(revision))
+    }
+    try terminal.output.line("made \(directory.printable) of revision \(revision)")
+    return .done
+  }
+}

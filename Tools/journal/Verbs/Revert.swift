@@ -1,0 +1,81 @@
+import CatalogModel
+
+/// `journal revert JOURNAL REVISION…`
+enum Revert: Verb {
+  static let name = "revert"
+  static let summary = "undoes entries, each as a new entry"
+  static let explanation = """
+    Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and all else stays.
+    Where later entries touched the same fields it names them and does nothing, unless --theirs keeps them or --force
+    overrides them. Several entries, or those that --author, --since and --until choose, are undone one after the other,
+    the newest first.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(
+        name: "REVISION", help: "the entry to undo, such as 12 or HEAD", isOptional: true, isRepeated: true),
+    ],
+    options: [
+      Syntax.Option(name: "--author", value: "NAME", help: "all entries of this author in the time given"),
+      Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
+      Syntax.Option(
+        name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
+      Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal revert Books.journal 12", does: "undoes entry 12, and nothing after it"),
+    (command: "journal revert Books.journal 12 --dry-run", does: "shows what that would change"),
+    (
+      command: "journal revert Books.journal --author bob --since 'last tuesday' --until 'last wednesday'",
+      does: "undoes what Bob did on Tuesday"
+    ),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let names = arguments.operandValues("REVISION")
+    let isChosen = arguments.has("--author") || arguments.has("--since") || arguments.has("--until")
+    guard names.isEmpty == isChosen else {
+      throw Failure(
+        .wrongUse, "name the entries to undo, or choose them by --author, --since and --until, but not both")
+    }
+    let later = try arguments.laterEdits()
+    let isDryRun = arguments.has("--dry-run")
+    let journal = try arguments.openJournal(terminal, mode: isDryRun ? .readOnly : .readWrite)
+    let revisions =
+      isChosen
+      ? try chosen(arguments, journal)
+      : Set(try names.map { try journal.revision(try arguments.selector($0)) }).sorted(by: >)
+    if revisions.isEmpty { throw Failure(.no, "there are no such entries") }
+    var planned: Set<Revision> = []
+    for revision in revisions {
+      guard revision > 0 else {
+        throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
+      }
+      let plan = try journal.planRevert(of: revision, later: later, assumingReverted: planned)
+      _ = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+      if isDryRun { planned.insert(revision) }
+    }
+    try journal.close()
+    return .done
+  }
+
+  /// The entries that the options choose, the newest first.
+  private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
+    let since = try journal.revision(try arguments.selector(of: "--since", else: .revision(0)))
+    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
+    guard since < until else { return [] }
+    let author = arguments.value("--author")
+    var revisions: [Revision] = []
+    let entries = journal.entries((since + 1)...until, newestFirst: true)
+    while let entry = try entries.next() {
+      if author == nil || entry.author == author,
+        entry.events.contains(where: { Catalog.isRestored($0.entity.kind) })
+      {
+        revisions.append(entry.revision)
+      }
+    }
+    return revisions
+  }
+}

@@ -1,0 +1,92 @@
+import CatalogModel
+import JSON
+
+/// `journal tag JOURNAL [NAME [SELECTOR]]`
+enum TagVerb: Verb {
+  static let name = "tag"
+  static let summary = "gives a point in time a name, or lists these names"
+  static let explanation = """
+    Gives a revision a name, which is then written wherever a point in time is. A tag is an entry of its own, so who
+    made and deleted it is in the history. Without NAME, or with --list, all tags are listed.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal, Syntax.Operand(name: "NAME", help: "such as before-import", isOptional: true),
+      Syntax.Operand(name: "SELECTOR", help: "what is named; HEAD if not given", isOptional: true),
+    ],
+    options: [
+      Syntax.Option(name: "--list", help: "list all tags"),
+      Syntax.Option(name: "--delete", help: "delete the tag of that name"), Syntax.note, Syntax.author,
+      Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal tag Books.journal before-import", does: "names the state as it is now"),
+    (command: "journal replay Books.journal --at before-import", does: "shows that state, later"),
+    (command: "journal tag Books.journal --delete before-import", does: "takes the name away"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard let name = arguments.optionalOperand("NAME"), !arguments.has("--list") else {
+      return try list(arguments, terminal)
+    }
+    let journal = try arguments.openJournal(terminal, mode: .readWrite)
+    if arguments.has("--delete") {
+      try journal.commit(by: arguments.author, note: arguments.value("--note") ?? "deleted the tag \(name)") {
+        try $0.deleteTag(name)
+      }
+      try journal.close()
+      try terminal.output.line("deleted the tag \(name.printable)")
+      return .done
+    }
+    let point = try arguments.optionalOperand("SELECTOR").map { try arguments.selector($0) } ?? .head()
+    let tag = try journal.tag(
+      name, at: .revision(try journal.revision(point)), by: arguments.author,
+      note: arguments.value("--note") ?? "")
+    let entry = try journal.entry(at: tag.created)
+    try journal.close()
+    if arguments.has("--json") {
+      try printJSON(tag, entry, terminal)
+    } else {
+      try terminal.output.line("revision \(tag.revision) is \(name.printable)")
+    }
+    return .done
+  }
+
+  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let tags = journal.state.tags
+    if tags.isEmpty { terminal.warn("there are no tags") }
+    if arguments.has("--json") {
+      for tag in tags { try printJSON(tag, try journal.entry(at: tag.created), terminal) }
+      return .done
+    }
+    if tags.isEmpty { return .done }
+    let rows = try tags.map { tag in
+      let entry = try journal.entry(at: tag.created)
+      return [
+        tag.name.printable, "\(tag.revision)", terminal.text(of: entry.date),
+        entry.author.printable.shortened(to: 20), entry.subject,
+      ]
+    }
+    let columns = [
+      Table.Column(title: "TAG"), Table.Column(title: "REVISION", alignment: .right, style: .yellow),
+      Table.Column(title: terminal.dateTitle.replacing("DATE", with: "MADE")), Table.Column(title: "AUTHOR"),
+      Table.Column(title: "NOTE"),
+    ]
+    try Table.print(columns, rows, isCut: true, terminal)
+    return .done
+  }
+
+  private static func printJSON(_ tag: Tag, _ entry: Entry, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("name", tag.name)
+    writer.member("revision", tag.revision)
+    writer.member("date", entry.date.precise)
+    writer.member("author", entry.author)
+    writer.member("note", entry.note)
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+}

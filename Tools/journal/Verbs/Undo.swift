@@ -1,0 +1,65 @@
+import CatalogModel
+
+/// `journal undo JOURNAL`
+enum Undo: Verb {
+  static let name = "undo"
+  static let summary = "undoes the newest entry of an author"
+  static let explanation = """
+    Undoes the newest entry of an author that is still theirs to undo, as an entry of its own; again, and it undoes the
+    one before. What others did since stays. Where they touched the same fields it names their entries and does nothing,
+    unless --theirs or --force is given. journal redo does again what was undone.
+    """
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [
+      Syntax.Option(name: "--by", value: "AUTHOR", help: "whose entry; your login name if not given"),
+      Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.full, Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal undo Books.journal --by bob", does: "undoes what Bob did last"),
+    (command: "journal undo Books.journal --by bob --dry-run", does: "shows what that would be"),
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    try run(arguments, terminal, "undo") { journal, author, later in
+      try journal.planUndo(by: author, later: later)
+    }
+  }
+
+  static func run(
+    _ arguments: Arguments, _ terminal: Terminal, _ verb: String,
+    _ makePlan: (CatalogJournal, String, LaterEdits) throws -> RestorePlan?
+  ) throws -> ExitCode {
+    let later = try arguments.laterEdits()
+    let journal = try arguments.openJournal(
+      terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
+    guard let plan = try makePlan(journal, arguments.author, later) else {
+      throw Failure(.no, "there is nothing for \(arguments.author.printable) to \(verb)")
+    }
+    let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+    try journal.close()
+    return code
+  }
+}
+
+/// `journal redo JOURNAL`
+enum Redo: Verb {
+  static let name = "redo"
+  static let summary = "does again what an author has undone last"
+  static let explanation = """
+    Does again what an author has undone last, as an entry of its own. When the author has made another entry since,
+    there is nothing to do again.
+    """
+  static let syntax = Undo.syntax
+  static let examples = [
+    (command: "journal redo Books.journal --by bob", does: "does again what Bob has undone last")
+  ]
+  static let isPaged = true
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    try Undo.run(arguments, terminal, "do again") { journal, author, later in
+      try journal.planRedo(by: author, later: later)
+    }
+  }
+}
