@@ -45,7 +45,7 @@ extension Journal {
     let target = try LevelDBLog.open(in: folder, id: id, .readWrite, options: JournalOptions().database)
     do {
       try target.beginWriting()
-      let images = BlobStore(folder, isReadOnly: false)
+      let images = BlobStore(folder, try folder.openImages(), isReadOnly: false)
       defer { images.close() }
       var copying = EntryCopying<State>(source: blobs, target: images, id: id, upcast: upcast)
       try log.readAll(range) { entry throws(JournalError) in
@@ -110,7 +110,7 @@ private struct EntryCopying<State: EventSourced> {
       if let record = state.record(of: event.entity) {
         for blob in State.blobs(in: record, of: event.entity.kind) where copied.insert(blob).inserted {
           do {
-            target.willName(try target.add(try source.data(of: blob)))
+            _ = try target.add(try source.data(of: blob))
           } catch {
             throw error as? JournalError ?? JournalError(.io, "an image can't be copied", cause: error)
           }

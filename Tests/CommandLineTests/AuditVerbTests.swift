@@ -321,8 +321,10 @@ import Testing
         ["revert", "1", "--dry-run", "--json"], in: path,
         prints: #"""
           {"revision":null,"dryRun":true,"changes":[{"entity":"category:1","operation":"delete",\#
-          "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}}],"undoes":[],\#
-          "conflicts":[{"revision":3,"author":"ana","note":"no place after all","entity":"item:2","fields":[]}]}
+          "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}},{"entity":"item:1","operation":"update",\#
+          "changes":{"@category":{"old":1}}}],"undoes":[],\#
+          "conflicts":[{"revision":3,"author":"ana","note":"no place after all","entity":"item:1",\#
+          "fields":["found"]}]}
           """#,
         says:
           "journal: nothing was changed: later edits touched the same; --theirs keeps them and reverts the rest, "

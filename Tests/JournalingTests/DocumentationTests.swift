@@ -13,6 +13,7 @@ import Testing
   private static let pages = [
     "README.md", "CONTRIBUTING.md", "Documentation/Architecture.md", "Documentation/Format.md",
     "Documentation/YourOwnDomain.md", "Documentation/ComingFromNSCoding.md", "Documentation/KeyedArchives.md",
+    "Documentation/AuditAndRestore.md",
   ]
 
   @Test(arguments: pages) func filesThatAPageNamesAreThere(_ page: String) throws {

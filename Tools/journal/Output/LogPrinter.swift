@@ -16,7 +16,7 @@ final class LogPrinter {
   private var writer = JSONWriter()
   private var hasTitles = false
 
-  private static let authorWidth = 20
+  private let authorWidth: Int
 
   init(
     _ arguments: Arguments, _ journal: CatalogJournal, _ filter: EntryFilter, widestRevision: Revision,
@@ -25,6 +25,7 @@ final class LogPrinter {
     self.journal = journal
     self.terminal = terminal
     labels = Labels(journal)
+    authorWidth = terminal.width.map { $0 < 90 } ?? false ? 12 : 20
     text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
     isJSON = arguments.has("--json")
     isPatch = arguments.has("--patch")
@@ -36,7 +37,7 @@ final class LogPrinter {
         Table.Column(
           title: "REVISION", alignment: .right, width: String(widestRevision).count, style: .yellow),
         Table.Column(title: terminal.dateTitle, width: 19),
-        Table.Column(title: "AUTHOR", width: Self.authorWidth),
+        Table.Column(title: "AUTHOR", width: authorWidth),
         Table.Column(title: "CHANGES", width: 12, style: .faint), Table.Column(title: "NOTE"),
       ], isCut: !arguments.has("--full"))
   }
@@ -51,7 +52,7 @@ final class LogPrinter {
     try table.printRow(
       [
         "\(entry.revision)", terminal.text(of: entry.date),
-        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: Self.authorWidth), entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
+        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth), entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
       ], terminal)
     guard isStat else { return }
     for event in events {

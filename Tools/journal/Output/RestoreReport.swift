@@ -63,7 +63,9 @@ struct RestoreReport {
       let count = plan.changes.count.counted("entity", "entities")
       let head =
         revision.map { "entry \($0) \(plan.note.printable): \(count) changed" }
-        ?? "dry run: \(plan.note.printable): \(count) would change; nothing was written"
+        ?? (isDryRun
+          ? "dry run: \(plan.note.printable): \(count) would change; nothing was written"
+          : "\(count) would change, were it not for later edits; nothing was written")
       try output.line(terminal.styled(.bold, head))
       try output.line()
       let text = ChangeText(terminal: terminal, isFull: isFull)

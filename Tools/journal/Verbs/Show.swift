@@ -24,7 +24,7 @@ enum Show: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let what = arguments.operand("WHAT")
-    if what.contains(/^[a-z]+:[0-9]*[^ ]*$/) {
+    if what.contains(/^[a-z]+:[^@]*(@.*)?$/) {
       let (entity, point) = try arguments.entityAndPoint(what)
       return try show(entity, asOf: point ?? .head(), arguments, terminal)
     }

@@ -1,0 +1,93 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// What the pages show of terminal sessions, held against the program. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the
+/// environment they are written anew instead.
+@Suite struct TranscriptTests {
+  private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    .standardizedFileURL
+
+  @Test func theSessionsOfTheReadmeAreReal() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      struct Book: Codable {
+        var title: String
+        var stars: Int?
+      }
+      let dune = try journal.commit(by: "ana", note: "a present") { draft in
+        try draft.addItem(kind: "book", encoding: Book(title: "Dun"))
+      }.value
+      try journal.commit(by: "bob", note: "spelling") { draft in
+        try draft.replaceAttributes(ofItem: dune, encoding: Book(title: "Dune", stars: 5))
+      }
+      try journal.commit(by: "eve", note: "tidy up") { try $0.deleteItem(dune) }
+      try journal.close()
+      try check("README.md", in: folder, count: 1)
+    }
+  }
+
+  @Test func theSessionsAboutAuditAndRestoreAreReal() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
+        let shelf = try draft.addCategory(name: "Novels", color: Color(hex: "#2255AA"))
+        try draft.addItem(
+          kind: "book", category: shelf, attributes: ["title": .string("Dun"), "stars": .integer(3)])
+        try draft.addItem(kind: "book", category: shelf, attributes: ["title": .string("Emma")])
+      }
+      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
+        try draft.updateItem(1, set: ["title": .string("Dune"), "stars": .integer(5)])
+      }
+      try journal.commit(by: "bob", note: "tidy up", date: date("2026-08-04T16:20:00Z")) { draft in
+        try draft.deleteItem(2)
+        try draft.deleteCategory(1)
+      }
+      try journal.commit(by: "eve", note: "new arrivals", date: date("2026-08-05T08:00:00Z")) { draft in
+        try draft.addItem(kind: "book", attributes: ["title": .string("Solaris")])
+        try draft.updateItem(1, set: ["stars": .integer(4)])
+      }
+      try journal.close()
+      try check("Documentation/AuditAndRestore.md", in: folder)
+    }
+  }
+
+  /// Runs each `$ journal …` of a page, in order, and compares what it prints with what the page says.
+  /// - Parameter count: how many sessions there are, the others being for the reader to try; nil for all.
+  private func check(_ page: String, in folder: TemporaryFolder, count: Int? = nil) throws {
+    let url = root.appending(path: page)
+    let text = try String(contentsOf: url, encoding: .utf8)
+    var found = text
+    let blocks = text.matches(of: /```\n(\$ journal [^`]*)```\n/)
+    for block in blocks.prefix(count ?? .max) {
+      found = found.replacing(block.1, with: try session(String(block.1), in: folder), maxReplacements: 1)
+    }
+    #expect(!blocks.isEmpty)
+    if ProcessInfo.processInfo.environment["JOURNAL_WRITE_TRANSCRIPTS"] != nil {
+      try found.write(to: url, atomically: true, encoding: .utf8)
+    }
+    #expect(found.withoutTimes == text.withoutTimes)
+  }
+
+  private func session(_ text: String, in folder: TemporaryFolder) throws -> String {
+    let commands = text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
+    return try commands.map { command in
+      let line = command.replacing("$ journal ", with: "\"$0\" ")
+      let result = try run(
+        "bash", ["-c", "cd \"$1\" && \(line) 2>&1", journalPath, folder.path], environment: ["COLUMNS": "100"]
+      )
+      return command + "\n" + String(decoding: result.output, as: UTF8.self)
+    }.joined(separator: "\n")
+  }
+}
+
+extension String {
+  /// The text without digests, and without moments other than those of the page's own journal.
+  fileprivate var withoutTimes: String {
+    replacing(/20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]+Z)?/) { match in
+      match.output.0.hasPrefix("2026-08-0") ? String(match.output.0) : "<now>"
+    }.replacing(/[0-9a-f]{64}/, with: "<digest>")
+  }
+}
