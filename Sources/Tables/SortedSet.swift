@@ -69,6 +69,14 @@ public struct SortedSet<Element: Comparable & Sendable>: Sendable {
   }
 }
 
+extension SortedSet {
+  /// The elements in a range, its upper bound included, the largest first. O(log n) and what is looked at.
+  @inlinable
+  public func elements(reversedIn range: ClosedRange<Element>) -> some Sequence<Element> {
+    table.elements(reversedIn: range).lazy.map(\.key)
+  }
+}
+
 extension SortedSet: Sequence {
   /// Goes through the elements in order. O(1) an element.
   public struct Iterator: IteratorProtocol {

@@ -55,7 +55,9 @@ struct PartDecoder: Decoder {
   /// Foundation's own types as a ``Value`` has them, all others as they decode themselves.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let native: Any
-    if type == Date.self {
+    if type == Value.self {
+      native = value
+    } else if type == Date.self {
       native = try date()
     } else if type == Data.self {
       native = try data()

@@ -147,6 +147,7 @@ struct NodeEncoder: Encoder {
   /// Encodes a value: Foundation's own types as a ``Value`` has them, all others as they encode themselves.
   func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
     // The types are compared before anything is cast, as a cast takes many times longer.
+    if T.self == Value.self, let value = value as? Value { return .finished(value) }
     if T.self == Date.self, let date = value as? Date { return .finished(.date(date)) }
     if T.self == Data.self, let data = value as? Data { return .finished(.data(data)) }
     if T.self == URL.self, let url = value as? URL { return .finished(.string(url.absoluteString)) }

@@ -1,0 +1,88 @@
+/// Where in a record a value stands: an attribute, or a member of one that is a dictionary, at any depth.
+package struct AttributePath: Hashable, Sendable {
+  /// The names from the outside in.
+  package let names: [String]
+  /// The same as a record has them.
+  private let keys: [[UInt8]]
+
+  /// - Parameter names: at least one.
+  package init(_ names: [String]) {
+    self.names = names
+    keys = names.map { name in
+      var key = CBORWriter(reserving: name.utf8.count + 3)
+      key.append(text: name)
+      return key.finish()
+    }
+  }
+
+  package static func == (left: AttributePath, right: AttributePath) -> Bool { left.keys == right.keys }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
+
+  /// Where the value stands in a record's bytes, nil when it is missing.
+  fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
+    var range = 0..<bytes.count
+    for key in keys {
+      let map = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+      // What is no map has no such key. A tag or a text is seldom one by chance: its head says what it is.
+      guard unsafe map.first.map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
+        let found = unsafe key.withUnsafeBytes({ unsafe FieldMap.range(ofKey: $0, in: map) })
+      else { return nil }
+      range = range.lowerBound + found.lowerBound..<range.lowerBound + found.upperBound
+    }
+    return range
+  }
+}
+
+extension Record {
+  /// The key of the value at a path. Nothing else is decoded, and no value is made.
+  package func key(at path: AttributePath) -> ValueKey {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let range = unsafe path.range(in: bytes) else { return .missing }
+      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+      return (try? ValueKey(reading: &reader)) ?? .missing
+    }
+  }
+
+  /// Calls `body` with the key of the value at a path, and when that is an array with those of its elements, as
+  /// elements. An element that stands there twice is given twice.
+  package func forEachKey(at path: AttributePath, _ body: (ValueKey) -> Void) {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
+      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+      body((try? ValueKey(reading: &reader)) ?? .missing)
+      unsafe forEachElement(of: range, in: bytes) { key in
+        body(key)
+        return true
+      }
+    }
+  }
+
+  /// Whether the value at a path is an array that has an element of this key.
+  package func hasElement(_ key: ValueKey, at path: AttributePath) -> Bool {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let range = unsafe path.range(in: bytes) else { return false }
+      var isFound = false
+      unsafe forEachElement(of: range, in: bytes) { element in
+        isFound = element == key
+        return !isFound
+      }
+      return isFound
+    }
+  }
+
+  /// Calls `body` with each element of an array until it answers false.
+  private func forEachElement(
+    of range: Range<Int>, in bytes: UnsafeRawBufferPointer, _ body: (ValueKey) -> Bool
+  ) {
+    guard unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue else { return }
+    var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+    do throws(CBORError) {
+      for _ in 0..<(try reader.readArrayHead()) {
+        guard body(try ValueKey(reading: &reader).asElement) else { return }
+      }
+    } catch {
+      // A record was checked when it was made, so this is out of reach.
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// The place of a value in the one order in which indexes and queries have values.
+///
+/// From the first to the last:
+///
+/// 1. what is missing, and null, which are the same here;
+/// 2. false, then true;
+/// 3. numbers by what they are worth, whatever holds them: `.integer(1)` and `.double(1)` are one; NaN is the last;
+/// 4. dates, the earliest first;
+/// 5. texts by the bytes of their UTF-8, which is the order of their Unicode scalars and knows no language;
+/// 6. data by their bytes;
+/// 7. arrays and dictionaries, all of which are equal here.
+///
+/// The order depends on no locale and no version of Unicode, so it is the same on each machine at any time. Two keys
+/// compare as two numbers of 128 bits, and texts and data beyond 14 bytes by their rest.
+package struct ValueKey: Comparable, Hashable, Sendable {
+  /// The kinds of values in their order.
+  enum Class: UInt8 {
+    case missing, bool, number, date, text, data, composite
+  }
+
+  /// The class in the first byte, 14 bytes of content, and how many of those the content has (15: more).
+  private let head: UInt128
+  /// What content there is beyond 14 bytes.
+  private let tail: [UInt8]?
+
+  /// Of what does not go into 128 bits, this many bytes do.
+  private static let headByteCount = 14
+
+  private init(head: UInt128, tail: [UInt8]? = nil) {
+    self.head = head
+    self.tail = tail
+  }
+
+  private init(_ class: Class, _ content: UInt128 = 0) {
+    self.init(head: UInt128(`class`.rawValue) << 120 | content)
+  }
+
+  @inline(__always)
+  package static func < (left: ValueKey, right: ValueKey) -> Bool {
+    if left.head != right.head { return left.head < right.head }
+    guard let leftTail = left.tail, let rightTail = right.tail else { return false }
+    return leftTail.lexicographicallyPrecedes(rightTail)
+  }
+
+  package static let missing = ValueKey(.missing)
+  private static let composite = ValueKey(.composite)
+
+  /// The key of a value; nil is one that is missing.
+  package init(_ value: Value?) {
+    switch value {
+    case nil, .null: self = .missing
+    case .bool(let bool): self.init(.bool, bool ? 1 : 0)
+    case .integer(let number): self.init(number)
+    case .unsigned(let number): self.init(number)
+    case .double(let number): self.init(.number, Self.content(number))
+    case .date(let date): self.init(.date, Self.content(date.timeIntervalSinceReferenceDate))
+    case .string(var text):
+      self = text.withUTF8 { unsafe ValueKey(.text, UnsafeRawBufferPointer($0)) }
+    case .data(let data):
+      self = unsafe Array(data).withUnsafeBytes { unsafe ValueKey(.data, $0) }
+    case .array, .dictionary: self = .composite
+    }
+  }
+
+  /// The number that a double is at most and, where it is a whole number beyond 2⁵³, what it exceeds that by.
+  private init(_ number: some FixedWidthInteger) {
+    var floor = Double(number)
+    let exact = Int128(number)
+    if Int128(floor) > exact { floor = floor.nextDown }
+    self.init(.number, Self.content(floor) | UInt128(exact - Int128(floor)) << 40)
+  }
+
+  /// The bits of a double such that they compare as the doubles do.
+  private static func content(_ number: Double) -> UInt128 {
+    let bits = (number.isNaN ? Double.nan : number == 0 ? 0 : number).bitPattern
+    let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
+    return UInt128(ordered) << 56
+  }
+
+  private init(_ class: Class, _ bytes: UnsafeRawBufferPointer) {
+    var content: UInt128 = 0
+    for index in 0..<Self.headByteCount {
+      content = content << 8 | (index < bytes.count ? UInt128(unsafe bytes[index]) : 0)
+    }
+    let count = min(bytes.count, Self.headByteCount + 1)
+    head = UInt128(`class`.rawValue) << 120 | content << 8 | UInt128(count)
+    tail = bytes.count > Self.headByteCount ? unsafe Array(bytes[Self.headByteCount...]) : nil
+  }
+}
+
+extension ValueKey {
+  /// Reads one item of any kind, of which no value is made.
+  package init(reading reader: inout CBORReader) throws(CBORError) {
+    let first = try reader.peek()
+    switch first >> 5 {
+    case CBORMajor.unsigned.rawValue: self.init(try reader.readUnsigned())
+    case CBORMajor.negative.rawValue: self.init(try reader.readInteger())
+    case CBORMajor.text.rawValue: self = unsafe ValueKey(.text, try reader.readTextBytes())
+    case CBORMajor.bytes.rawValue: self = unsafe ValueKey(.data, try reader.readBytes())
+    case CBORMajor.array.rawValue, CBORMajor.map.rawValue:
+      try reader.skip()
+      self = .composite
+    case CBORMajor.tag.rawValue:
+      _ = try reader.head()
+      self.init(.date, Self.content(try reader.readDouble()))
+    default:
+      switch first {
+      case CBORByte.false, CBORByte.true:
+        try reader.skip()
+        self.init(.bool, first == CBORByte.true ? 1 : 0)
+      case CBORByte.null:
+        try reader.skip()
+        self = .missing
+      default: self.init(.number, Self.content(try reader.readDouble()))
+      }
+    }
+  }
+}
+
+// The ends of ranges.
+extension ValueKey {
+  /// The class of this key.
+  private var rank: UInt8 { UInt8(truncatingIfNeeded: head >> 120) & 0x7F }
+
+  /// What is before all values of the same class that compare with this one, itself a possible value: all numbers but
+  /// NaN, all texts.
+  package var leastOfClass: ValueKey {
+    switch Class(rawValue: rank) {
+    case .number: ValueKey(.number, Self.content(-.infinity))
+    case .date: ValueKey(.date, Self.content(-.infinity))
+    default: ValueKey(head: UInt128(rank) << 120)
+    }
+  }
+
+  /// What is not before any value of the same class that compares with this one, and before those of the next.
+  package var greatestOfClass: ValueKey {
+    switch Class(rawValue: rank) {
+    case .number: ValueKey(.number, Self.content(.infinity))
+    case .date: ValueKey(.date, Self.content(.infinity))
+    default: ValueKey(head: UInt128(rank) << 120 | (UInt128(1) << 120 - 1), tail: nil)
+    }
+  }
+
+  /// What comes right behind all texts that begin with this one; nil for the empty text, behind which there is none.
+  package static func end(ofPrefix text: String) -> ValueKey? {
+    var bytes = Array(text.utf8)
+    while bytes.last == 0xFF { bytes.removeLast() }
+    guard let last = bytes.popLast() else { return nil }
+    bytes.append(last + 1)
+    return unsafe bytes.withUnsafeBytes { unsafe ValueKey(.text, $0) }
+  }
+
+  /// The same value as an element of an array. All elements are behind all values.
+  package var asElement: ValueKey { ValueKey(head: head | 1 << 127, tail: tail) }
+
+  /// Whether this is an element of an array.
+  package var isElement: Bool { head >> 127 == 1 }
+}

@@ -1,0 +1,89 @@
+/// A part of the order of values: what an index is asked for.
+///
+/// A range holds values of one class only: numbers above 4 are no texts, and nothing that is missing.
+public struct ValueRange: Hashable, Sendable {
+  package let lower: ValueKey
+  package let upper: ValueKey
+  package let includesLower: Bool
+  package let includesUpper: Bool
+
+  private init(_ lower: ValueKey, _ includesLower: Bool, _ upper: ValueKey, _ includesUpper: Bool) {
+    self.lower = lower
+    self.upper = upper
+    self.includesLower = includesLower
+    self.includesUpper = includesUpper
+  }
+
+  /// Whatever is equal to that value: `1` and `1.0` are. All arrays and dictionaries are equal here.
+  public static func equal(to value: Value) -> ValueRange {
+    let key = ValueKey(value)
+    return ValueRange(key, true, key, true)
+  }
+
+  /// What is missing, or null.
+  public static var missing: ValueRange { ValueRange(.missing, true, .missing, true) }
+
+  /// The values below one, of its class.
+  public static func below(_ value: Value) -> ValueRange {
+    let key = ValueKey(value)
+    return ValueRange(key.leastOfClass, true, key, false)
+  }
+
+  /// The values up to one, of its class.
+  public static func through(_ value: Value) -> ValueRange {
+    let key = ValueKey(value)
+    return ValueRange(key.leastOfClass, true, key, true)
+  }
+
+  /// The values above one, of its class.
+  public static func above(_ value: Value) -> ValueRange {
+    let key = ValueKey(value)
+    return ValueRange(key, false, key.greatestOfClass, true)
+  }
+
+  /// The values from one on, of its class.
+  public static func from(_ value: Value) -> ValueRange {
+    let key = ValueKey(value)
+    return ValueRange(key, true, key.greatestOfClass, true)
+  }
+
+  /// The values from one up to another, which is part of it; none when the first is above the second.
+  public static func from(_ lower: Value, through upper: Value) -> ValueRange {
+    ValueRange(ValueKey(lower), true, ValueKey(upper), true)
+  }
+
+  /// The values from one up to another, which is not part of it; none when the first is above the second.
+  public static func from(_ lower: Value, below upper: Value) -> ValueRange {
+    ValueRange(ValueKey(lower), true, ValueKey(upper), false)
+  }
+
+  /// The texts that begin with the same bytes as this one.
+  public static func prefix(_ text: String) -> ValueRange {
+    let key = ValueKey(.string(text))
+    guard let end = ValueKey.end(ofPrefix: text) else {
+      return ValueRange(key.leastOfClass, true, key.greatestOfClass, true)
+    }
+    return ValueRange(key, true, end, false)
+  }
+
+  /// The arrays that have this value as an element.
+  public static func containing(_ element: Value) -> ValueRange {
+    let key = ValueKey(element).asElement
+    return ValueRange(key, true, key, true)
+  }
+
+  /// All values, those that are missing first.
+  public static let all = ValueRange(.missing, true, ValueKey(.array([])), true)
+
+  /// Whether only one key is in the range.
+  package var isPoint: Bool { includesLower && includesUpper && lower == upper }
+
+  package func contains(_ key: ValueKey) -> Bool {
+    (includesLower ? lower <= key : lower < key) && (includesUpper ? key <= upper : key < upper)
+  }
+
+  /// Whether the value at a path of a record is in the range.
+  package func contains(_ record: Record, at path: AttributePath) -> Bool {
+    lower.isElement ? record.hasElement(lower, at: path) : contains(record.key(at: path))
+  }
+}

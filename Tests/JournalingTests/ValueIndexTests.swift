@@ -1,0 +1,49 @@
+import Journaling
+import TestSupport
+import Testing
+
+/// The index on values that a state of one's own can keep.
+struct ValueIndexTests {
+  @Test func membersAreFoundByWhatTheyAreWorthBelowZeroToo() {
+    var index = ValueIndex()
+    for (account, balance) in [-30, 0, 100, -5, 100].enumerated() {
+      index.insert(account, under: .integer(Int64(balance)))
+    }
+    #expect(Array(index.members(in: .below(0))) == [0, 3])
+    #expect(Array(index.members(in: .equal(to: 100))) == [2, 4])
+    #expect(Array(index.members(in: .from(-5, through: 0), reversed: true)) == [1, 3])
+    index.remove(4, from: 100)
+    index.insert(4, under: nil)
+    #expect(Array(index.members(in: .all)) == [4, 0, 3, 1, 2])
+    #expect(Array(index.members(in: .missing)) == [4])
+    #expect(index.count == 5)
+  }
+
+  @Test func anIndexAnswersAsASearchOfAllItsMembersDoes() {
+    var random = SeededGenerator()
+    var index = ValueIndex()
+    var values: [Int: Value] = [:]
+    for step in 0..<3_000 {
+      let member = Int.random(in: -200...200, using: &random)
+      if let value = values.removeValue(forKey: member) { index.remove(member, from: value) }
+      if Bool.random(using: &random) {
+        let value = Value.random(using: &random)
+        values[member] = value
+        index.insert(member, under: value)
+      }
+      guard step % 30 == 0 else { continue }
+      let bound = Value.random(using: &random)
+      for range in [ValueRange.equal(to: bound), .below(bound), .from(bound), .containing(bound), .missing] {
+        // Each one that is in the range, alone in an index of its own.
+        let expected = values.filter { member, value in
+          var single = ValueIndex()
+          single.insert(member, under: value)
+          return single.members(in: range).contains(member)
+        }
+        let found = Array(index.members(in: range))
+        #expect(found.sorted() == expected.keys.sorted())
+        #expect(Array(index.members(in: range, reversed: true)) == found.reversed())
+      }
+    }
+  }
+}
