@@ -42,8 +42,9 @@ public struct Verification: Sendable {
 
 extension Journal {
   /// Reads the whole journal and checks that it is what was committed: every checksum, the chain of digests,
-  /// that events follow from the states before them, the links of histories, the dates, HEAD, the rules of
-  /// the model, the bytes of every blob that was ever named, and the bytes of every snapshot.
+  /// that events follow from the states before them, the links of histories, the dates, HEAD, the rules of the
+  /// model, the indexes that queries have built, the bytes of every blob that was ever named, and the bytes of
+  /// every snapshot.
   ///
   /// Commits may go on meanwhile; what is verified is the journal at the start.
   /// - Parameters:
@@ -227,6 +228,9 @@ private struct Verifier<State: EventSourced> {
     }
     for problem in state.problems() {
       note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))
+    }
+    for problem in expected.state.indexProblems() {
+      note(JournalError(.damaged, problem, revision: expected.revision))
     }
   }
 }

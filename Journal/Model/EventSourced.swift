@@ -83,6 +83,8 @@ extension EventSourced {
   public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] { [] }
   /// No rules: what a model has that does not say otherwise.
   public func problems() -> [String] { [] }
+  /// No indexes: what a model has that does not say otherwise.
+  public func indexProblems() -> [String] { [] }
   /// No rules: what a model has that does not say otherwise.
   public func problems(after events: [Event]) -> [String] { [] }
   /// The value of `title`, `name` or `path`, or the first short text: what a model has that does not say otherwise.

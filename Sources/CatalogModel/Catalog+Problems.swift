@@ -62,6 +62,10 @@ extension Catalog {
     "image:\(image) belongs to item:\(item), which is not there"
   }
 
+  /// Indexes that queries have built and that are not those of the items: none, or this code is at fault.
+  /// - Complexity: O(n log n) for each of them.
+  public func indexProblems() -> [String] { indexCache.problems(in: itemTable) }
+
   private func checkItems(_ problems: inout [String]) {
     var categorized = 0
     for (number, row) in itemTable {

@@ -27,6 +27,9 @@ public struct Catalog: Sendable {
   var itemsByCategory = EntityIndex()
   var imagesByItem = EntityIndex()
 
+  /// The indexes that queries have needed. All states that follow from one another share it.
+  let indexCache = IndexCache()
+
   /// The empty catalog.
   public init() {}
 

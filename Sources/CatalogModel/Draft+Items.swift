@@ -132,7 +132,7 @@ extension Draft where State == Catalog {
     try delete(.item(id))
   }
 
-  private static func attributes(
+  static func attributes(
     encoding value: some Encodable, for entity: Entity
   ) throws(JournalError) -> [String: Value] {
     let encoded: Value

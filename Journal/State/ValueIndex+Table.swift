@@ -1,0 +1,40 @@
+// How an index keeps up with a table of entities, for a model that reads keys out of records.
+extension ValueIndex {
+  /// Builds the index of a table on what records have at a path.
+  /// - Parameters:
+  ///   - isListed: whether an entity with that record is in the index.
+  ///   - progress: called now and then with the number of entities that were looked at.
+  /// - Complexity: O(n log n) in the entities of the table.
+  package init(
+    _ table: EntityTable, at path: AttributePath, where isListed: (Record) -> Bool,
+    progress: (_ done: Int) -> Void = { _ in }
+  ) {
+    var lines: [ValueLine] = []
+    var done = 0
+    for (number, row) in table {
+      if isListed(row.record) {
+        row.record.forEachKey(at: path) { lines.append(ValueLine(key: $0, member: number)) }
+      }
+      done += 1
+      if done % 4096 == 0 { progress(done) }
+    }
+    self.init(lines)
+    progress(done)
+  }
+
+  /// Makes the index of one table that of another.
+  /// - Complexity: that of finding what is different between the two, and O(log n) for each difference.
+  package mutating func follow(
+    from old: EntityTable, to new: EntityTable, at path: AttributePath, where isListed: (Record) -> Bool
+  ) {
+    for (number, old, new) in new.changes(since: old) {
+      if let old, isListed(old.record) { remove(number, old.record, at: path) }
+      if let new, isListed(new.record) { insert(number, new.record, at: path) }
+    }
+  }
+}
+
+extension EntityTable {
+  /// Whether what is different between two tables is found without going through all of them.
+  package func isNear(_ other: EntityTable) -> Bool { base === other.base }
+}

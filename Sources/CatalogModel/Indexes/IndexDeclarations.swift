@@ -1,0 +1,40 @@
+import CBOR
+import Locks
+
+/// The indexes of all types that were seen to look where their values are.
+private let provenIndexes = Lock<Set<ProvenIndex>>([])
+
+private struct ProvenIndex: Hashable, Sendable {
+  let model: ObjectIdentifier
+  let path: AttributePath
+}
+
+extension CatalogItem {
+  /// Fails when an index looks for a property under another name than the one it is encoded with: its queries would
+  /// find nothing. Asked of each index until a value has shown that it is right.
+  static func checkIndexes(
+    _ value: Self, encodedAs attributes: [String: Value]
+  ) throws(JournalError) {
+    let indexes = indexes
+    if indexes.isEmpty { return }
+    let model = ObjectIdentifier(Self.self)
+    let proven = provenIndexes.withLock { $0 }
+    for index in indexes where !proven.contains(ProvenIndex(model: model, path: index.path)) {
+      guard let expected = try? index.expected(value), expected != .null else { continue }
+      guard Value.dictionary(attributes)[index.path] == expected else {
+        let name = index.path.names.joined(separator: ".")
+        throw JournalError(
+          .wrongUse,
+          "\(Self.self) has an index on a property that it does not encode as \"\(name)\"; let its "
+            + "attributeName(of:) say under which name it does")
+      }
+      _ = provenIndexes.withLock { $0.insert(ProvenIndex(model: model, path: index.path)) }
+    }
+  }
+}
+
+extension Value {
+  fileprivate subscript(path: AttributePath) -> Value? {
+    path.names.reduce(self as Value?) { value, name in value?[name] }
+  }
+}

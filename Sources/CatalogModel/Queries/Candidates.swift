@@ -1,0 +1,105 @@
+import CBOR
+
+/// The indexes that a query can use now.
+struct Indexes {
+  private let paths: [AttributePath]
+  private let kind: ItemKind
+  let catalog: Catalog
+
+  init(_ plan: QueryPlan, _ catalog: Catalog) {
+    paths = plan.indexed
+    kind = ItemKind(plan.kind)
+    self.catalog = catalog
+  }
+
+  /// The index on a path; nil when none is declared, and while one is being built.
+  subscript(path: AttributePath) -> ValueIndex? {
+    paths.contains(path) ? catalog.indexCache.index(on: path, of: kind, in: catalog.itemTable) : nil
+  }
+
+  /// Whether an item of a category is one of the kind.
+  func isOfKind(_ number: Int) -> Bool {
+    catalog.itemTable[number].map { kind.isKind(of: $0.record) } ?? false
+  }
+}
+
+/// The numbers of the items for which one condition holds, by an index.
+struct Candidates {
+  private enum Source {
+    case lines([ValueIndex.Lines.Iterator])
+    case members(EntityIndex.Members.Iterator, Indexes)
+  }
+
+  private var source: Source
+  private var numbers: [Int] = []
+  /// Whether numbers rise, each once.
+  private let isRising: Bool
+
+  /// Nil when no index finds what the condition asks for.
+  init?(_ condition: Condition, _ indexes: Indexes) {
+    switch condition {
+    case .value(let path, let range):
+      guard let index = indexes[path] else { return nil }
+      source = .lines([index.lines(in: range).makeIterator()])
+      isRising = range.isPoint
+    case .any(let conditions):
+      var lines: [ValueIndex.Lines.Iterator] = []
+      for condition in conditions.flatMap(\.disjuncts) {
+        guard case .value(let path, let range) = condition, let index = indexes[path] else { return nil }
+        lines.append(index.lines(in: range).makeIterator())
+      }
+      source = .lines(lines)
+      isRising = false
+    case .category(let category?):
+      source = .members(indexes.catalog.itemsByCategory.members(of: category).makeIterator(), indexes)
+      isRising = true
+    case .category(nil), .all, .not: return nil
+    }
+  }
+
+  /// Collects so many more, and tells whether these were all.
+  mutating func collect(_ steps: Int) -> Bool {
+    switch source {
+    case .lines(var lines):
+      source = .lines([])
+      defer { source = .lines(lines) }
+      for _ in 0..<steps {
+        while let last = lines.indices.last {
+          if let line = lines[last].next() {
+            numbers.append(line.member)
+            break
+          }
+          lines.removeLast()
+        }
+        if lines.isEmpty { return true }
+      }
+    case .members(var members, let indexes):
+      defer { source = .members(members, indexes) }
+      for _ in 0..<steps {
+        guard let member = members.next() else { return true }
+        if indexes.isOfKind(member) { numbers.append(member) }
+      }
+    }
+    return false
+  }
+
+  /// All of them in the order of numbers, each once.
+  func sorted() -> [Int] {
+    if isRising { return numbers }
+    var sorted = numbers
+    sorted.sort()
+    var last: Int?
+    sorted.removeAll { number in
+      defer { last = number }
+      return number == last
+    }
+    return sorted
+  }
+}
+
+extension Condition {
+  /// The conditions of which one must hold for this one to, none of which is `any`.
+  fileprivate var disjuncts: [Condition] {
+    if case .any(let conditions) = self { conditions.flatMap(\.disjuncts) } else { [self] }
+  }
+}

@@ -1,0 +1,48 @@
+import CBOR
+
+extension Catalog {
+  /// Calls `body` with the items of a kind, in the order of their numbers, until it answers false.
+  ///
+  /// A kind that many items are of is found faster by looking at all of them than by looking each up.
+  func forEachItem(
+    ofKind kind: String, _ body: (_ number: Int, _ record: () -> Record?) -> Bool
+  ) {
+    let members = itemsByKind.members(of: kindNumbers.number(of: kind) ?? -1)
+    let few = itemCount / 8
+    if members.prefix(few + 1).reduce(0, { count, _ in count + 1 }) > few {
+      let kind = ItemKind(kind)
+      for (number, row) in itemTable where kind.isKind(of: row.record) {
+        guard body(number, { row.record }) else { return }
+      }
+    } else {
+      for number in members {
+        guard body(number, { itemTable[number]?.record }) else { return }
+      }
+    }
+  }
+}
+
+/// A kind of items as records have it, so that it is found in one without making a text.
+struct ItemKind: Hashable, Sendable {
+  let name: String
+  private let encoded: [UInt8]
+
+  init(_ name: String) {
+    self.name = name
+    var writer = CBORWriter(reserving: name.utf8.count + 3)
+    writer.append(text: name)
+    encoded = writer.finish()
+  }
+
+  static func == (left: ItemKind, right: ItemKind) -> Bool { left.encoded == right.encoded }
+  func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
+
+  /// Whether a record is that of an item of this kind.
+  func isKind(of record: Record) -> Bool {
+    guard let place = (try? ItemFields(record))?.kind, place.count == encoded.count else { return false }
+    for index in encoded.indices where record.bytes[place.lowerBound + index] != encoded[index] {
+      return false
+    }
+    return true
+  }
+}

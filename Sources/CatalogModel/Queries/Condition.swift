@@ -1,0 +1,31 @@
+import CBOR
+
+/// What a query asks of an item, without the type that it is an item of.
+indirect enum Condition: Sendable {
+  case value(AttributePath, ValueRange)
+  case category(Int?)
+  case all([Condition])
+  case any([Condition])
+  case not(Condition)
+
+  /// Holds for every item.
+  static let everything = Condition.all([])
+  /// Holds for no item.
+  static let none = Condition.any([])
+
+  /// Whether it holds. Only what it asks about is decoded.
+  func holds(for record: Record) -> Bool {
+    switch self {
+    case .value(let path, let range): range.contains(record, at: path)
+    case .category(let category): (try? ItemFields(record))?.category == category
+    case .all(let conditions): conditions.allSatisfy { $0.holds(for: record) }
+    case .any(let conditions): conditions.contains { $0.holds(for: record) }
+    case .not(let condition): !condition.holds(for: record)
+    }
+  }
+
+  /// The conditions that must all hold for this one to, none of which is `all`.
+  var conjuncts: [Condition] {
+    if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }
+  }
+}

@@ -1,0 +1,127 @@
+import CBOR
+import Locks
+
+/// The items of a type that a state has, filtered, sorted and limited: a collection.
+///
+/// ```swift
+/// let best = journal.state.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title).prefix(20)
+/// best.count                                     // nothing is decoded for this
+/// for recipe in best { print(try recipe.value.title) }
+/// ```
+/// Without a `sorted(by:)` items are in the order of their numbers. A query is a value: it holds its state as it was,
+/// and no later commit changes its answer. It looks for its items when they are first asked for, once, and decodes
+/// each when its value is.
+///
+/// - Complexity: with indexes on what it looks for and sorts by, O(log n) and what is looked at, which is the answer
+///   when one of the conditions or the order is narrow. Otherwise O(n) in the items of the catalog, of which only the
+///   properties that are asked for are decoded. Then O(1) for each element's place, and O(log n) for its item.
+public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
+  let catalog: Catalog
+  private var plan: QueryPlan
+  private let answer: QueryAnswer
+
+  init(_ catalog: Catalog) {
+    self.init(catalog, QueryPlan(kind: Model.kind, indexed: Model.indexes.map(\.path)))
+  }
+
+  private init(_ catalog: Catalog, _ plan: QueryPlan) {
+    self.catalog = catalog
+    self.plan = plan
+    answer = QueryAnswer(plan)
+  }
+
+  private func with(_ change: (inout QueryPlan) -> Void) -> ItemQuery {
+    var plan = plan
+    // What was limited is filtered and sorted within that limit.
+    if plan.limit != nil || plan.offset > 0 {
+      plan = QueryPlan(kind: plan.kind, indexed: [], source: answer)
+    }
+    change(&plan)
+    return ItemQuery(catalog, plan)
+  }
+
+  /// Those of the items that a filter finds.
+  public func filter(_ filter: ItemFilter<Model>) -> ItemQuery {
+    with { $0.conditions.append(filter.condition) }
+  }
+
+  /// The same items in another order; where that leaves two equal, by number, and when the last order is descending
+  /// by falling number.
+  public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) -> ItemQuery {
+    with { $0.orders = ([first] + others).map(\.order) }
+  }
+
+  /// The same items, the smallest value of a property first.
+  public func sorted<Property: QueryValue>(
+    by property: any KeyPath<Model, Property> & Sendable
+  ) -> ItemQuery { sorted(by: .ascending(property)) }
+
+  /// The first items, so many at most.
+  public func prefix(_ maxLength: Int) -> ItemQuery {
+    precondition(maxLength >= 0, "A query can't be limited to a negative number of items.")
+    var plan = plan
+    plan.limit = Swift.min(plan.limit ?? .max, maxLength)
+    return ItemQuery(catalog, plan)
+  }
+
+  /// All but the first items.
+  public func dropFirst(_ k: Int = 1) -> ItemQuery {
+    precondition(k >= 0, "A query can't leave out a negative number of items.")
+    var plan = plan
+    plan.offset += k
+    plan.limit = plan.limit.map { Swift.max($0 - k, 0) }
+    return ItemQuery(catalog, plan)
+  }
+
+  // MARK: The answer
+
+  /// The numbers of the items, in order.
+  var numbers: [Int] { answer.numbers(in: catalog) }
+
+  /// The position of the first item.
+  public var startIndex: Int { 0 }
+  /// The position behind the last item. The items are looked for when it is first asked for.
+  public var endIndex: Int { numbers.count }
+  /// How many items there are. None is decoded.
+  public var count: Int { numbers.count }
+
+  /// The item at a position. O(log n).
+  public subscript(position: Int) -> StoredItem<Model> {
+    let number = numbers[position]
+    guard let row = catalog.itemTable[number] else { preconditionFailure("item:\(number) is not there") }
+    return StoredItem(Item(id: number, row: row))
+  }
+
+  /// The first item, nil when there is none. When it is the first to be asked for, no other is looked for.
+  public var first: StoredItem<Model>? {
+    let query = answer.isKnown ? self : prefix(1)
+    return query.isEmpty ? nil : query[0]
+  }
+
+  /// The numbers of the items, in order. Nothing is decoded.
+  public var ids: [ItemID<Model>] { numbers.map { ItemID($0) } }
+
+  /// The values of all items, in order.
+  /// - Throws: `DecodingError` for the first item whose attributes don't make such a value.
+  public var values: [Model] {
+    get throws { try map { try $0.value } }
+  }
+}
+
+/// The answer of a query, found when it is first asked for. Copies of a query share it.
+final class QueryAnswer: Sendable {
+  private let plan: QueryPlan
+  private let found = Lock<[Int]?>(nil)
+
+  init(_ plan: QueryPlan) { self.plan = plan }
+
+  var isKnown: Bool { found.withLock { $0 != nil } }
+
+  func numbers(in catalog: Catalog) -> [Int] {
+    if let numbers = found.withLock({ $0 }) { return numbers }
+    // Found outside of the lock: two threads that ask at once both look, and find the same.
+    let numbers = plan.numbers(in: catalog)
+    found.withLock { $0 = numbers }
+    return numbers
+  }
+}

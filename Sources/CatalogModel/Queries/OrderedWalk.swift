@@ -1,0 +1,64 @@
+import CBOR
+
+/// Goes through the index of the first order.
+struct OrderedWalk {
+  private(set) var numbers: [Int] = []
+  private var lines: ValueIndex.Lines.Iterator
+  private let conditions: [Condition]
+  private let orders: [QueryOrder]
+  /// What is equal by the first order and is to be sorted by the others.
+  private var equals: [(number: Int, keys: [ValueKey])] = []
+  private var key: ValueKey?
+
+  /// Nil when the first order has no index, and when there is no order.
+  init?(_ plan: QueryPlan, _ conditions: [Condition], _ indexes: Indexes) {
+    guard let first = plan.orders.first, let index = indexes[first.path] else { return nil }
+    // A condition on the same property says where to walk, and every line there fulfils it.
+    let place = conditions.firstIndex { condition in
+      if case .value(first.path, let range) = condition { !range.lower.isElement } else { false }
+    }
+    var range = ValueRange.all
+    var rest = conditions
+    if let place, case .value(_, let found) = rest.remove(at: place) { range = found }
+    self.conditions = rest
+    orders = Array(plan.orders.dropFirst())
+    lines = index.lines(in: range, reversed: first.isDescending).makeIterator()
+  }
+
+  /// Goes on for so many lines, and tells whether it has found as many numbers as are needed, or all.
+  mutating func walk(_ steps: Int, in catalog: Catalog, until needed: Int) -> Bool {
+    for _ in 0..<steps {
+      guard let line = lines.next() else {
+        settle()
+        return true
+      }
+      if !orders.isEmpty, line.key != key {
+        settle()
+        key = line.key
+      }
+      if numbers.count >= needed { return true }
+      if conditions.isEmpty && orders.isEmpty {
+        numbers.append(line.member)
+        continue
+      }
+      guard let record = catalog.itemTable[line.member]?.record,
+        conditions.allSatisfy({ $0.holds(for: record) })
+      else { continue }
+      if orders.isEmpty {
+        numbers.append(line.member)
+      } else {
+        equals.append((line.member, orders.map { record.key(at: $0.path) }))
+      }
+    }
+    return false
+  }
+
+  private mutating func settle() {
+    if equals.isEmpty { return }
+    equals.sort { left, right in
+      orders.isBefore((left.keys, left.number), (right.keys, right.number))
+    }
+    numbers.append(contentsOf: equals.map(\.number))
+    equals = []
+  }
+}

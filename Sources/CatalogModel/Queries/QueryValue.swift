@@ -1,0 +1,75 @@
+public import CBOR
+public import Foundation
+
+/// A type whose values queries compare: texts, numbers, dates, truth values, what is made of these by a raw value, and
+/// optional ones.
+///
+/// An enumeration needs nothing more than to say so: `enum Course: String, Codable, QueryValue { … }`.
+public protocol QueryValue {
+  /// The value as an attribute has it; nil when it is missing.
+  var queryValue: Value? { get }
+}
+
+extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
+  /// The raw value.
+  public var queryValue: Value? { rawValue.queryValue }
+}
+
+extension QueryValue where Self: BinaryInteger {
+  /// The number.
+  public var queryValue: Value? {
+    Int64(exactly: self).map { .integer($0) } ?? .unsigned(UInt64(clamping: self))
+  }
+}
+
+extension Optional: QueryValue where Wrapped: QueryValue {
+  /// What is wrapped; nil is what is missing.
+  public var queryValue: Value? { flatMap(\.queryValue) }
+}
+
+extension String: QueryValue {
+  /// The text.
+  public var queryValue: Value? { .string(self) }
+}
+extension Bool: QueryValue {
+  /// The truth value.
+  public var queryValue: Value? { .bool(self) }
+}
+extension Double: QueryValue {
+  /// The number.
+  public var queryValue: Value? { .double(self) }
+}
+extension Float: QueryValue {
+  /// The number.
+  public var queryValue: Value? { .double(Double(self)) }
+}
+extension Int: QueryValue {}
+extension Int8: QueryValue {}
+extension Int16: QueryValue {}
+extension Int32: QueryValue {}
+extension Int64: QueryValue {}
+extension UInt: QueryValue {}
+extension UInt8: QueryValue {}
+extension UInt16: QueryValue {}
+extension UInt32: QueryValue {}
+extension UInt64: QueryValue {}
+extension Date: QueryValue {
+  /// The date.
+  public var queryValue: Value? { .date(self) }
+}
+extension Data: QueryValue {
+  /// The bytes.
+  public var queryValue: Value? { .data(self) }
+}
+extension UUID: QueryValue {
+  /// Its text, as it encodes itself.
+  public var queryValue: Value? { .string(uuidString) }
+}
+extension URL: QueryValue {
+  /// Its text, as it is encoded.
+  public var queryValue: Value? { .string(absoluteString) }
+}
+extension EntityID: QueryValue {
+  /// The number.
+  public var queryValue: Value? { .integer(Int64(number)) }
+}

@@ -1,0 +1,56 @@
+import CBOR
+
+/// The best of what it is given, in order.
+struct Selection {
+  private let orders: [QueryOrder]
+  private let needed: Int
+  private var numbers: [Int] = []
+  private var sorted: [(keys: [ValueKey], number: Int)] = []
+  /// The last of those that were good enough when they were last sorted.
+  private var bound: (keys: [ValueKey], number: Int)?
+
+  init(_ orders: [QueryOrder], needed: Int) {
+    self.orders = orders
+    self.needed = needed
+  }
+
+  /// Takes an item; false when no further one can be among the best.
+  mutating func take(_ number: Int, _ record: Record) -> Bool {
+    if orders.isEmpty {
+      numbers.append(number)
+      return numbers.count < needed
+    }
+    let candidate = (keys: orders.map { record.key(at: $0.path) }, number: number)
+    if let bound, orders.isBefore(bound, candidate) { return true }
+    sorted.append(candidate)
+    // With few needed of many, twice as many are kept, and now and then the worse half goes.
+    if needed <= Self.boundedCount, sorted.count >= 2 * Swift.max(needed, 512) { sort() }
+    return true
+  }
+
+  private static let boundedCount = 1 << 20
+
+  private mutating func sort() {
+    sorted.sort { orders.isBefore($0, $1) }
+    if sorted.count > needed { sorted.removeLast(sorted.count - needed) }
+    if sorted.count == needed { bound = sorted.last }
+  }
+
+  mutating func finish() -> [Int] {
+    if orders.isEmpty { return numbers }
+    sort()
+    return sorted.map(\.number)
+  }
+}
+
+extension [QueryOrder] {
+  /// Whether one item comes before another, by the keys that these orders look at and then by number.
+  func isBefore(
+    _ left: (keys: [ValueKey], number: Int), _ right: (keys: [ValueKey], number: Int)
+  ) -> Bool {
+    for index in indices where left.keys[index] != right.keys[index] {
+      return (left.keys[index] < right.keys[index]) != self[index].isDescending
+    }
+    return (left.number < right.number) != (last?.isDescending ?? false) && left.number != right.number
+  }
+}

@@ -1,0 +1,44 @@
+import CBOR
+import Locks
+
+extension AttributePath {
+  private struct Property: Hashable, Sendable {
+    let keyPath: any AnyKeyPath & Sendable
+
+    static func == (left: Property, right: Property) -> Bool {
+      (left.keyPath as AnyKeyPath) == (right.keyPath as AnyKeyPath)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(keyPath as AnyKeyPath) }
+  }
+
+  /// Paths that were made: to ask a key path for its names takes longer than many a query.
+  private static let known = Lock<[Property: AttributePath]>([:])
+
+  /// The attribute that a property is encoded as.
+  init<Model: CatalogItem>(of property: any PartialKeyPath<Model> & Sendable) {
+    if let path = Self.known.withLock({ $0[Property(keyPath: property)] }) {
+      self = path
+      return
+    }
+    let path = AttributePath(Model.attributeName(of: property).map { [$0] } ?? Self.names(of: property))
+    self = path
+    Self.known.withLock { $0[Property(keyPath: property)] = path }
+  }
+
+  /// The names of the stored properties on a key path, as Swift's metadata has them: `\Recipe.place?.latitude`.
+  private static func names<Model: CatalogItem>(of property: PartialKeyPath<Model>) -> [String] {
+    let text = String(reflecting: property)
+    let root = "\\\(String(describing: Model.self))."
+    let names = text.dropFirst(root.count).split(separator: ".").map { name in
+      String(name.prefix { $0 != "?" && $0 != "!" })
+    }
+    let arePlain = names.allSatisfy { name in
+      !name.isEmpty && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    }
+    precondition(
+      text.hasPrefix(root) && !names.isEmpty && arePlain,
+      "\(text) is no stored property. Let \(Model.self).attributeName(of:) say which attribute holds it.")
+    return names
+  }
+}

@@ -1,0 +1,126 @@
+/// The texts of places: a whole number and a fraction, as David Greenspan's "Implementing Fractional Indexing" has it.
+///
+/// The first character says the number's sign and length: "a" to "z" one to 26 digits, "Z" to "A" the same below zero.
+/// So the texts compare by their bytes as the numbers do. A fraction does not end with a zero.
+enum OrderText {
+  private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+  private static let zero = digits[0]
+  private static let last = digits[61]
+  /// Before this number there is none, only fractions above it.
+  private static let least = [UInt8(ascii: "A")] + Array(repeating: zero, count: 26)
+
+  static func isPlace(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard bytes.allSatisfy({ digits.contains($0) }), let length = wholeLength(bytes), length <= bytes.count
+    else {
+      return false
+    }
+    return bytes.last != zero || bytes.count == length && bytes != least
+  }
+
+  /// A text between two that are places, the first below the second.
+  static func between(_ low: String?, _ high: String?) -> String {
+    String(decoding: between(low.map { Array($0.utf8) }, high.map { Array($0.utf8) }), as: UTF8.self)
+  }
+
+  private static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
+    switch (low, high) {
+    case (nil, nil): return Array(ListOrder.start.text.utf8)
+    case (nil, let high?):
+      let (whole, fraction) = split(high)
+      if whole == least { return whole + middle([], fraction) }
+      // The whole number of a place with a fraction is below it.
+      return fraction.isEmpty ? decremented(whole) ?? least + middle([], nil) : whole
+    case (let low?, nil):
+      let (whole, fraction) = split(low)
+      return incremented(whole) ?? whole + middle(fraction, nil)
+    case (let low?, let high?):
+      let (lowWhole, lowFraction) = split(low)
+      let (highWhole, highFraction) = split(high)
+      if lowWhole == highWhole { return lowWhole + middle(lowFraction, highFraction) }
+      if let next = incremented(lowWhole), next.lexicographicallyPrecedes(high) { return next }
+      return lowWhole + middle(lowFraction, nil)
+    }
+  }
+
+  /// A fraction between two; nil is one.
+  private static func middle(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8] {
+    var result: [UInt8] = []
+    var low = low[...]
+    var high = high.map { $0[...] }
+    while true {
+      let lowDigit = low.popFirst().map(value) ?? 0
+      // Behind its last digit the upper one has zeros; they are not reached, as it is above.
+      let highDigit = high.map { $0.first.map(value) ?? 0 } ?? 62
+      if high?.isEmpty == false { high?.removeFirst() }
+      if highDigit - lowDigit > 1 {
+        result.append(digits[(lowDigit + highDigit) / 2])
+        return result
+      }
+      guard lowDigit < highDigit else {
+        result.append(digits[lowDigit])
+        continue
+      }
+      // What the upper one has behind this digit may go. If it has nothing, all that is above the lower one will do.
+      if high?.isEmpty == false {
+        result.append(digits[highDigit])
+        return result
+      }
+      result.append(digits[lowDigit])
+      high = nil
+    }
+  }
+
+  private static func value(_ digit: UInt8) -> Int { digits.firstIndex(of: digit) ?? 0 }
+
+  private static func wholeLength(_ text: [UInt8]) -> Int? {
+    switch text.first {
+    case let head? where (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(head):
+      Int(head - UInt8(ascii: "a")) + 2
+    case let head? where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(head):
+      Int(UInt8(ascii: "Z") - head) + 2
+    default: nil
+    }
+  }
+
+  private static func split(_ text: [UInt8]) -> (whole: [UInt8], fraction: [UInt8]) {
+    let length = wholeLength(text) ?? 0
+    return (Array(text.prefix(length)), Array(text.dropFirst(length)))
+  }
+
+  /// The next whole number, nil behind the greatest.
+  private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
+    var number = whole
+    for index in number.indices.dropFirst().reversed() {
+      if number[index] != last {
+        number[index] = digits[value(number[index]) + 1]
+        return number
+      }
+      number[index] = zero
+    }
+    switch whole[0] {
+    case UInt8(ascii: "Z"): return [UInt8(ascii: "a"), zero]
+    case UInt8(ascii: "z"): return nil
+    case let head where head < UInt8(ascii: "Z"): return [head + 1] + number.dropFirst(2)
+    case let head: return [head + 1] + number.dropFirst() + [zero]
+    }
+  }
+
+  /// The whole number before, nil before the least.
+  private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
+    var number = whole
+    for index in number.indices.dropFirst().reversed() {
+      if number[index] != zero {
+        number[index] = digits[value(number[index]) - 1]
+        return number == least ? nil : number
+      }
+      number[index] = last
+    }
+    switch whole[0] {
+    case UInt8(ascii: "a"): return [UInt8(ascii: "Z"), last]
+    case UInt8(ascii: "A"): return nil
+    case let head where head > UInt8(ascii: "a"): return [head - 1] + number.dropFirst(2)
+    case let head: return [head - 1] + number.dropFirst() + [last]
+    }
+  }
+}

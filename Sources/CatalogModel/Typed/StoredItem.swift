@@ -1,0 +1,55 @@
+/// An item together with the type of its value, which is decoded when it is asked for.
+public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
+  /// The item with all its attributes, those that `Model` does not know included.
+  public let item: Item
+
+  init(_ item: Item) { self.item = item }
+
+  /// The item's number.
+  public var id: ItemID<Model> { ItemID(item.id) }
+
+  /// The value.
+  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  /// - Complexity: O(n) in the size of the item, each time.
+  public var value: Model {
+    get throws { try item.decode(Model.self) }
+  }
+
+  /// An attribute, nil when the item has none of that name. Only this one is decoded.
+  public subscript(name: String) -> Value? { item[name] }
+
+  /// The number of its category, nil when it is in none.
+  public var category: CategoryID? { item.category.map { CategoryID($0) } }
+  /// The revision that added it, or that brought it back after it was deleted.
+  public var created: Revision { item.created }
+  /// The revision that changed it last.
+  public var modified: Revision { item.modified }
+}
+
+extension Catalog {
+  /// The item of that number, nil when there is none or when it is of another kind. O(log n).
+  public func item<Model: CatalogItem>(_ id: ItemID<Model>) -> StoredItem<Model>? {
+    guard let item = item(id.number), item.kind.utf8.elementsEqual(Model.kind.utf8) else { return nil }
+    return StoredItem(item)
+  }
+
+  /// The value of an item, nil when there is none of that number or when it is of another kind.
+  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  /// - Complexity: O(log n), and the size of the item.
+  public func value<Model: CatalogItem>(of id: ItemID<Model>) throws -> Model? { try item(id)?.value }
+
+  /// The items of a type, in the order of their numbers, to be filtered, sorted and limited. O(1).
+  public func items<Model: CatalogItem>(_ type: Model.Type = Model.self) -> ItemQuery<Model> {
+    ItemQuery(self)
+  }
+
+  /// The images of an item, in the order of their numbers.
+  /// - Complexity: grows with the answer, not with the catalog.
+  public func images<Model: CatalogItem>(of id: ItemID<Model>) -> Images { images(of: id.number) }
+
+  /// The category of that number, nil when it is not there. O(log n).
+  public func category(_ id: CategoryID) -> Category? { category(id.number) }
+
+  /// The image of that number, nil when it is not there. O(log n).
+  public func image(_ id: ImageID) -> Image? { image(id.number) }
+}

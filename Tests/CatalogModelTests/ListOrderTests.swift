@@ -1,0 +1,137 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+private struct Task: CatalogItem {
+  static let kind = "task"
+  static let indexes = [Index(\Task.order)]
+  var name: String
+  var order: ListOrder
+}
+
+struct ListOrderTests {
+  @Test func betweenAnyTwoPlacesThereIsAnother() {
+    var random = SeededGenerator()
+    var places = [ListOrder.start]
+    for _ in 0..<3_000 {
+      let index = Int.random(in: 0...places.count, using: &random)
+      let previous = index > 0 ? places[index - 1] : nil
+      let next = index < places.count ? places[index] : nil
+      let place = ListOrder(after: previous, before: next)
+      #expect(previous.map { $0 < place } ?? true)
+      #expect(next.map { place < $0 } ?? true)
+      places.insert(place, at: index)
+    }
+    #expect(places.allSatisfy { $0.text.utf8.count < 20 })
+  }
+
+  @Test func rowsThatAreAddedAtEitherEndHaveShortPlaces() throws {
+    for isAtEnd in [true, false] {
+      var places = [ListOrder.start]
+      for _ in 0..<20_000 {
+        let last = places[places.count - 1]
+        places.append(isAtEnd ? ListOrder(after: last, before: nil) : ListOrder(after: nil, before: last))
+      }
+      #expect(zip(places, places.dropFirst()).allSatisfy { isAtEnd ? $0 < $1 : $1 < $0 })
+      #expect(places.allSatisfy { $0.text.utf8.count <= 4 })
+    }
+    let spread = ListOrder.places(
+      1_000, after: ListOrder.start, before: ListOrder(after: .start, before: nil))
+    #expect(zip(spread, spread.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(spread.count == 1_000 && spread.allSatisfy { $0.text.utf8.count <= 5 })
+  }
+
+  @Test func aPlaceComesBackFromItsTextAndAnythingElseIsRefused() throws {
+    let place = ListOrder(after: .start, before: ListOrder(after: .start, before: nil))
+    let value = try ValueEncoder().encode(place)
+    #expect(try ValueDecoder().decode(ListOrder.self, from: value) == place)
+    for text in ["", "a", "!", "a0 ", "b0", "a00", "Zz0", "A" + String(repeating: "0", count: 26)] {
+      #expect(throws: DecodingError.self) { try ValueDecoder().decode(ListOrder.self, from: .string(text)) }
+    }
+  }
+
+  @Test func movingOneOf100000RowsWritesOne() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Tasks.journal"))
+      let ids = try journal.commit { draft in
+        try zip(1..., ListOrder.places(100_000)).map { try draft.insert(Task(name: "\($0)", order: $1)) }
+      }.value
+      journal.state.buildIndexes(of: Task.self)
+      var random = SeededGenerator()
+      for _ in 0..<50 {
+        let (moved, other) = (ids.randomElement(using: &random)!, ids.randomElement(using: &random)!)
+        let isAfter = Bool.random(using: &random)
+        let commit = try journal.commit { draft in
+          if isAfter {
+            try draft.move(moved, by: \.order, after: other)
+          } else {
+            try draft.move(moved, by: \.order, before: other)
+          }
+        }
+        if commit.isEmpty { continue }
+        #expect(try journal.entry(at: commit.revision).events.map(\.entity) == [moved.entity])
+        let all = journal.state.items(Task.self)
+        let order = try #require(try journal.state.value(of: moved)).order
+        let neighbor =
+          isAfter
+          ? all.filter(\.order < order).sorted(by: .descending(\.order)).first
+          : all.filter(\.order > order).sorted(by: \.order).first
+        #expect(neighbor?.id == other)
+      }
+      try journal.close()
+    }
+  }
+
+  @Test func aListIsInTheOrderInWhichPeopleMoveIt() throws {
+    var random = SeededGenerator()
+    var history = CatalogHistory()
+    var list = try history.commit { draft in
+      try zip(1..., ListOrder.places(12)).map { try draft.insert(Task(name: "\($0)", order: $1)) }
+    }
+    for _ in 0..<400 {
+      let moved = list.remove(at: Int.random(in: list.indices, using: &random))
+      let place = Int.random(in: 0...list.count, using: &random)
+      try history.commit { draft in
+        if Bool.random(using: &random) {
+          try draft.move(moved, by: \.order, after: place > 0 ? list[place - 1] : nil)
+        } else {
+          try draft.move(moved, by: \.order, before: place < list.count ? list[place] : nil)
+        }
+      }
+      list.insert(moved, at: place)
+      #expect(history.state.items(Task.self).sorted(by: \.order).ids == list)
+    }
+  }
+
+  @Test func aRowThatIsPutBetweenTheSameTwoForeverKeepsShortPlaces() throws {
+    var history = CatalogHistory()
+    var ids = try history.commit { draft in
+      try zip(1..., ListOrder.places(200)).map { try draft.insert(Task(name: "\($0)", order: $1)) }
+    }
+    var writes = 0
+    var moves = 0
+    for _ in 0..<1_000 {
+      // Each one goes right behind the first, before the one that was put there last.
+      let moved = ids.removeLast()
+      try history.commit { try $0.move(moved, by: \.order, after: ids[0]) }
+      ids.insert(moved, at: 1)
+      writes += history.newestEvents.count
+      moves += 1
+    }
+    let tasks = history.state.items(Task.self).sorted(by: \.order)
+    #expect(tasks.ids == ids)
+    #expect(try tasks.values.allSatisfy { $0.order.text.utf8.count <= 32 })
+    // Each now and then the rows around are written too: on the average that is less than one a move.
+    #expect(writes < 2 * moves)
+  }
+
+  @Test func aRowThatIsNotThereIsRefused() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.insert(Task(name: "a", order: .start)) }
+    expectRejection("item:9 is no task that is there") {
+      try history.commit { try $0.move(id, by: \.order, after: 9) }
+    }
+    expectRejection("item:9") { try history.commit { try $0.move(9, by: \.order, after: id) } }
+  }
+}

@@ -1,0 +1,229 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+struct QueryTests {
+  @Test func recipesAreFilteredSortedAndLimited() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try [("Soup", 5), ("Stew", nil), ("Pie", 4), ("Apple pie", 4), ("Bread", 3)].map { title, stars in
+        try draft.insert(Recipe(title: title, stars: stars, tags: stars == 4 ? ["sweet", "baked"] : []))
+      }
+    }
+    let recipes = history.state.items(Recipe.self)
+    #expect(recipes.filter(\.stars >= 4).sorted(by: \.title).prefix(2).ids == [ids[3], ids[2]])
+    #expect(try recipes.filter(\.stars == nil).values.map(\.title) == ["Stew"])
+    #expect(recipes.filter(\.title == "Pie" || 3...3 ~= \.stars).count == 2)
+    #expect(recipes.filter(.contains(\.tags, "sweet") && !.prefix(\.title, "A")).ids == [ids[2]])
+    #expect(recipes.filter(.isOne(of: ["Soup", "Bread"], \.title)).ids == [ids[0], ids[4]])
+    #expect(recipes.filter(\.stars != 4).ids == [ids[0], ids[1], ids[4]])
+    #expect(recipes.filter(.isMissing(\.place)).count == 5)
+    #expect(
+      recipes.sorted(by: .descending(\.stars), .ascending(\.title)).ids == [0, 3, 2, 4, 1].map { ids[$0] })
+  }
+
+  @Test func theAnswerIsACollection() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try (0..<10).map { (stars: Int) in try draft.insert(Recipe(title: "\(stars)", stars: stars)) }
+    }
+    let few = history.state.items(Recipe.self).sorted(by: .descending(\.stars)).dropFirst(2).prefix(3)
+    #expect(few.count == 3)
+    #expect(few.ids == [ids[7], ids[6], ids[5]])
+    #expect(try few[1].value.title == "6")
+    #expect(few.reversed().map(\.id) == [ids[5], ids[6], ids[7]])
+    #expect(few.first?.id == ids[7] && few.last?.id == ids[5])
+    #expect(few.firstIndex { $0.id == ids[5] } == 2)
+    #expect(few[1]["stars"]?.integer == 6)
+    // What was limited stays so.
+    #expect(few.filter(\.stars < 7).ids == [ids[6], ids[5]])
+    #expect(few.sorted(by: \.stars).first?.id == ids[5])
+    #expect(few.prefix(0).isEmpty)
+    #expect(few.dropFirst(5).isEmpty)
+    #expect(history.state.items(Recipe.self).dropFirst(8).ids == [ids[8], ids[9]])
+    #expect(history.state.items(Recipe.self).prefix(3).dropFirst(1).ids == [ids[1], ids[2]])
+  }
+
+  @Test func aQueryOfAnOldStateKeepsItsAnswer() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.insert(Recipe(title: "Soup", stars: 3)) }
+    let old = history.state
+    let query = old.items(Recipe.self).filter(\.stars == 3)
+    try history.commit { try $0.update(id) { $0.stars = 5 } }
+    #expect(history.state.items(Recipe.self).filter(\.stars == 3).isEmpty)
+    #expect(query.ids == [id])
+    #expect(try query.values == [Recipe(title: "Soup", stars: 3)])
+    #expect(old.items(Recipe.self).filter(\.stars == 5).isEmpty)
+  }
+
+  @Test func aDraftIsAskedAsAStateIs() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      let soup = try draft.insert(Recipe(title: "Soup", stars: 1))
+      #expect(draft.state.items(Recipe.self).filter(\.stars == 1).ids == [soup])
+      try draft.update(soup) { $0.stars = 2 }
+      #expect(draft.state.items(Recipe.self).filter(\.stars == 1).isEmpty)
+      try draft.delete(soup)
+      #expect(draft.state.items(Recipe.self).filter(\.stars == 2).isEmpty)
+      try draft.insert(Recipe(title: "Pie"))
+    }
+    #expect(history.state.items(Recipe.self).filter(\.title == "Pie").count == 1)
+  }
+
+  @Test func itemsOfOtherKindsAreNotFound() throws {
+    var history = CatalogHistory()
+    let category = try history.commit { CategoryID(try $0.addCategory(name: "Best")) }
+    try history.commit { draft in
+      try draft.addItem(kind: "book", category: category.number, attributes: ["title": "Soup", "stars": 5])
+      try draft.insert(Recipe(title: "Soup", stars: 5), category: category)
+      try draft.insert(Recipe(title: "Soup", stars: 5))
+    }
+    let recipes = history.state.items(Recipe.self)
+    #expect(recipes.filter(\.title == "Soup").ids == [2, 3])
+    #expect(recipes.filter(.category(category)).ids == [2])
+    #expect(recipes.filter(.category(category) && \.stars == 5).ids == [2])
+    #expect(recipes.filter(.category(nil)).ids == [3])
+    #expect(recipes[0].category == category)
+  }
+
+  @Test(arguments: [(200, 16), (4_500, 2)])
+  func queriesAnswerAsANaiveFilterDoes(size: Int, rounds: Int) throws {
+    var random = SeededGenerator()
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for _ in 0..<size { try Self.change(&draft, insertsOnly: true, using: &random) }
+    }
+    for round in 0..<rounds {
+      try history.commit { draft in
+        for _ in 0..<20 { try Self.change(&draft, using: &random) }
+      }
+      if round == rounds / 2 { try history.standOnBases() }
+      // The first index of many items is built in the background; from here on it is there.
+      if round % 3 == 1 { history.state.buildIndexes(of: Recipe.self) }
+      for state in [history.state, history.states.randomElement(using: &random)!] {
+        let all = try state.items(ofKind: Recipe.kind).map { (id: $0.id, recipe: try $0.decode(Recipe.self)) }
+        for _ in 0..<10 { try Self.compare(state, all, using: &random) }
+        #expect(state.indexProblems() == [])
+      }
+    }
+  }
+
+  /// Asks one random question in three ways.
+  private static func compare(
+    _ state: Catalog, _ all: [(id: Int, recipe: Recipe)], using random: inout SeededGenerator
+  ) throws {
+    var expected = all
+    var query = state.items(Recipe.self)
+    var scan = state.items(ScannedRecipe.self)
+    for _ in 0..<Int.random(in: 0...2, using: &random) {
+      let question = Question.random(using: &random)
+      query = query.filter(question.filter)
+      scan = scan.filter(question.scanned)
+      expected = expected.filter { question.holds($0.recipe) }
+    }
+    if Int.random(in: 0..<3, using: &random) > 0 {
+      let order = Ordering.random(using: &random)
+      query =
+        order.orders.count == 1
+        ? query.sorted(by: order.orders[0]) : query.sorted(by: order.orders[0], order.orders[1])
+      scan =
+        order.scanned.count == 1
+        ? scan.sorted(by: order.scanned[0]) : scan.sorted(by: order.scanned[0], order.scanned[1])
+      expected.sort { order.isBefore(($0.id, $0.recipe), ($1.id, $1.recipe)) }
+    }
+    if Bool.random(using: &random) {
+      let (skipped, limit) = (Int.random(in: 0...3, using: &random), Int.random(in: 0...20, using: &random))
+      query = query.dropFirst(skipped).prefix(limit)
+      scan = scan.dropFirst(skipped).prefix(limit)
+      expected = Array(expected.dropFirst(skipped).prefix(limit))
+    }
+    #expect(query.ids.map(\.number) == expected.map(\.id))
+    #expect(scan.ids.map(\.number) == expected.map(\.id))
+    #expect(query.first?.id.number == expected.first?.id)
+    #expect(try query.prefix(20).values == expected.prefix(20).map(\.recipe))
+  }
+
+  private static func change(
+    _ draft: inout Draft<Catalog>, insertsOnly: Bool = false, using random: inout SeededGenerator
+  ) throws {
+    let anyItem = ItemID<Recipe>(Int.random(in: 1...draft.state.itemCount + 1, using: &random))
+    let item = draft.state.item(anyItem)?.id
+    switch (insertsOnly ? 0 : Int.random(in: 0..<6, using: &random), item) {
+    case (1...2, let item?): try draft.update(item) { $0 = .random(using: &random) }
+    case (3, let item?): try draft.delete(item)
+    case (4, let item?): try draft.setKind(ofItem: item.number, to: "gone")
+    case (5, _): try draft.addItem(kind: "book", attributes: ["title": "a", "stars": 1])
+    default: try draft.insert(Recipe.random(using: &random))
+    }
+  }
+}
+
+struct TypedItemTests {
+  @Test func anItemOfAnotherKindIsNotTakenForOneOfTheType() throws {
+    var history = CatalogHistory()
+    let book = try history.commit { try $0.addItem(kind: "book", attributes: ["title": "Dune"]) }
+    let id = ItemID<Recipe>(book)
+    #expect(history.state.item(id) == nil)
+    #expect(try history.state.value(of: id) == nil)
+    expectRejection("item:1 is a book, not a recipe") {
+      try history.commit { try $0.update(id) { $0.stars = 1 } }
+    }
+    expectRejection("item:1 is a book, not a recipe") { try history.commit { try $0.delete(id) } }
+    expectRejection("item:7 can't be changed or deleted: it never was") {
+      try history.commit { try $0.delete(ItemID<Recipe>(7)) }
+    }
+  }
+
+  @Test func whatATypeDoesNotKnowStays() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.insert(Recipe(title: "Soup", stars: 3)) }
+    try history.commit { try $0.updateItem(id.number, set: ["allergens": ["celery"]]) }
+    try history.commit { try $0.replace(id, with: Recipe(title: "Soup")) }
+    #expect(history.state.item(id)?["allergens"] == ["celery"])
+    #expect(history.state.item(id)?["stars"] == nil)
+    #expect(try history.state.value(of: id) == Recipe(title: "Soup"))
+  }
+
+  @Test func anIndexOnAPropertyThatIsEncodedUnderAnotherNameIsFoundOut() throws {
+    var history = CatalogHistory()
+    let error = #expect(throws: JournalError.self) {
+      try history.commit { try $0.insert(Renamed(title: "Soup")) }
+    }
+    #expect(error?.code == .wrongUse)
+    #expect(error?.message.contains("attributeName(of:)") == true)
+    try history.commit { try $0.insert(RenamedAndSaid(title: "Soup")) }
+    #expect(history.state.items(RenamedAndSaid.self).filter(\.title == "Soup").count == 1)
+  }
+
+  @Test func aNumberEncodesItselfAndIsLookedFor() throws {
+    var history = CatalogHistory()
+    let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }
+    let note = try history.commit { try $0.insert(Note(recipe: soup, text: "less salt")) }
+    #expect(history.state.item(note)?["recipe"] == 1)
+    #expect(history.state.items(Note.self).filter(\.recipe == soup).ids == [note])
+    #expect(try history.state.value(of: note)?.recipe == soup)
+  }
+}
+
+private struct Renamed: CatalogItem {
+  static let kind = "renamed"
+  static let indexes = [Index(\Renamed.title)]
+  enum CodingKeys: String, CodingKey { case title = "t" }
+  var title: String
+}
+
+private struct RenamedAndSaid: CatalogItem {
+  static let kind = "renamed"
+  static let indexes = [Index(\RenamedAndSaid.title)]
+  static func attributeName(of property: PartialKeyPath<Self>) -> String? { property == \.title ? "t" : nil }
+  enum CodingKeys: String, CodingKey { case title = "t" }
+  var title: String
+}
+
+private struct Note: CatalogItem {
+  static let kind = "note"
+  static let indexes = [Index(\Note.recipe)]
+  var recipe: ItemID<Recipe>
+  var text: String
+}
