@@ -5,12 +5,12 @@ extension Journal {
   /// for try await entry in journal.newEntries { show(entry) }
   /// ```
   /// Nobody is waited for and nothing is dropped: a slow reader reads the log at its own pace. The sequence
-  /// ends when the journal is closed or the task is cancelled.
+  /// ends when the journal is closed or the task is cancelled, and does not keep the journal open.
   public var newEntries: NewEntries<State> { newEntries(after: head.revision) }
 
   /// The entries after a revision: those that are there, and then those to come.
   public func newEntries(after revision: Revision) -> NewEntries<State> {
-    NewEntries(journal: self, revision: revision)
+    NewEntries(published: published, journal: self, revision: revision)
   }
 }
 
@@ -21,25 +21,30 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
   /// Reading the log may fail, with a ``JournalError``.
   public typealias Failure = any Error
 
-  let journal: Journal<State>
+  let published: Published<State>
+  weak let journal: Journal<State>?
   let revision: Revision
 
   /// Starts after the revision that was asked for.
-  public func makeAsyncIterator() -> Iterator { Iterator(journal: journal, revision: revision) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(published: published, journal: journal, revision: revision)
+  }
 
   /// Reads entries one after the other and waits at the end of the log.
   public struct Iterator: AsyncIteratorProtocol {
-    private let journal: Journal<State>
+    private let published: Published<State>
+    private weak let journal: Journal<State>?
     private var revision: Revision
 
-    init(journal: Journal<State>, revision: Revision) {
+    fileprivate init(published: Published<State>, journal: Journal<State>?, revision: Revision) {
+      self.published = published
       self.journal = journal
       self.revision = revision
     }
 
     /// The next entry, nil when the journal was closed or the task was cancelled.
     public mutating func next() async throws -> Entry? {
-      guard await journal.published.wait(after: revision) else { return nil }
+      guard await published.wait(after: revision), let journal else { return nil }
       let entry: Entry
       do {
         entry = try journal.entry(at: revision + 1)
