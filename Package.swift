@@ -31,11 +31,11 @@ let package = Package(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
       path: "Journal"),
-    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables"]),
+    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables", "Locks"]),
     .target(
       name: "LegacyStores",
       dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CFiles"]),
-    // The models of five small apps: how little code one needs.
+    // The models of six small apps: how little code one needs.
     .target(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 

@@ -15,6 +15,14 @@ import Testing
     #expect(try text("Documentation/Examples.md").contains("```swift\n\(app)```\n"))
   }
 
+  @Test func eachBlockAboutTheBackendIsFromTheTestedApp() throws {
+    let app = try text("Sources/Examples/RecipeBook.swift") + text("Sources/Examples/RecipeScreen.swift")
+    let blocks = try text("Documentation/AppBackend.md").matches(
+      of: /```swift\n(.+?)```/.dotMatchesNewlines())
+    #expect(blocks.count >= 7)
+    for block in blocks { #expect(app.contains(block.1), "\(block.1)") }
+  }
+
   @Test func thePageNamesEachAppAndNoOther() throws {
     let named = try text("Documentation/Examples.md").matches(of: /`Sources\/Examples\/([A-Za-z]+\.swift)`/)
     let files = try FileManager.default.contentsOfDirectory(

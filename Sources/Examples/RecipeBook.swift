@@ -1,0 +1,93 @@
+import CatalogModel
+import Foundation
+
+/// A recipe, and how it is found.
+struct Recipe: CatalogItem, Equatable {
+  static let kind = "recipe"
+  static let indexes = [Index(\Recipe.title), Index(\.stars), Index(\.tags), Index(\.order)]
+
+  var title: String
+  /// 1 to 5; nil before anybody has cooked it.
+  var stars: Int?
+  var tags: [String] = []
+  /// Its place in the order in which people put the recipes.
+  var order = ListOrder.start
+}
+
+/// Recipes with tags and photos, kept in a journal.
+///
+/// What is read is asked of a state: the newest one, that of an earlier time, or each new one as it comes.
+struct RecipeBook: Sendable {
+  let journal: CatalogJournal
+  /// Who uses the book: what is undone is this person's.
+  let author: String
+
+  /// Opens the book, which is empty at the first launch.
+  init(at url: URL, author: String) throws {
+    journal = try .openOrCreate(at: url)
+    self.author = author
+  }
+
+  /// Puts a recipe at the end of the list.
+  func add(_ recipe: Recipe) async throws -> ItemID<Recipe> {
+    try await journal.commit(by: author, note: "add \(recipe.title)") { draft in
+      let last = draft.state.recipesInOrder.last
+      var recipe = recipe
+      recipe.order = ListOrder(after: try last?.value.order, before: nil)
+      return try draft.insert(recipe)
+    }.value
+  }
+
+  /// Changes a recipe; what the change leaves alone is not written.
+  nonisolated(nonsending) func change(
+    _ id: ItemID<Recipe>, note: String, _ body: (inout Recipe) throws -> Void
+  ) async throws {
+    try await journal.commit(by: author, note: note) { try $0.update(id, body) }
+  }
+
+  /// Puts a recipe behind another one, or with nil before all. However long the list is, one recipe is written.
+  func move(_ id: ItemID<Recipe>, after other: ItemID<Recipe>?) async throws {
+    try await journal.commit(by: author, note: "move") { try $0.move(id, by: \.order, after: other) }
+  }
+
+  /// Takes a recipe out of the book, and its photos with it.
+  func remove(_ id: ItemID<Recipe>) async throws {
+    try await journal.commit(by: author, note: "remove") { try $0.delete(id) }
+  }
+
+  /// Adds a photo to a recipe.
+  func addPhoto(_ bytes: Data, mediaType: String, to id: ItemID<Recipe>) async throws {
+    let blob = try journal.blobs.add(bytes)
+    try await journal.commit(by: author, note: "add a photo") { draft in
+      try draft.addImage(to: id, name: "photo", mediaType: mediaType, blob: blob)
+    }
+  }
+
+  /// The photos of a recipe, in the order in which they were added.
+  func photos(of id: ItemID<Recipe>) throws -> [Data] {
+    try journal.state.images(of: id).map { try journal.blobs.data(of: $0.blob) }
+  }
+
+  /// Undoes the last change of this book's user that can be undone, in this launch or an earlier one.
+  /// - Returns: what was done, in words; nil when there was nothing to undo.
+  func undo() async throws -> String? {
+    guard let plan = try journal.planUndo(by: author) else { return nil }
+    try await journal.commit(plan, by: author)
+    return plan.note
+  }
+}
+
+extension Catalog {
+  /// All recipes in the order in which people put them.
+  var recipesInOrder: ItemQuery<Recipe> { items(Recipe.self).sorted(by: \.order) }
+
+  /// The best recipes, those with the most stars first.
+  var bestRecipes: ItemQuery<Recipe> {
+    items(Recipe.self).filter(\.stars >= 4).sorted(by: .descending(\.stars), .ascending(\.title))
+  }
+
+  /// The recipes whose title begins with a text, or that have it as a tag.
+  func recipes(matching text: String) -> ItemQuery<Recipe> {
+    items(Recipe.self).filter(.prefix(\.title, text) || .contains(\.tags, text)).sorted(by: \.title)
+  }
+}

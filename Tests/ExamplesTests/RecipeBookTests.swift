@@ -1,0 +1,81 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Examples
+
+@Suite struct RecipeBookTests {
+  @Test @MainActor func theScreenFollowsWhatIsTyped() async throws {
+    try await withTemporaryFolder { folder in
+      let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
+      let screen = RecipeScreen(book)
+      var drawn: [[String]] = []
+      screen.follow { drawn.append($0) }
+      func type(_ commands: String...) async throws {
+        for command in commands { #expect(try await screen.run(command) == nil, "\(command)") }
+      }
+      func shows(_ lines: [String]) async {
+        for _ in 0..<100_000 where drawn.last != lines { await Task.yield() }
+        #expect(drawn.last == lines)
+      }
+      await shows([])
+      try await type("add Soup", "add Pie", "add Bread")
+      await shows(["1. Soup", "2. Pie", "3. Bread"])
+      try await type("rate 1 4", "rate 3 5", "tag 3 quick")
+      await shows(["1. Soup ****", "2. Pie", "3. Bread ***** #quick"])
+      try await type("move 3 1")
+      await shows(["1. Bread ***** #quick", "2. Soup ****", "3. Pie"])
+      try await type("move 1 3")
+      await shows(["1. Soup ****", "2. Pie", "3. Bread ***** #quick"])
+      try await type("best")
+      await shows(["1. Bread ***** #quick", "2. Soup ****"])
+      try await type("rate 2 5")
+      await shows(["1. Bread ***** #quick", "2. Soup *****"])
+      try await type("find quick")
+      await shows(["1. Bread ***** #quick"])
+      try await type("find P")
+      await shows(["1. Pie"])
+      try await type("remove 1")
+      await shows([])
+      #expect(try await screen.run("undo")?.contains("remove") == true)
+      await shows(["1. Pie"])
+      #expect(try await screen.run("dance") == "add, rate, tag, move, remove, find, best, all or undo")
+      #expect(try await screen.run("rate 1 9") == "1 to 5 stars")
+      await #expect(throws: JournalError.self) { try await screen.run("remove 7") }
+      try book.journal.close()
+    }
+  }
+
+  @Test func photosGoWithTheirRecipeAndComeBackWithIt() async throws {
+    try await withTemporaryFolder { folder in
+      let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
+      let soup = try await book.add(Recipe(title: "Soup"))
+      try await book.addPhoto(Data("a photo".utf8), mediaType: "image/jpeg", to: soup)
+      #expect(try book.photos(of: soup) == [Data("a photo".utf8)])
+      try await book.remove(soup)
+      #expect(try book.photos(of: soup) == [])
+      _ = try await book.undo()
+      #expect(try book.photos(of: soup) == [Data("a photo".utf8)])
+      try book.journal.close()
+    }
+  }
+
+  @Test func theBookIsThereAgainAfterALaunchAndSoIsUndo() async throws {
+    try await withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Recipes.journal")
+      var book: RecipeBook? = try RecipeBook(at: url, author: "ana")
+      let soup = try #require(try await book?.add(Recipe(title: "Soup")))
+      try await book?.change(soup, note: "rate") { $0.stars = 5 }
+      book = nil
+
+      let again = try RecipeBook(at: url, author: "ana")
+      #expect(try again.journal.state.bestRecipes.values.map(\.title) == ["Soup"])
+      _ = try await again.undo()
+      #expect(again.journal.state.bestRecipes.isEmpty)
+      #expect(try again.journal.state(asOf: .revision(2)).bestRecipes.ids == [soup])
+      #expect(try again.journal.verify().isSound)
+      try again.journal.close()
+    }
+  }
+}
