@@ -20,6 +20,9 @@ enum RowName: String, CaseIterable, Codable {
   case save10 = "save-10"
   case save1000 = "save-1000"
   case save100000 = "save-100000"
+  case queryEqual = "query-equal"
+  case queryFirst = "query-first"
+  case queryScan = "query-scan"
   case images
   case imagesImport = "images-import"
 }

@@ -44,6 +44,7 @@ struct Benchmark {
     rows += try await openingRows(bench)
     rows += try await commitTailRows(bench)
     rows += try await saveRows(bench)
+    rows += try await queryRows(bench)
     rows += try await imageRows(bench)
     bench.progress.clear()
     return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })

@@ -110,6 +110,44 @@ enum SQLitePeer {
   }
 }
 
+/// A table of the sample's items in SQLite, with the same indexes as ``Sample`` declares.
+///
+/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
+@safe
+final class SQLiteItems {
+  private let handle: OpaquePointer
+
+  init(_ items: some Sequence<(id: Int, sample: Sample)>, in folder: URL) throws {
+    var handle: OpaquePointer?
+    try callPeer { unsafe peer_items_create(folder.path, &handle, $0) }
+    guard let handle = unsafe handle else { throw PeerFailure(description: "SQLite did not open.") }
+    unsafe self.handle = handle
+    for (id, sample) in items {
+      try callPeer { error in
+        unsafe peer_items_add(
+          handle, Int64(id), sample.name, sample.note, Int64(sample.count), sample.price,
+          sample.seen.timeIntervalSinceReferenceDate, error)
+      }
+    }
+    try callPeer { unsafe peer_items_index(handle, $0) }
+  }
+
+  deinit { unsafe peer_items_free(handle) }
+
+  /// Each of these adds the rows that it has read to `rows`.
+  func read(count: Int, _ rows: inout Int) throws {
+    try callPeer { unsafe peer_items_equal(handle, Int64(count), &rows, $0) }
+  }
+
+  func readFirst(from price: Double, _ rows: inout Int) throws {
+    try callPeer { unsafe peer_items_first(handle, price, &rows, $0) }
+  }
+
+  func scan(from note: String, _ rows: inout Int) throws {
+    try callPeer { unsafe peer_items_scan(handle, note, &rows, $0) }
+  }
+}
+
 /// Plain files.
 enum FilesPeer {
   /// Writes and flushes files that differ in their first 8 bytes.

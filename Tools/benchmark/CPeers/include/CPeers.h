@@ -62,6 +62,21 @@ typedef enum peer_sqlite_sharing {
 bool peer_sqlite_insert(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                         peer_sqlite_sharing sharing, double *seconds, peer_error *error);
 
+/// A table of items in SQLite, in memory as far as it is read, with indexes on `count` and `price`.
+typedef struct peer_items peer_items;
+
+/// Makes an empty table. Items are added next, then the indexes, then it is asked.
+bool peer_items_create(const char *folder, peer_items **items, peer_error *error);
+bool peer_items_add(peer_items *items, int64_t id, const char *name, const char *note, int64_t count, double price,
+                    double seen, peer_error *error);
+bool peer_items_index(peer_items *items, peer_error *error);
+/// Prepared statements, of which every column of every row is read: the items of a `count`, the first 20 by `price`
+/// from one on, and those whose `note` is not below a text, for which there is no index. Each adds to `rows`.
+bool peer_items_equal(peer_items *items, int64_t count, size_t *rows, peer_error *error);
+bool peer_items_first(peer_items *items, double price, size_t *rows, peer_error *error);
+bool peer_items_scan(peer_items *items, const char *note, size_t *rows, peer_error *error);
+void peer_items_free(peer_items *items);
+
 /// Writes `count` new files of `byte_count` bytes into a folder and flushes each; the folder is flushed after
 /// each file, or once at the end. The first 8 bytes of file n are replaced by `first_stamp + n`, so that no
 /// two are equal.

@@ -1,0 +1,127 @@
+import CatalogModel
+import Foundation
+
+/// The sample's items as values.
+struct Sample: CatalogItem {
+  static let kind = SampleData.kind
+  static let indexes = [Index(\Sample.count), Index(\.price)]
+
+  var name: String
+  var note: String
+  var count: Int
+  var price: Double
+  var seen: Date
+}
+
+/// Queries over many items, against SQLite with the same indexes: the same rows, with all five attributes of each read.
+func queryRows(_ bench: Workbench) async throws -> [Row] {
+  guard !bench.rows.isDisjoint(with: [.queryEqual, .queryFirst, .queryScan]) else { return [] }
+  let subject = try QuerySubject(bench, itemCount: bench.isQuick ? 100_000 : 1_000_000)
+  defer { subject.discard(bench) }
+  let size = "of \(subject.itemCount)"
+  var rows: [Row] = []
+  for (name, work, operations, wanted, ask) in [
+    (RowName.queryEqual, "items \(size) of one value, by an index", 20_000, 0.5, QuerySubject.Question.equal),
+    (.queryFirst, "first 20 \(size) in order from a value on, by an index", 5_000, 0.5, .first),
+    (.queryScan, "items \(size) from a text on, without an index", 3, 0.3, .scan),
+  ] where bench.rows.contains(name) {
+    let race = Race(
+      work: work, operations: operations, roundLimit: 5,
+      contestants: [
+        Contestant(name: "Journal") { try subject.ask(ask, $0) },
+        Contestant(name: "SQLite, prepared") { try subject.askSQLite(ask, $0) },
+      ])
+    let results = try await race.run(on: bench)
+    rows.append(Row(name, work, unit: "queries", of: results, against: [(1, .atLeast(wanted))]))
+  }
+  return rows
+}
+
+/// A journal of items, and a table of the same.
+private final class QuerySubject {
+  enum Question { case equal, first, scan }
+
+  let itemCount: Int
+  private let url: URL
+  private let folder: URL
+  private let journal: CatalogJournal
+  private let state: Catalog
+  private let peer: SQLiteItems
+  private let seed: UInt64
+  /// The rows of each question, which both must find.
+  private var rowCounts: [Question: Int] = [:]
+
+  init(_ bench: Workbench, itemCount: Int) throws {
+    self.itemCount = itemCount
+    seed = bench.seed
+    url = bench.newPath("query.journal")
+    folder = try bench.newFolder("query-peer")
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    bench.progress.show("writing a journal of \(itemCount) items")
+    try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
+    state = journal.state
+    bench.progress.show("building the indexes of \(itemCount) items")
+    state.buildIndexes(of: Sample.self)
+    bench.progress.show("writing a table of \(itemCount) items")
+    let items = try state.items(Sample.self).map { (id: $0.id.number, sample: try $0.value) }
+    peer = try SQLiteItems(items, in: folder)
+  }
+
+  func ask(_ question: Question, _ operations: Int) throws -> Double {
+    var random = SeededGenerator(seed: seed)
+    var (rows, seen) = (0, 0)
+    let samples = state.items(Sample.self)
+    let seconds = timed {
+      for _ in 0..<operations {
+        let answer =
+          switch question {
+          case .equal: samples.filter(\.count == anyCount(&random))
+          case .first: samples.filter(\.price >= anyPrice(&random)).sorted(by: \.price).prefix(20)
+          case .scan: samples.filter(\.note >= anyNote(&random))
+          }
+        for item in answer {
+          rows += 1
+          seen += item.item.attributes.count
+        }
+      }
+    }
+    try check(question, rows, operations)
+    return seconds
+  }
+
+  func askSQLite(_ question: Question, _ operations: Int) throws -> Double {
+    var random = SeededGenerator(seed: seed)
+    var rows = 0
+    let seconds = try timed {
+      for _ in 0..<operations {
+        switch question {
+        case .equal: try peer.read(count: anyCount(&random), &rows)
+        case .first: try peer.readFirst(from: anyPrice(&random), &rows)
+        case .scan: try peer.scan(from: anyNote(&random), &rows)
+        }
+      }
+    }
+    try check(question, rows, operations)
+    return seconds
+  }
+
+  private func anyCount(_ random: inout SeededGenerator) -> Int { .random(in: 0...1_000_000, using: &random) }
+  private func anyPrice(_ random: inout SeededGenerator) -> Double { .random(in: 0...999, using: &random) }
+  /// About one item in a thousand is from there on.
+  private func anyNote(_ random: inout SeededGenerator) -> String {
+    ["zz", "zy", "zx"].randomElement(using: &random) ?? "zz"
+  }
+
+  private func check(_ question: Question, _ rows: Int, _ operations: Int) throws {
+    guard rowCounts[question, default: rows] == rows else {
+      throw PeerFailure(description: "One found \(rows) rows, the other \(rowCounts[question] ?? 0).")
+    }
+    rowCounts[question] = rows
+  }
+
+  func discard(_ bench: Workbench) {
+    try? journal.close()
+    bench.discard(url)
+    bench.discard(folder)
+  }
+}
