@@ -19,10 +19,13 @@ import Testing
 
   @Test func historyListsErasedEvents() throws {
     let text = try output(["history", "item:1"])
-    #expect(text.contains("add, erased"))
-    #expect(text.contains("update, erased"))
+    #expect(text.contains("+ item:1\n    content: (erased)"))
+    #expect(text.contains("~ item:1\n    content: (erased)"))
     #expect(text.contains("(erased)"))
     #expect(!text.contains("age"))
+    let table = try output(["history", "item:1", "--stat"])
+    #expect(table.contains("add, erased"))
+    #expect(table.contains("update, erased"))
     let json = try output(["history", "item:1", "--json"])
     #expect(json.contains(#""author":null,"note":null"#))
     #expect(json.contains(#""operation":"add","entity":"item:1","previous":0,"erased":true,"changes":{}"#))
