@@ -47,7 +47,7 @@ extension Journal {
       try target.beginWriting()
       let images = BlobStore(folder, try folder.openImages(), isReadOnly: false)
       defer { images.close() }
-      var copying = EntryCopying<State>(source: blobs, target: images, id: id, upcast: upcast)
+      var copying = EntryCopying<State>(source: blobs, target: images, format: format, upcast: upcast)
       try log.readAll(range) { entry throws(JournalError) in
         try copying.add(entry)
         if copying.isFull { try target.append(copying.take()) }
@@ -72,9 +72,9 @@ private struct EntryCopying<State: EventSourced> {
 
   let source: BlobStore
   let target: BlobStore
-  let id: JournalID
+  let format: JournalFormat
   /// Of the newest entry.
-  private(set) var digest = Digest.zero
+  private(set) var digest: Digest
   private var state = State()
   private var copied: Set<Blob> = []
   private var entries: [SealedEntry] = []
@@ -82,11 +82,13 @@ private struct EntryCopying<State: EventSourced> {
 
   private let upcast: EventUpcast
 
-  init(source: BlobStore, target: BlobStore, id: JournalID, upcast: EventUpcast) {
+  init(source: BlobStore, target: BlobStore, format: JournalFormat, upcast: EventUpcast) {
     self.upcast = upcast
     self.source = source
     self.target = target
-    self.id = id
+    self.format = format
+    // What entry 1 follows.
+    digest = format.digest
   }
 
   var isFull: Bool { byteCount >= Self.batchByteCount }
@@ -117,7 +119,7 @@ private struct EntryCopying<State: EventSourced> {
         }
       }
     }
-    digest = try entry.digest(journal: id)
+    digest = try entry.digest(journal: format.id)
     let bytes = entry.copyOfBytes
     entries.append(SealedEntry(revision: entry.revision, bytes: bytes, digest: digest))
     byteCount += bytes.count

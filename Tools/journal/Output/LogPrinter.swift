@@ -52,7 +52,8 @@ final class LogPrinter {
     try table.printRow(
       [
         "\(entry.revision)", terminal.text(of: entry.date),
-        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth), entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
+        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth),
+        entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
       ], terminal)
     guard isStat else { return }
     for event in events {
