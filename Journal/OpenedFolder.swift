@@ -69,6 +69,7 @@ struct OpenedFolder<State: EventSourced> {
     let replay = Replay<State>(log: log, format: format)
     let rung = try ladder.rung(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: rung)
+    try ladder.faults.check()
     try replay.checkDigests(from: mark.revision, through: newest, mark: mark)
     return (version, eventCount, rung.eventCount)
   }

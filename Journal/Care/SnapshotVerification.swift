@@ -68,7 +68,7 @@ struct SnapshotVerifier<State: EventSourced> {
     // What can't be read is an error here, and nothing takes its place.
     let failure = Lock<JournalError?>(nil)
     guard let empty = State().parts else { return [] }
-    let parts = try file.parts(State.self) { error throws(JournalError) in
+    let parts = try file.parts(State.self, faults: ReadFaults()) { error throws(JournalError) in
       failure.withLock { $0 = error }
       return empty
     }

@@ -58,6 +58,8 @@ extension Journal {
   ) throws -> Verification {
     let expected = version
     var verifier = Verifier<State>(format: format, upcast: upcast)
+    // A state that has lost something is not verified, whatever the log says.
+    if let failure = ladder.faults.failure { verifier.note(failure) }
     var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
       if error.code == .closed { throw error }

@@ -182,7 +182,10 @@ final class Committer<State: EventSourced>: Sendable {
     let revision = base.revision + 1
     let clock = try request.clock(after: base.head)
     var draft = Draft(base: base, date: clock.date.date)
-    let value = try body(&draft)
+    let result = Result { try body(&draft) }
+    // What was derived from a state that could not be read must not be written.
+    try keeper.faults.check()
+    let value = try result.get()
     let (events, state) = try draft.finish()
     if events.isEmpty {
       let commit = Commit(
@@ -191,6 +194,7 @@ final class Committer<State: EventSourced>: Sendable {
       return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
     }
     let namesBlobs = try checkBlobs(events, state)
+    try keeper.faults.check()
 
     let header = EntryHeader(
       date: clock.date, clockDate: clock.clockDate, schemaVersion: schemaVersion, previousDigest: base.digest,

@@ -5,7 +5,8 @@ import Synchronization
 /// The parts of a state that stand on the file of a snapshot, and what takes their place when it fails.
 ///
 /// A reader of a state has nowhere to put an error. So when something can't be read, the same parts are rebuilt
-/// from an older snapshot and the log, once, and all states that stand on the file go on with those.
+/// from an older snapshot and the log, once, and all states that stand on the file go on with those. If that fails too,
+/// what can't be read is missing from the answers, and the state says so: `EventSourced.failure`.
 ///
 /// Safe to use from many threads.
 final class SnapshotBase: Sendable {
@@ -13,7 +14,11 @@ final class SnapshotBase: Sendable {
 
   private let contents: SnapshotContents
   private let rebuild: Rebuild
+  private let faults: ReadFaults
   private let replacement = Lock<Replacement?>(nil)
+  /// When rebuilding failed last. Each reader that tried again would take as long as the first.
+  private let failedAt = Lock<ContinuousClock.Instant?>(nil)
+  private static let retryInterval = Duration.seconds(1)
   /// Asked at each access: a page that failed would be read again, and fail again, each time.
   private let isReplaced = Atomic<Bool>(false)
 
@@ -23,8 +28,9 @@ final class SnapshotBase: Sendable {
     var indexes: [FrozenIndex]
   }
 
-  init(_ contents: SnapshotContents, rebuild: @escaping Rebuild) {
+  init(_ contents: SnapshotContents, faults: ReadFaults, rebuild: @escaping Rebuild) {
     self.contents = contents
+    self.faults = faults
     self.rebuild = rebuild
   }
 
@@ -46,19 +52,25 @@ final class SnapshotBase: Sendable {
     isReplaced.load(ordering: .acquiring) ? replacement.withLock { $0 } : nil
   }
 
-  /// What takes the place of the parts in the file, after the file failed.
-  fileprivate func instead(of error: ArchiveError) -> Replacement {
+  /// Why some answer may be missing, nil when none is.
+  fileprivate var failure: JournalError? { faults.failure }
+
+  /// What takes the place of the parts in the file, after the file failed; nil, and noted, when there is nothing.
+  fileprivate func instead(of error: ArchiveError) -> Replacement? {
     replacement.withLock { replacement in
       if let replacement { return replacement }
+      if let failedAt = failedAt.withLock({ $0 }), failedAt.duration(to: .now) < Self.retryInterval {
+        return nil
+      }
       do throws(JournalError) {
         let rebuilt = Replacement(try rebuild(error), like: contents)
         replacement = rebuilt
         isReplaced.store(true, ordering: .releasing)
         return rebuilt
       } catch {
-        // Two things are lost at once and for good, a part of a large snapshot that was not read yet and the log
-        // behind it: the drive is gone, say. There is no right answer, and a wrong one must not be given.
-        fatalError("the journal can't be read any more, neither its snapshot nor its log: \(error)")
+        failedAt.withLock { $0 = .now }
+        faults.note(error)
+        return nil
       }
     }
   }
@@ -89,12 +101,14 @@ private final class FiledEntities: EntityBase {
   @inline(__always)
   private func read<Result>(
     _ read: (SnapshotEntities) throws(ArchiveError) -> Result, instead: (FrozenEntities) -> Result
-  ) -> Result {
+  ) -> Result? {
     if let present = base.present { return instead(present.tables[kind]) }
     do throws(ArchiveError) { return try read(entities) } catch {
-      return instead(base.instead(of: error).tables[kind])
+      return base.instead(of: error).map { instead($0.tables[kind]) }
     }
   }
+
+  var failure: JournalError? { base.failure }
 
   var count: Int { entities.count }
   var deletionCount: Int { entities.deletionCount }
@@ -104,7 +118,7 @@ private final class FiledEntities: EntityBase {
       try entities.row(number)
     } instead: {
       $0.row(number)
-    }
+    } ?? nil
   }
 
   func revision(of number: Int) -> Revision {
@@ -112,7 +126,7 @@ private final class FiledEntities: EntityBase {
       try entities.revision(of: number)
     } instead: {
       $0.revision(of: number)
-    }
+    } ?? 0
   }
 
   func position(of number: Int) -> Int {
@@ -120,25 +134,25 @@ private final class FiledEntities: EntityBase {
       try entities.position(of: number)
     } instead: {
       $0.position(of: number)
-    }
+    } ?? count
   }
 
   // A forged file can count more entities, deletions and lines than there are.
 
-  func row(at position: Int) -> (number: Int, row: Row) {
+  func row(at position: Int) -> (number: Int, row: Row)? {
     read { entities throws(ArchiveError) in
       try entities.row(at: position)
     } instead: {
-      position < $0.count ? $0.row(at: position) : (entities.highest, .none)
-    }
+      position < $0.count ? $0.row(at: position) : nil
+    } ?? nil
   }
 
-  func deletion(at position: Int) -> (number: Int, revision: Revision) {
+  func deletion(at position: Int) -> (number: Int, revision: Revision)? {
     read { entities throws(ArchiveError) in
       try entities.deletion(at: position)
     } instead: {
-      position < $0.deletionCount ? $0.deletion(at: position) : (entities.highest, 0)
-    }
+      position < $0.deletionCount ? $0.deletion(at: position) : nil
+    } ?? nil
   }
 }
 
@@ -158,10 +172,10 @@ private final class FiledIndex: IndexBase {
   @inline(__always)
   private func read<Result>(
     _ read: (SnapshotPairs) throws(ArchiveError) -> Result, instead: (FrozenIndex) -> Result
-  ) -> Result {
+  ) -> Result? {
     if let present = base.present { return instead(present.indexes[index]) }
     do throws(ArchiveError) { return try read(pairs) } catch {
-      return instead(base.instead(of: error).indexes[index])
+      return base.instead(of: error).map { instead($0.indexes[index]) }
     }
   }
 
@@ -174,7 +188,7 @@ private final class FiledIndex: IndexBase {
       return try pairs.pair(at: position) == (key.group, key.member)
     } instead: {
       $0.contains(key)
-    }
+    } ?? false
   }
 
   func position(of key: IndexKey) -> Int {
@@ -182,20 +196,15 @@ private final class FiledIndex: IndexBase {
       try pairs.position(of: (key.group, key.member))
     } instead: {
       $0.position(of: key)
-    }
+    } ?? count
   }
 
-  func key(at position: Int) -> IndexKey {
+  func key(at position: Int) -> IndexKey? {
     read { pairs throws(ArchiveError) in
       let pair = try pairs.pair(at: position)
       return IndexKey(group: pair.0, member: pair.1)
     } instead: {
-      position < $0.count ? $0.key(at: position) : IndexKey(group: .max, member: .max)
-    }
+      position < $0.count ? $0.key(at: position) : nil
+    } ?? nil
   }
-}
-
-extension Row {
-  /// What stands where a forged file counts an entity and the log has none.
-  fileprivate static let none = Row(record: Record([:]), created: 0, modified: 0)
 }

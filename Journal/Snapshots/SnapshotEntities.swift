@@ -136,10 +136,12 @@ struct SnapshotPairs: Sendable {
           UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
     }
-    guard let first = Int(exactly: pair.0), let second = Int(exactly: pair.1) else {
-      throw SnapshotReader.foreign(at: offset)
-    }
-    return (first, second)
+    return (Int(truncatingIfNeeded: pair.0), Int(truncatingIfNeeded: pair.1))
+  }
+
+  /// What pairs are compared by: a negative number comes after all others.
+  private static func words(_ pair: (Int, Int)) -> (UInt, UInt) {
+    (UInt(bitPattern: pair.0), UInt(bitPattern: pair.1))
   }
 
   /// How many pairs come before that one, which need not be there.
@@ -147,7 +149,7 @@ struct SnapshotPairs: Sendable {
     var (low, high) = (0, count)
     while low < high {
       let middle = low + (high - low) / 2
-      if try self.pair(at: middle) < pair { low = middle + 1 } else { high = middle }
+      if try Self.words(self.pair(at: middle)) < Self.words(pair) { low = middle + 1 } else { high = middle }
     }
     return low
   }

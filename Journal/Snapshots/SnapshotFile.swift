@@ -94,14 +94,15 @@ struct SnapshotFile: Sendable {
   ///   is called once at most.
   /// - Throws: ``JournalError`` with code `damaged`, when that is found out at once.
   func parts<State: EventSourced>(
-    _: State.Type, rebuild: @escaping @Sendable (JournalError) throws(JournalError) -> StateParts
+    _: State.Type, faults: ReadFaults,
+    rebuild: @escaping @Sendable (JournalError) throws(JournalError) -> StateParts
   ) throws(JournalError) -> StateParts {
     do throws(ArchiveError) {
       let layout = try SnapshotContents(
         bytes, revision: revision, kinds: State.kindNames, fieldNames: State.allFieldNames)
       let revision = revision
       let path = path
-      return SnapshotBase(layout) { error throws(JournalError) in
+      return SnapshotBase(layout, faults: faults) { error throws(JournalError) in
         try rebuild(Self.failure(error, revision, path))
       }.parts
     } catch {
@@ -135,11 +136,12 @@ extension SnapshotFile {
   /// - Parameters:
   ///   - reserve: how many bytes must be left on the disk: the last room is for commits.
   ///   - isCancelled: asked for each piece that is written.
+  ///   - check: fails when what was written must not be used.
   /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
   ///   is left behind.
   static func write(
     _ parts: StateParts, _ header: SnapshotHeader, in folder: Folder, reserve: Int,
-    isCancelled: @escaping () -> Bool
+    isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
     let name = JournalFolder.snapshotName(header.head.revision)
     let temporary = name + Folder.temporarySuffix
@@ -155,6 +157,7 @@ extension SnapshotFile {
       } catch {
         throw sink.failure ?? error
       }
+      try check()
       let checksums = try sink.finish()
       let written = Written(
         byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)

@@ -52,6 +52,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
   }
 
+  /// What the states of the journal could not be read for.
+  var faults: ReadFaults { ladder.faults }
+
   // MARK: In the background
 
   /// Says that there is a newer version, and starts a snapshot of it when one is due.
@@ -152,7 +155,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       journal: id, schema: State.schema, head: version.head, kinds: State.kindNames,
       fieldNames: State.allFieldNames)
     let written = try SnapshotFile.write(
-      parts, header, in: snapshots, reserve: reserve, isCancelled: isCancelled)
+      parts, header, in: snapshots, reserve: reserve, isCancelled: isCancelled, check: ladder.faults.check)
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums,
       stateDigest: written.stateDigest,

@@ -14,6 +14,7 @@ import Locks
 /// Safe to use from many threads.
 final class SnapshotLadder<State: EventSourced>: Sendable {
   let records: SnapshotRecords
+  let faults = ReadFaults()
   private let folder: JournalFolder
   private let format: JournalFormat
   private let options: JournalOptions
@@ -103,7 +104,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
       in: folder.openSnapshots(), facts: facts, revision: revision,
       memoryByteCount: options.snapshots.memoryByteCount)
     // Not weakly: a state can outlive its journal, and must stay right.
-    let parts = try file.parts(State.self) { error throws(JournalError) in
+    let parts = try file.parts(State.self, faults: faults) { error throws(JournalError) in
       try self.rebuild(head, because: error)
     }
     guard let state = State(parts: parts) else {
@@ -128,18 +129,8 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
         // It may have been closed this very moment.
       }
     }
-    // A look of our own, which changes nothing on disk. Whoever has the journal open now may be changing it, so
-    // one look can fail and the next succeed.
-    var failure = error
-    for milliseconds in [0, 1, 10, 100, 1000] as [UInt32] {
-      usleep(milliseconds * 1000)
-      do throws(JournalError) {
-        return try partsFromDisk(of: head)
-      } catch {
-        failure = error
-      }
-    }
-    throw failure
+    // A look of our own, which changes nothing on disk.
+    return try partsFromDisk(of: head)
   }
 
   private func partsFromDisk(of head: Head) throws(JournalError) -> StateParts {

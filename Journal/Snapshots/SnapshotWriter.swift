@@ -149,8 +149,8 @@ struct SnapshotWriter: ~Copyable {
         bytes.append(bigEndian: UInt32(pair.0))
         bytes.append(bigEndian: UInt32(pair.1))
       } else {
-        bytes.append(bigEndian: UInt64(pair.0))
-        bytes.append(bigEndian: UInt64(pair.1))
+        bytes.append(bigEndian: UInt64(truncatingIfNeeded: pair.0))
+        bytes.append(bigEndian: UInt64(truncatingIfNeeded: pair.1))
       }
     }
     try archive.append(try archive.data(bytes))

@@ -1,12 +1,10 @@
 import Tables
 
 extension EntityIndex {
-  /// The members of a group, found as they are asked for. O(log n) and the answer. A negative one has none.
+  /// The members of a group, found as they are asked for. O(log n) and the answer.
   public func members(of group: Int) -> Members {
-    // Where a snapshot's lines take a negative number for less than all, a search would begin at their start.
-    let group = group < 0 ? .max : group
-    return Members(
-      lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: .max)))
+    Members(
+      lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: -1)))
   }
 
   /// The members of one group, in the order of their numbers. It keeps the index as it was.
@@ -26,7 +24,7 @@ extension EntityIndex {
 
   /// All lines, by group and then by member.
   package var lines: Lines {
-    lines(from: IndexKey(group: 0, member: 0), through: IndexKey(group: .max, member: .max))
+    lines(from: IndexKey(group: 0, member: 0), through: .last)
   }
 
   /// The lines between two, both included.
@@ -63,9 +61,7 @@ private struct BaseLines: IteratorProtocol {
   var position: Int
 
   mutating func next() -> (key: IndexKey, value: Void)? {
-    guard position < base.count else { return nil }
-    let key = base.key(at: position)
-    guard key <= last else { return nil }
+    guard position < base.count, let key = base.key(at: position), key <= last else { return nil }
     position += 1
     return (key, ())
   }

@@ -75,9 +75,8 @@ struct BaseRows: IteratorProtocol {
   var position: Int
 
   mutating func next() -> (key: Int, value: Row)? {
-    guard position < base.count else { return nil }
-    defer { position += 1 }
-    let (number, row) = base.row(at: position)
+    guard position < base.count, let (number, row) = base.row(at: position) else { return nil }
+    position += 1
     return (number, row)
   }
 }
@@ -88,9 +87,10 @@ private struct BaseDeletions: IteratorProtocol {
   var position = 0
 
   mutating func next() -> (key: Int, value: Revision)? {
-    guard position < base.deletionCount else { return nil }
-    defer { position += 1 }
-    let (number, revision) = base.deletion(at: position)
+    guard position < base.deletionCount, let (number, revision) = base.deletion(at: position) else {
+      return nil
+    }
+    position += 1
     return (number, revision)
   }
 }

@@ -37,11 +37,13 @@ package final class FrozenEntities: EntityBase {
 
   package func position(of number: Int) -> Int { countBefore(count) { numbers[$0] < number } }
 
-  package func row(at position: Int) -> (number: Int, row: Row) { (numbers[position], rows[position]) }
+  package func row(at position: Int) -> (number: Int, row: Row)? { (numbers[position], rows[position]) }
 
   package var deletionCount: Int { deletions.count }
 
-  package func deletion(at position: Int) -> (number: Int, revision: Revision) { deletions[position] }
+  package func deletion(at position: Int) -> (number: Int, revision: Revision)? { deletions[position] }
+
+  package var failure: JournalError? { nil }
 }
 
 /// The lines of an index as it was, in an array.
@@ -65,7 +67,7 @@ package final class FrozenIndex: IndexBase {
 
   package func position(of key: IndexKey) -> Int { countBefore(count) { keys[$0] < key } }
 
-  package func key(at position: Int) -> IndexKey { keys[position] }
+  package func key(at position: Int) -> IndexKey? { keys[position] }
 }
 
 extension StateParts {

@@ -27,3 +27,20 @@ public struct StateParts: Sendable {
   /// The list of that name, nil when there is none.
   public func list(_ name: String) -> [String]? { lists.first { $0.name == name }?.texts }
 }
+
+extension EventSourced {
+  /// Why some answer of this state may be missing: something of it could be read neither from a snapshot nor, in its
+  /// place, from the log. Nil when all that was asked was read.
+  ///
+  /// A state has no way to throw from each of its answers. So what can't be read is missing from them, and this says
+  /// so, in every state of the same journal, until it is opened again. Meanwhile commits, states of the past and
+  /// snapshots throw, and a verification is not sound. An app that acts on what it reads in another way asks this
+  /// afterwards.
+  public var failure: JournalError? {
+    guard let tables = parts?.tables else { return nil }
+    for table in tables {
+      if let failure = table.base?.failure { return failure }
+    }
+    return nil
+  }
+}

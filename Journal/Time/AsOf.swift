@@ -84,7 +84,9 @@ extension Journal {
   /// have.
   func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
   {
-    try Replay<State>(log: log, format: format).version(
+    let replayed = try Replay<State>(log: log, format: format).version(
       through: revision, from: try ladder.rung(atOrBefore: revision))
+    try ladder.faults.check()
+    return replayed
   }
 }

@@ -141,6 +141,46 @@ struct SnapshotLifeTests {
     }
   }
 
+  /// A state whose snapshot and log were both gone ended the process, after more than a second under a lock.
+  @Test func aStateThatCantBeReadAnyMoreSaysSoAndNothingIsMadeOfIt() throws {
+    try withLateGarden { garden, snapshot in
+      let journal = garden.journal
+      let state = journal.state
+      #expect(state.failure == nil)
+      try FileHandle(forUpdating: snapshot.url).truncate(atOffset: 0)
+      journal.ladder.use(nil)
+      let entries = garden.url.appending(path: "entries")
+      let away = garden.url.deletingLastPathComponent().appending(path: "away")
+      try FileManager.default.moveItem(at: entries, to: away)
+      var found = 0
+      for number in 1...state.highestItem where state.item(number) != nil { found += 1 }
+      #expect(found < state.itemCount)
+      // Whatever is asked, it neither ends the process nor takes for ever.
+      #expect(state.items.reduce(0) { count, _ in count + 1 } <= state.itemCount)
+      _ = state.problems()
+      _ = state.json
+      #expect(state.failure?.code == .io && journal.state.failure?.code == .io)
+      let revision = journal.head.revision
+      let commit = #expect(throws: JournalError.self) {
+        try journal.commit { _ = try $0.addItem(kind: "late") }
+      }
+      #expect(commit?.code == .io)
+      #expect(journal.head.revision == revision)
+      journal.ladder.use(journal.log)
+      let past = #expect(throws: JournalError.self) { try journal.state(asOf: .revision(revision - 1)) }
+      #expect(past?.code == .io)
+      let taken = #expect(throws: JournalError.self) { try journal.takeSnapshot() }
+      #expect(taken?.code == .io)
+      #expect(try !journal.verify().isSound)
+      // With the log in its place again, the next opening has it all.
+      try FileManager.default.moveItem(at: away, to: entries)
+      try garden.reopen()
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(garden.journal.state.failure == nil)
+      try garden.grow(2)
+    }
+  }
+
   @Test func aCommitThatMeetsDamageSucceeds() throws {
     try withLateGarden { garden, snapshot in
       try ruin(snapshot.url)

@@ -85,7 +85,7 @@ struct ForgedArchive {
         fieldNames: Catalog.allFieldNames)
     else { return .refused }
     let replaced = Flag()
-    let base = SnapshotBase(contents) { _ in
+    let base = SnapshotBase(contents, faults: ReadFaults()) { _ in
       replaced.isSet = true
       return truth
     }

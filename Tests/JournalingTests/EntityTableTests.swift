@@ -125,10 +125,11 @@ private final class CountingBase: EntityBase {
   }
   func revision(of number: Int) -> Revision { base.revision(of: number) }
   func position(of number: Int) -> Int { base.position(of: number) }
-  func row(at position: Int) -> (number: Int, row: Row) {
+  var failure: JournalError? { base.failure }
+  func row(at position: Int) -> (number: Int, row: Row)? {
     rows.wrappingAdd(1, ordering: .relaxed)
     return base.row(at: position)
   }
   var deletionCount: Int { base.deletionCount }
-  func deletion(at position: Int) -> (number: Int, revision: Revision) { base.deletion(at: position) }
+  func deletion(at position: Int) -> (number: Int, revision: Revision)? { base.deletion(at: position) }
 }

@@ -1,0 +1,30 @@
+import Locks
+import Synchronization
+
+/// What could be read neither from a snapshot nor, in its place, from the log, of all states of a journal.
+///
+/// It lasts: as long as the journal is open, nothing is derived from its states any more.
+///
+/// Safe to use from many threads.
+final class ReadFaults: Sendable {
+  private let hasFailed = Atomic<Bool>(false)
+  private let newest = Lock<JournalError?>(nil)
+
+  /// Why an answer could not be given, nil when all were.
+  var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? newest.withLock { $0 } : nil }
+
+  func note(_ error: JournalError) {
+    newest.withLock {
+      $0 = JournalError(
+        .io,
+        "a part of the state can't be read, neither from its snapshot nor from the log; open the journal again",
+        path: error.path, cause: error)
+    }
+    hasFailed.store(true, ordering: .releasing)
+  }
+
+  /// Fails when an answer could not be given.
+  func check() throws(JournalError) {
+    if let failure { throw failure }
+  }
+}
