@@ -59,7 +59,8 @@ public final class Journal<State: EventSourced>: Sendable {
     blobs = opened.blobs
     published = Published(opened.version)
     ladder = opened.ladder
-    healthCheck = HealthCheck(Replay(log: log, format: format), through: opened.version.head)
+    healthCheck = HealthCheck(
+      Replay(log: log, format: format), through: opened.version.head, options: options)
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -72,7 +73,7 @@ public final class Journal<State: EventSourced>: Sendable {
     let committer = Committer(
       id: id, schemaVersion: upcast.schema.version, log: log,
       marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
-      published: published, keeper: keeper, flushesHead: options.flushesHeadAtEveryCommit)
+      published: published, keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
     keeper.startIfDue()

@@ -11,13 +11,22 @@ public struct JournalOptions: Sendable {
   /// When snapshots are taken.
   public var snapshots: SnapshotPolicy
 
+  /// Told what the journal does or finds on its own: recovery, snapshots, slow flushes, damage, and why it takes no
+  /// more commits. Called on any thread, by one that has other things to do: it should return soon, and it must not
+  /// call the journal.
+  public var log: (@Sendable (JournalNotice) -> Void)?
+
   /// Behind a reference, so that types of LevelDB's module are no part of this struct's layout.
   private var storage: StorageOptions?
 
   /// What suits nearly all.
-  public init(flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic) {
+  public init(
+    flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic,
+    log: (@Sendable (JournalNotice) -> Void)? = nil
+  ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.snapshots = snapshots
+    self.log = log
     storage = nil
   }
 

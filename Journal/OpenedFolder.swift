@@ -51,6 +51,16 @@ struct OpenedFolder<State: EventSourced> {
       throw error
     }
     self.log = log
+    if log.hasTornTail {
+      options.note(
+        .warning,
+        "the end of the log was torn, by a power loss say; nothing of it was acknowledged, and it is left out",
+        revision: version.revision)
+    }
+    options.note(
+      .info,
+      "the journal was opened at revision \(version.revision); "
+        + "\(eventCount - eventCountAtSnapshot) events were replayed", revision: version.revision)
     if mode == .readWrite { try blobs.removeUnfinished() }
   }
 

@@ -40,11 +40,13 @@ final class HealthCheck<State: EventSourced>: Sendable {
 
   private let replay: Replay<State>
   private let head: Head
+  private let options: JournalOptions
   private let found: Lock<JournalHealth>
   private let isEnding = DispatchSemaphore(value: 0)
 
-  init(_ replay: Replay<State>, through head: Head) {
+  init(_ replay: Replay<State>, through head: Head, options: JournalOptions) {
     self.replay = replay
+    self.options = options
     self.head = head
     found = Lock(JournalHealth(lastRevision: head.revision))
   }
@@ -74,7 +76,9 @@ final class HealthCheck<State: EventSourced>: Sendable {
           from: max(next - 1, 1), through: last,
           mark: HeadMarker.Mark(revision: head.revision, digest: head.digest))
       } catch {
-        if error.code != .closed { found.withLock { $0.problem = error } }
+        if error.code == .closed { return }
+        found.withLock { $0.problem = error }
+        options.note(.error, "the check in the background ended", cause: error)
         return
       }
       let duration = clock.now - start

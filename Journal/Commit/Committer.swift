@@ -43,9 +43,11 @@ final class Committer<State: EventSourced>: Sendable {
   private let log: any EntryLog
   private let marker: HeadMarker
   private let blobs: BlobStore
-  private let flushesHead: Bool
+  private let options: JournalOptions
   /// Told of each version that is published, in order.
   private let keeper: SnapshotKeeper<State>
+  /// What takes longer to be stored is said: a drive that is busy or failing.
+  private static var slowAppend: Duration { .seconds(1) }
   private let turn: DraftingTurn<Accepted>
   private let queue = Lock(CommitQueue<State>())
   private let published: Published<State>
@@ -57,7 +59,7 @@ final class Committer<State: EventSourced>: Sendable {
   init(
     id: JournalID, schemaVersion: Int, log: any EntryLog, marker: HeadMarker, blobs: BlobStore,
     published: Published<State>,
-    keeper: SnapshotKeeper<State>, flushesHead: Bool
+    keeper: SnapshotKeeper<State>, options: JournalOptions
   ) {
     self.id = id
     self.schemaVersion = schemaVersion
@@ -65,7 +67,7 @@ final class Committer<State: EventSourced>: Sendable {
     self.marker = marker
     self.blobs = blobs
     self.published = published
-    self.flushesHead = flushesHead
+    self.options = options
     self.keeper = keeper
     turn = DraftingTurn(Accepted(version: published.version, batch: nil))
     queue.withLock { $0.start() }
@@ -215,6 +217,9 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.version = version
     accepted.batch = batch
     accepted.checkpoint = nil
+    if let warning = clock.warning, case .ahead = warning {
+      options.note(.warning, warning.description, revision: revision)
+    }
     let commit = Commit(
       value: value, revision: revision, isEmpty: false, date: clock.date.date,
       clockDate: clock.clockDate.date,
@@ -278,7 +283,16 @@ final class Committer<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError``: with code `outOfResources` when nothing was written.
   private func write(_ work: CommitQueue<State>.Work) throws(JournalError) {
     if work.namesBlobs { try blobs.flush() }
+    let clock = ContinuousClock()
+    let start = clock.now
     try log.append(work.entries)
+    let duration = clock.now - start
+    if duration > Self.slowAppend {
+      options.note(
+        .warning,
+        "the drive took \(duration) to store \(work.entries.count) entries of \(work.byteCount) bytes",
+        revision: work.newest?.revision)
+    }
     guard let newest = work.newest else { return }
     do throws(JournalError) { try markHead(newest.head) } catch { throw error.afterAWrite }
     published.publish(newest)
@@ -288,6 +302,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Fails a batch of which nothing was written, and all that was accepted after it: it rests on that one.
   private func takeBack(_ batch: CommitBatch, because error: JournalError) {
     let (later, next) = queue.withLock { $0.takeBack() }
+    options.note(.warning, "commits were refused and nothing of them was written", cause: error)
     next.giveTurn()
     for batch in [batch] + later {
       batch.finish(Self.nothingWritten(error))
@@ -304,15 +319,22 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private func refuseAll(because error: JournalError) {
-    queue.withLock { queue in
-      if queue.refusal?.code != .poisoned { queue.refusal = Self.poisoned(error) }
+    let isNew = queue.withLock { queue in
+      if queue.refusal?.code == .poisoned { return false }
+      queue.refusal = Self.poisoned(error)
+      return true
+    }
+    if isNew {
+      options.note(.error, "the journal takes no more commits until it is opened again", cause: error)
     }
   }
 
   private func markHead(_ head: Head) throws(JournalError) {
     try marker.mark(HeadMarker.Mark(revision: head.revision, digest: head.digest))
     // Without a thread for it, HEAD is flushed now.
-    if flushesHead || !flusher.runLater({ [weak self] in self?.flushHead() }) { try marker.flush() }
+    if options.flushesHeadAtEveryCommit || !flusher.runLater({ [weak self] in self?.flushHead() }) {
+      try marker.flush()
+    }
   }
 
   private func flushHead() {

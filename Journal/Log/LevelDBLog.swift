@@ -91,6 +91,9 @@ final class LevelDBLog: EntryLog {
     if ranges.contains(where: { $0.lowerBound > expected }) { throw JournalError.missing(expected) }
   }
 
+  /// Whether a write that a power loss has torn was left out; it was never acknowledged.
+  var hasTornTail: Bool { database.hasTornTail }
+
   /// Lets LevelDB change its folder, and entries be appended.
   ///
   /// To be called when what was read has been found whole: LevelDB then removes the log that it has made a table of.

@@ -25,6 +25,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let folder: JournalFolder
   private let id: JournalID
   private let policy: SnapshotPolicy
+  private let options: JournalOptions
   /// How many bytes a snapshot leaves on the disk: what LevelDB needs to write its buffer out, twice.
   private let reserve: Int
   private let records: SnapshotRecords
@@ -47,6 +48,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     records = SnapshotRecords(folder: folder)
     self.ladder = ladder
     policy = options.snapshots
+    self.options = options
     reserve = 2 * options.database.writeBufferByteCount
     progress = Lock(
       Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
@@ -166,6 +168,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let record = SnapshotRecord(revision: version.revision, facts: facts)
     try records.write(record)
     ladder.forgive(version.revision)
+    options.note(
+      .info, "a snapshot of revision \(version.revision) was written: \(written.byteCount) bytes",
+      revision: version.revision)
     progress.withLock { $0.eventCountAtSnapshot = max($0.eventCountAtSnapshot, eventCount) }
     known.removeAll { $0.revision == version.revision }
     known.append(record)

@@ -49,15 +49,17 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
 
   /// Notes that a snapshot can't be used, once.
   func note(_ error: JournalError, at revision: Revision) {
-    findings.withLock { findings in
+    let isNew = findings.withLock { findings in
       // Only damage lasts.
       if error.code == .damaged {
-        guard findings.failed.insert(revision).inserted else { return }
+        guard findings.failed.insert(revision).inserted else { return false }
       } else if findings.errors.contains(where: { $0.description == error.description }) {
-        return
+        return false
       }
       findings.errors.append(error)
+      return true
     }
+    if isNew { options.note(.warning, "a snapshot is not used", cause: error) }
   }
 
   /// The state to start from for a revision.

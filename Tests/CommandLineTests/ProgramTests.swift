@@ -148,6 +148,7 @@ import Testing
           --json      print JSON for machines instead of a table for people
           --local     read and print dates in the zone of this machine (TZ) instead of UTC
           --no-pager  print long results at once, and not page by page
+          --verbose   say on standard error what the journal does and finds on its own
           --help      print this and do nothing else
 
         Examples:
@@ -161,6 +162,16 @@ import Testing
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       #expect(try !journal("log", path).output.contains("\u{1B}"))
+    }
+  }
+
+  @Test func verboseSaysWhatTheJournalDoes() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let result = try run(journalPath, ["log", path, "--verbose"])
+      #expect(result.code == 0)
+      let error = String(decoding: result.error, as: UTF8.self)
+      #expect(error == "journal: info: the journal was opened at revision 3; 7 events were replayed\n")
     }
   }
 }

@@ -43,7 +43,7 @@ import Testing
         if try !journal.importStore(again).revisions.isEmpty { unequal.append(name) }
       }
     }
-    #expect(count > (KeyedCorpus.hasAdditions ? 50 : 10))
+    #expect(count > (KeyedCorpus.hasAdditions ? 50 : 4))
     // The mark for nothing, which no property list should have, becomes an empty text.
     #expect(unequal.filter { $0 != "bp_null.bplist" } == [])
   }

@@ -11,9 +11,20 @@ extension Arguments {
   ) throws -> CatalogJournal {
     // A verb does what it says and nothing beside it: it takes no snapshots of its own accord.
     let journal = try CatalogJournal.open(
-      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: JournalOptions(snapshots: .manual))
-    terminal.sayAtEnd { journal.snapshotProblems.map { "\($0); the answer does not depend on it" } }
+      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
+    if !has("--verbose") {
+      terminal.sayAtEnd { journal.snapshotProblems.map { "\($0); the answer does not depend on it" } }
+    }
     return journal
+  }
+
+  /// How a verb keeps a journal open: with `--verbose`, what it does and finds is said at once.
+  func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
+    var options = JournalOptions(snapshots: snapshots)
+    if has("--verbose") {
+      options.log = { notice in StandardError.write("journal: \(notice.description.printable)\n") }
+    }
+    return options
   }
 
   /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.

@@ -27,6 +27,7 @@ struct Syntax {
   static let common = [
     Option(name: "--local", help: "read and print dates in the zone of this machine (TZ) instead of UTC"),
     Option(name: "--no-pager", help: "print long results at once, and not page by page"),
+    Option(name: "--verbose", help: "say on standard error what the journal does and finds on its own"),
     Option(name: "--help", help: "print this and do nothing else"),
   ]
 

@@ -12,7 +12,6 @@ final class BlobQueue {
   private static let width = 8
 
   private let store: BlobStore
-  private let queue = DispatchQueue(label: "journal.import.blobs", attributes: .concurrent)
   private let free = DispatchSemaphore(value: width)
 
   init(_ store: BlobStore) { self.store = store }
@@ -46,10 +45,12 @@ final class BlobQueue {
   private func add(_ bytes: [UInt8]) -> PendingBlob {
     let blob = PendingBlob()
     free.wait()
-    queue.async { [store, free] in
+    let work: @Sendable () -> Void = { [store, free, bytes] in
       blob.finish(Result { try store.add(Data(bytes)) })
       free.signal()
     }
+    // The import waits for it, so it must run.
+    if !Threads.start(work) { work() }
     return blob
   }
 }

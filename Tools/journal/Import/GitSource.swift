@@ -15,7 +15,9 @@ enum GitSource: ImportSource {
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
     let clock = ContinuousClock()
     let start = clock.now
-    let journal = try CatalogJournal.openOrCreate(at: URL(fileURLWithPath: arguments.operand("JOURNAL")))
+    let journal = try CatalogJournal.openOrCreate(
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
+      options: arguments.journalOptions(snapshots: .automatic))
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       terminal: terminal)

@@ -25,7 +25,9 @@ enum LegacyImport {
       try LegacyInspection.print(store, asJSON: arguments.has("--json"), terminal)
       return store.problems.contains(where: \.isLoss) ? .no : .done
     }
-    let journal = try CatalogJournal.openOrCreate(at: URL(fileURLWithPath: arguments.operand("JOURNAL")))
+    let journal = try CatalogJournal.openOrCreate(
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
+      options: arguments.journalOptions(snapshots: .automatic))
     let report = try journal.importStore(store, by: arguments.value("--by") ?? "") { done, total in
       terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
     }

@@ -13,7 +13,8 @@ enum Init: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let path = arguments.operand("JOURNAL")
-    let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+    let journal = try CatalogJournal.create(
+      at: URL(fileURLWithPath: path), options: arguments.journalOptions(snapshots: .automatic))
     try journal.close()
     try terminal.output.line("made the empty journal \(path.printable)")
     return .done
