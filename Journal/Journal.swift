@@ -38,9 +38,9 @@ public final class Journal<State: EventSourced>: Sendable {
   let folder: JournalFolder
   let log: any EntryLog
   let published: Published<State>
-  let ladder: SnapshotLadder<State>
+  let chain: LayerChain<State>
   private let committer: Committer<State>?
-  private let keeper: SnapshotKeeper<State>?
+  let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock
   private let isClosed = Lock(false)
@@ -54,7 +54,7 @@ public final class Journal<State: EventSourced>: Sendable {
     lock = opened.lock
     blobs = opened.blobs
     published = Published(opened.version)
-    ladder = opened.ladder
+    chain = opened.chain
     healthCheck = HealthCheck(Replay(log: log, id: id), through: opened.version.head)
     guard mode == .readWrite else {
       committer = nil
@@ -63,8 +63,9 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
     let keeper = SnapshotKeeper(
-      folder, id: id, ladder: ladder, options: options, version: opened.version,
-      eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
+      folder, id: id, chain: chain, options: options, version: opened.version, eventCount: opened.eventCount)
+    // Opening may have replayed much, for want of layers.
+    published.publish(keeper.accept(opened.version, eventCount: 0))
     let committer = Committer(
       id: id, log: log, marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
       published: published, keeper: keeper, flushesHead: options.flushesHeadAtEveryCommit)
@@ -73,9 +74,8 @@ public final class Journal<State: EventSourced>: Sendable {
     keeper.startIfDue()
   }
 
-  // A journal that is let go is closed: what was acknowledged is durable already. Letting go takes no time, so
-  // there is no snapshot.
-  deinit { try? close(takesSnapshot: false) }
+  // Deinitializing a journal closes it: what was acknowledged is durable already.
+  deinit { try? close() }
 
   // MARK: Opening and closing
 
@@ -142,12 +142,10 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Waits for commits in progress and closes the journal. All later calls that need the disk throw; states
   /// that were handed out stay. Closing twice is fine.
   ///
-  /// It takes a snapshot first when the next opening gains more by it than this takes; see ``SnapshotPolicy``.
+  /// A snapshot or layer that is being written is cancelled; opening does without it.
   /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same. With code `wrongUse`
   ///   inside of a commit's body, and then it stays open.
-  public func close() throws { try close(takesSnapshot: true) }
-
-  private func close(takesSnapshot: Bool) throws {
+  public func close() throws {
     try committer?.checkIsOutsideOfBody()
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
@@ -158,10 +156,10 @@ public final class Journal<State: EventSourced>: Sendable {
     defer { lock.release() }
     defer { published.close() }
     var failure: (any Error)?
-    keeper?.close(takesSnapshot: takesSnapshot)
+    keeper?.close()
     do { try committer?.close() } catch { failure = error }
     blobs.close()
-    ladder.use(nil)
+    chain.close()
     do { try log.close() } catch { failure = failure ?? error }
     if let failure { throw failure }
   }

@@ -14,10 +14,9 @@ struct OpenedFolder<State: EventSourced> {
   let log: any EntryLog
   let blobs: BlobStore
   let version: Version<State>
-  let ladder: SnapshotLadder<State>
-  /// How many events the entries up to the version have, and how many those up to the snapshot it stands on.
+  let chain: LayerChain<State>
+  /// How many events the entries up to the version have.
   let eventCount: Int
-  let eventCountAtSnapshot: Int
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook)
@@ -28,9 +27,9 @@ struct OpenedFolder<State: EventSourced> {
 
     let log = try LevelDBLog.open(
       in: folder, id: id, mode == .readWrite ? .readWrite : .readOnly, options: options.database)
+    let chain = LayerChain<State>(folder, id: id, log: log, options: options)
     do throws(JournalError) {
-      ladder = SnapshotLadder<State>(folder, id: id, log: log, options: options)
-      (version, eventCount, eventCountAtSnapshot) = try Self.replay(log, ladder, id: id, mark: mark)
+      (version, eventCount) = try Self.replay(log, chain, id: id, mark: mark)
       if mode == .readWrite {
         try folder.prepareForWriting()
         System.ignoreFileSizeSignal()
@@ -39,16 +38,18 @@ struct OpenedFolder<State: EventSourced> {
       blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode == .readOnly)
     } catch {
       let error = Self.naming(error, in: log, mark)
+      chain.close()
       try? log.close()
       throw error
     }
+    self.chain = chain
     self.log = log
     if mode == .readWrite { try blobs.removeUnfinished() }
   }
 
   private static func replay(
-    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, id: JournalID, mark: HeadMarker.Mark
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int) {
+    _ log: any EntryLog, _ chain: LayerChain<State>, id: JournalID, mark: HeadMarker.Mark
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
     let newest = try log.newestRevision()
     guard newest >= mark.revision else {
       throw JournalError(
@@ -57,10 +58,12 @@ struct OpenedFolder<State: EventSourced> {
           + "put the journal back from a backup", revision: newest + 1)
     }
     let replay = Replay<State>(log: log, id: id)
-    let rung = try ladder.rung(atOrBefore: newest)
-    let (version, eventCount) = try replay.version(through: newest, from: rung)
+    try chain.load(through: newest, in: log)
+    let faultCount = chain.faults.count
+    let replayed = try replay.version(through: newest, from: chain.start(atOrBefore: newest))
+    try chain.faults.check(since: faultCount)
     try replay.checkDigests(from: mark.revision, through: newest, mark: mark)
-    return (version, eventCount, rung.eventCount)
+    return replayed
   }
 
   /// The error about damage with the first revision that can't be read, if it does not name one: all entries are read

@@ -10,6 +10,14 @@ public struct JournalStatistics: Sendable {
   public let blobByteCount: Int
   /// The number of blobs on disk, named or not.
   public let blobCount: Int
+  /// Bytes of all layers on disk, which the journal writes by itself. Snapshots that were asked for are others.
+  public let layerByteCount: Int
+  /// The number of these layers; a lookup asks as many at most.
+  public let layerCount: Int
+  /// How often what is in layers was written, on average: once, and once more in each merge.
+  public let writeAmplification: Double
+  /// The newest revision whose state can be opened without a replay; 0 when there is none.
+  public let newestCheckpoint: Revision
 }
 
 extension Journal {
@@ -17,20 +25,37 @@ extension Journal {
   /// - Throws: ``JournalError`` when they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
-    let logByteCount = try byteCounts(folder.root.folder("entries")).reduce(0, +)
+    let logByteCount = try folder.logByteCount()
     var blobByteCounts: [Int] = []
     try blobs.forEachByteCount { blobByteCounts.append($0) }
+    let facts = chain.layers.filter { !$0.isWhole }.compactMap(\.facts)
+    let layerByteCount = facts.reduce(0) { $0 + $1.byteCount }
+    let written = facts.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
-      blobCount: blobByteCounts.count)
+      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: facts.count,
+      writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
+      newestCheckpoint: facts.map(\.top.revision).max() ?? 0)
   }
 
-  private func byteCounts(_ folder: Folder) throws(JournalError) -> [Int] {
-    var counts: [Int] = []
-    for name in try folder.names() {
+  /// The names of the files of all snapshots and layers, and of their records, sorted.
+  package func snapshotFileNames() throws -> [String] {
+    try chain.records.names().flatMap { [$0.fileName, $0.recordName] }.sorted()
+  }
+
+  /// Waits until all layers that are due are written and merged.
+  package func waitForLayers() { keeper?.waitUntilIdle() }
+}
+
+extension JournalFolder {
+  /// The size of the log.
+  func logByteCount() throws(JournalError) -> Int {
+    let entries = try root.folder("entries")
+    var byteCount = 0
+    for name in try entries.names() {
       // LevelDB may remove a file between the two looks.
-      if let status = try folder.status(of: name), status.kind == .file { counts.append(status.byteCount) }
+      if let status = try entries.status(of: name), status.kind == .file { byteCount += status.byteCount }
     }
-    return counts
+    return byteCount
   }
 }

@@ -49,7 +49,7 @@ extension Journal {
   ) throws -> Verification {
     let expected = version
     var verifier = Verifier<State>(id: id)
-    var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
+    var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
       if error.code == .closed { throw error }
       verifier.note(error)
@@ -60,7 +60,11 @@ extension Journal {
         let last = min(first + Self.progressStep - 1, expected.revision)
         try log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
-          for problem in snapshots.check(verifier.state, verifier.result.head) { verifier.note(problem) }
+          for problem in snapshots.check(
+            verifier.state, verifier.result.eventCount, verifier.result.head)
+          {
+            verifier.note(problem)
+          }
         }
         if last < expected.revision { progress(last, expected.revision) }
       }

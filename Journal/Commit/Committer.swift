@@ -153,6 +153,7 @@ final class Committer<State: EventSourced>: Sendable {
         accepted.takenBackCount = queue.takenBackCount
         accepted.version = published.version
         accepted.batch = nil
+        keeper.takeBack(to: accepted.version)
       }
       do {
         return try run(body, of: request, on: &accepted)
@@ -167,25 +168,31 @@ final class Committer<State: EventSourced>: Sendable {
     _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted
   ) throws -> Prepared<Value> {
     let base = accepted.version
+    let faultCount = keeper.faultCount
     try request.check(base)
     let revision = base.revision + 1
     let date = try request.date(after: base.head)
     var draft = Draft(base: base, date: date.date)
-    let value = try body(&draft)
+    let result = Result { try body(&draft) }
+    // What was derived from a state that could not be read must not be written.
+    try keeper.checkFaults(since: faultCount)
+    let value = try result.get()
     let (events, state) = try draft.finish()
     if events.isEmpty {
       let commit = Commit(value: value, revision: base.revision, isEmpty: true)
       return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
     }
     try checkBlobs(events, state)
+    try keeper.checkFaults(since: faultCount)
 
     let header = EntryHeader(
       date: date, author: request.author, note: request.note, metadata: request.metadata,
       previousDigest: base.digest)
     let entry = try EntryCoding.seal(
       header, events: events, revision: revision, journal: id, salts: &accepted.salts)
-    let version = Version(
-      head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state)
+    let version = keeper.accept(
+      Version(head: Head(revision: revision, timestamp: date, digest: entry.digest), state: state),
+      eventCount: events.count)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }

@@ -6,7 +6,7 @@ extension EntityTable: Sequence {
   public func makeIterator() -> Iterator {
     Iterator(
       LayeredIterator(
-        base.map { BaseRows(base: $0, position: 0) }, above: rows.makeIterator(),
+        base.map { $0.rows(from: 0) }, above: rows.makeIterator(),
         hidden: deletions.makeIterator()))
   }
 
@@ -15,9 +15,9 @@ extension EntityTable: Sequence {
 
   /// Gives entities one after the other.
   public struct Iterator: IteratorProtocol {
-    private var entities: LayeredIterator<BaseRows, Int, Row, Revision>
+    private var entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Revision>
 
-    fileprivate init(_ entities: LayeredIterator<BaseRows, Int, Row, Revision>) { self.entities = entities }
+    fileprivate init(_ entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Revision>) { self.entities = entities }
 
     /// The next entity, nil behind the last.
     public mutating func next() -> (number: Int, row: Row)? {
@@ -37,7 +37,7 @@ extension EntityTable: Sequence {
     package func makeIterator() -> Iterator {
       Iterator(
         LayeredIterator(
-          table.base.map { BaseRows(base: $0, position: $0.position(of: start)) },
+          table.base.map { $0.rows(from: start) },
           above: table.rows.elements(from: start).makeIterator(),
           hidden: table.deletions.elements(from: start).makeIterator()))
     }
@@ -53,44 +53,18 @@ extension EntityTable: Sequence {
     package func makeIterator() -> Iterator {
       Iterator(
         deletions: LayeredIterator(
-          table.base.map { BaseDeletions(base: $0) }, above: table.deletions.makeIterator(),
+          table.base.map { $0.deletions() }, above: table.deletions.makeIterator(),
           hidden: table.rows.makeIterator()))
     }
 
     /// Gives what is gone one after the other.
     package struct Iterator: IteratorProtocol {
-      fileprivate var deletions: LayeredIterator<BaseDeletions, Int, Revision, Row>
+      fileprivate var deletions: LayeredIterator<BaseIterator<Int, Revision>, Int, Revision, Row>
 
       package mutating func next() -> (number: Int, revision: Revision)? {
         guard let (number, revision) = deletions.next() else { return nil }
         return (number, revision)
       }
     }
-  }
-}
-
-/// The rows of a base, from a position on.
-struct BaseRows: IteratorProtocol {
-  let base: any EntityBase
-  var position: Int
-
-  mutating func next() -> (key: Int, value: Row)? {
-    guard position < base.count else { return nil }
-    defer { position += 1 }
-    let (number, row) = base.row(at: position)
-    return (number, row)
-  }
-}
-
-/// The deletions of a base.
-private struct BaseDeletions: IteratorProtocol {
-  let base: any EntityBase
-  var position = 0
-
-  mutating func next() -> (key: Int, value: Revision)? {
-    guard position < base.deletionCount else { return nil }
-    defer { position += 1 }
-    let (number, revision) = base.deletion(at: position)
-    return (number, revision)
   }
 }

@@ -37,7 +37,7 @@ public struct Row: Hashable, Sendable {
 ///
 /// *n* is the number of entities below.
 public struct EntityTable: Sendable {
-  /// The entities of a snapshot, nil for a table that was replayed from revision 0.
+  /// The entities of a snapshot's layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
   /// What was added or changed since.
   private(set) var rows = Table<Int, Row>()
@@ -59,7 +59,7 @@ public struct EntityTable: Sendable {
     deletionCount = 0
   }
 
-  /// The table that a snapshot has.
+  /// The table that the layers of a snapshot have.
   /// - Parameter highest: the highest number that was ever given; none of the base is above it.
   package init(base: any EntityBase, highest: Int) {
     self.base = base

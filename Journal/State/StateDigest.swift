@@ -13,9 +13,10 @@ package enum StateDigest {
   package static func digest(schema: String, tables: [EntityTable]) -> Digest {
     var builder = Builder(schema: schema)
     for table in tables {
-      builder.begin(table)
+      builder.begin(highest: table.highest, count: table.count)
       for (number, row) in table { builder.append(number, row) }
-      builder.end(table)
+      builder.end(count: table.deletionCount)
+      for (number, revision) in table.goneEntities { builder.append(deletion: number, revision) }
     }
     return builder.finish()
   }
@@ -30,9 +31,9 @@ package enum StateDigest {
     }
 
     /// Before the entities of a table, all of which are then appended in order.
-    mutating func begin(_ table: EntityTable) {
-      hash.append(table.highest)
-      hash.append(table.count)
+    mutating func begin(highest: Int, count: Int) {
+      hash.append(highest)
+      hash.append(count)
     }
 
     mutating func append(_ number: Int, _ row: Row) {
@@ -40,13 +41,18 @@ package enum StateDigest {
       hash.append(row.record.bytes)
     }
 
-    /// Behind the entities of a table: adds those that are gone.
-    mutating func end(_ table: EntityTable) {
-      hash.append(table.deletionCount)
-      for (number, revision) in table.goneEntities {
-        hash.append(number)
-        hash.append(revision)
-      }
+    /// Behind the entities of a table; those that are gone are then appended.
+    mutating func end(count: Int) { hash.append(count) }
+
+    mutating func append(deletion number: Int, _ revision: Revision) {
+      hash.append(number)
+      hash.append(revision)
+    }
+
+    /// The same for all of them at once.
+    mutating func end(_ deletions: PackedNumbersBuilder, count: Int) {
+      end(count: count)
+      deletions.forEach { append(deletion: Int($0.0), Int($0.1)) }
     }
 
     consuming func finish() -> Digest { hash.finish() }

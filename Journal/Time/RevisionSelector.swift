@@ -141,12 +141,15 @@ extension Journal {
     try Replay<State>(log: log, id: id).version(through: try revision(at: selector)).version
   }
 
-  /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
+  /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it
   /// have.
   func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
   {
-    try Replay<State>(log: log, id: id).version(
-      through: revision, from: try ladder.rung(atOrBefore: revision))
+    let faultCount = chain.faults.count
+    let replayed = try Replay<State>(log: log, id: id).version(
+      through: revision, from: chain.start(atOrBefore: revision))
+    try chain.faults.check(since: faultCount)
+    return replayed
   }
 }
 

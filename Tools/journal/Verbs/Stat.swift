@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 import JSON
 
 /// `journal stat JOURNAL`
@@ -35,6 +36,10 @@ enum Stat: Verb {
       writer.member("snapshotByteCount", snapshotByteCount)
       writer.key("newestSnapshot")
       if let newest = snapshots.last { writer.integer(newest.revision) } else { writer.null() }
+      writer.member("layerCount", statistics.layerCount)
+      writer.member("layerByteCount", statistics.layerByteCount)
+      writer.member("newestCheckpoint", statistics.newestCheckpoint)
+      writer.member("writeAmplification", .double(statistics.writeAmplification))
       writer.endObject()
       writer.newline()
       try terminal.output.write(writer.bytes)
@@ -57,6 +62,14 @@ enum Stat: Verb {
           "\(snapshotByteCount.counted("byte")) in \(snapshots.count.counted("file")), the newest of revision "
             + newest.revision.grouped
         } ?? "none"
+      ),
+      (
+        "layers",
+        statistics.layerCount == 0
+          ? "none"
+          : "\(statistics.layerByteCount.counted("byte")) in \(statistics.layerCount.counted("file")) up to revision "
+            + "\(statistics.newestCheckpoint.grouped), written "
+            + String(format: "%.1f times", statistics.writeAmplification)
       ),
     ]
     for (name, text) in lines {
