@@ -52,7 +52,7 @@ extension Journal {
     let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
       let base = try ladder.rung(atOrBefore: revision)
-      // Measured: an entity that is looked up takes as long as a replay of some ten events.
+      // An estimate, not measured: looking one entity up takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
         let state = try Replay<State>(log: log, format: format).version(through: revision, from: base).version
           .state

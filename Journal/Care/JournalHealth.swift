@@ -30,8 +30,8 @@ public struct JournalHealth: Sendable {
 
 /// Reads the history of a journal after it was opened, a little at a time and on a thread of low priority.
 ///
-/// Nobody waits for it: it holds the log for some milliseconds at most, and ends when the journal is closed. Without a
-/// thread to be had it does not run.
+/// Nothing waits for it: it holds the log for a few milliseconds at a time, and ends when the journal is closed. If
+/// the system has no thread for it, it does not run.
 final class HealthCheck<State: EventSourced>: Sendable {
   /// The part of the time that it reads; the rest it sleeps.
   private static var share: Double { 0.1 }

@@ -1,7 +1,7 @@
 /// The entries that are accepted and not yet written, in batches.
 ///
 /// 1. There is always a last batch, which takes what comes; those before it were closed because they are large.
-/// 2. A batch is led by whoever entered it first.
+/// 2. The first commit to enter a batch leads it.
 ///
 /// Guarded by the committer's lock.
 struct CommitQueue<State: EventSourced>: Sendable {

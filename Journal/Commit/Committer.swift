@@ -7,7 +7,7 @@ import Locks
 /// 2. An entry is sealed under the same turn, so the chain of digests is the order of the bodies.
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``).
 /// 4. Readers see a state when its entry is durable, and not before.
-/// 5. Whoever leads a batch is a thread that runs: the caller's, or for tasks one that has been started. Nothing
+/// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started before. Nothing
 ///    waits for a thread that the system may refuse.
 /// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
 ///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.

@@ -5,7 +5,7 @@ import Locks
 /// ends with ``close()``.
 ///
 /// A queue of Dispatch's would wait without end for a thread that the system refuses, and its timers end the
-/// process when no descriptor is left. Here, who hands in a job is told that nobody will run it.
+/// process when no descriptor is left. Here the caller is told when a job can't be run.
 ///
 /// Safe to use from many threads.
 final class Worker: Sendable {

@@ -43,7 +43,7 @@ final class HeadMarker: Sendable {
     var flushing: Int?
     /// The slot of the marks since.
     var current: Int?
-    /// Why nothing more is marked: after a failure nobody knows what the file holds.
+    /// Why nothing more is marked: after a failure, what the file holds is unknown.
     var failure: JournalError?
 
     /// Where the next mark goes.

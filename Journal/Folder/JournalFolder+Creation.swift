@@ -40,7 +40,7 @@ extension JournalFolder {
       }
       try parent.flush()
     } catch {
-      // What was built is nobody's yet. Its removal is a courtesy: the first error is the one to tell.
+      // Nothing refers to the unfinished folder. If its removal fails too, the first error is the one to report.
       try? parent.removeFolder(building.name)
       throw error
     }
