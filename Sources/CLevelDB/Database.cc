@@ -48,6 +48,17 @@ int OpenFileLimit() {
   return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 1000));
 }
 
+// Files that a writer removes while the folder is looked at are missing then; it is looked at again. A writer takes
+// longer to replace a file than this takes, so the limit is for what can't be foreseen.
+Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::string* key) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; attempt++) {
+    *inventory = cldb::Inventory();
+    Status status = cldb::Inventory::TakeInUse(folder, inventory, key);
+    if (!status.IsCorruption() || attempt == kAttempts || !inventory->HasChanged(folder)) return status;
+  }
+}
+
 // Opens the folder, finds out what it holds, and says no to what LevelDB would take for a new database.
 Status OpenEnv(const std::string& path, const cldb_options& options, std::unique_ptr<cldb::StagedEnv>* env,
                std::string* key) {
@@ -68,7 +79,7 @@ Status OpenEnv(const std::string& path, const cldb_options& options, std::unique
     if (!status.ok()) return status;
   }
   cldb::Inventory inventory;
-  status = cldb::Inventory::Take(*folder, &inventory, key);
+  status = options.in_use ? TakeInUse(*folder, &inventory, key) : cldb::Inventory::Take(*folder, &inventory, key);
   if (!status.ok()) return status;
   if (!inventory.has_database && !make)
     return Failed(CLDB_NOT_FOUND, path, "there is no database in this folder");
@@ -173,6 +184,36 @@ bool cldb_key_ranges(cldb_database* database, void (*receive)(void* context, con
   }
   Succeed(status);
   return true;
+}
+
+bool cldb_read_logs(cldb_database* database, void (*receive)(void* context, const cldb_entry* entry), void* context,
+                    cldb_status* status) {
+  std::shared_lock<std::shared_mutex> shared(database->mutex);
+  if (!database->IsUsable(status)) return false;
+  try {
+    auto& logs = database->env->growing_logs();
+    for (const auto& log : logs) {
+      Status read = log->Read([&](const leveldb::Slice& key, const leveldb::Slice& value) {
+        cldb_entry entry = {key.data(), key.size(), value.data(), value.size()};
+        receive(context, &entry);
+      });
+      if (!Translate(read, status)) return false;
+    }
+    // Only the last one grows: it is begun when the one before it is complete.
+    if (logs.size() > 1) logs.erase(logs.begin(), logs.end() - 1);
+  } catch (...) {
+    return database->Break(status);
+  }
+  Succeed(status);
+  return true;
+}
+
+bool cldb_has_changed(const cldb_database* database) {
+  try {
+    return database->env->inventory().HasChanged(database->env->folder());
+  } catch (...) {
+    return false;
+  }
 }
 
 bool cldb_begin_writing(cldb_database* database, cldb_status* status) {

@@ -36,6 +36,23 @@ Status Inventory::Take(const Folder& folder, Inventory* result, std::string* key
   return status;
 }
 
+Status Inventory::TakeInUse(const Folder& folder, Inventory* result, std::string* key) {
+  Status status = result->TakeNames(folder);
+  if (!status.ok() || !result->has_database) return status;
+  status = result->TakeManifest(folder);
+  if (status.ok()) status = result->CheckTables(folder, key);
+  if (status.ok()) status = result->OpenLogs(folder);
+  // A record of the manifest that is not whole is being written.
+  result->has_torn_tail = false;
+  return status;
+}
+
+bool Inventory::HasChanged(const Folder& folder) const {
+  Inventory now;
+  Status status = now.TakeManifest(folder);
+  return now.current_ != current_ || now.manifest_size_ != manifest_size_;
+}
+
 Status Inventory::TakeNames(const Folder& folder) {
   std::vector<std::string> listed;
   Status status = folder.List(&listed);
@@ -77,8 +94,10 @@ Status Inventory::TakeManifest(const Folder& folder) {
   FileName parsed = FileName::Parse(name);
   if (read < size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
     return Failed(CLDB_CORRUPTION, current_path, "the file does not name a manifest of this folder");
+  current_ = current;
   status = RecordFile::Read(folder, name, RecordFile::Kind::kManifest, &file);
   if (!status.ok()) return status;
+  manifest_size_ = file.file_size;
   if (file.tail == RecordFile::Tail::kDamage)
     return Failed(CLDB_CORRUPTION, folder.PathOf(name),
                   "the manifest is damaged at byte " + std::to_string(file.bytes.size()));
@@ -90,7 +109,7 @@ Status Inventory::TakeManifest(const Folder& folder) {
   return Status::OK();
 }
 
-Status Inventory::TakeLogs(const Folder& folder) {
+std::map<uint64_t, std::string> Inventory::NeededLogs() const {
   std::map<uint64_t, std::string> found;
   for (const std::string& name : names) {
     FileName parsed = FileName::Parse(name);
@@ -99,8 +118,22 @@ Status Inventory::TakeLogs(const Folder& folder) {
         (parsed.number == manifest.previous_log_number && parsed.number != 0))
       found[parsed.number] = name;
   }
+  return found;
+}
+
+Status Inventory::OpenLogs(const Folder& folder) {
+  for (const auto& log : NeededLogs()) {
+    growing.emplace_back();
+    Status status = GrowingLog::Open(folder, log.second, &growing.back());
+    if (!status.ok()) return status;
+    names.erase(log.second);
+  }
+  return Status::OK();
+}
+
+Status Inventory::TakeLogs(const Folder& folder) {
   std::string torn;
-  for (const auto& log : found) {
+  for (const auto& log : NeededLogs()) {
     RecordFile file;
     Status status = RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file);
     if (!status.ok()) return status;

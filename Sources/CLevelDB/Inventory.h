@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "GrowingLog.h"
 #include "Manifest.h"
 #include "RecordFile.h"
 
@@ -37,10 +38,24 @@ struct Inventory {
   // then the first key of what is missing, where that is known.
   static leveldb::Status Take(const Folder& folder, Inventory* result, std::string* key);
 
+  // The same while another process may be writing the database. Its logs are opened and not read, and are neither in
+  // `names` nor in `contents`: `growing`, in order.
+  static leveldb::Status TakeInUse(const Folder& folder, Inventory* result, std::string* key);
+  std::vector<std::unique_ptr<GrowingLog>> growing;
+
+  // Whether the manifest has changed since this was taken, so that files which were found missing were rightly removed.
+  bool HasChanged(const Folder& folder) const;
+
  private:
+  // What CURRENT held, and how long the manifest was.
+  std::string current_;
+  uint64_t manifest_size_ = 0;
+
+  std::map<uint64_t, std::string> NeededLogs() const;
   leveldb::Status TakeNames(const Folder& folder);
   leveldb::Status TakeManifest(const Folder& folder);
   leveldb::Status TakeLogs(const Folder& folder);
+  leveldb::Status OpenLogs(const Folder& folder);
   leveldb::Status CheckTables(const Folder& folder, std::string* key) const;
 };
 

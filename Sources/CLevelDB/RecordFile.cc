@@ -19,8 +19,8 @@ namespace {
 
 // A file is blocks, a record is one or more fragments, and no fragment crosses the end of a block. Each has a
 // header: checksum (4 bytes), length (2), type (1).
-constexpr size_t kBlockSize = 32768;
-constexpr size_t kHeaderSize = 7;
+constexpr size_t kBlockSize = RecordCursor::kBlockSize;
+constexpr size_t kHeaderSize = RecordJoiner::kHeaderSize;
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 // No write that was torn is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
@@ -133,26 +133,32 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   return status;
 }
 
+bool RecordJoiner::Take(Slice* block) {
+  Fragment fragment = ReadFragment(block->data(), block->size());
+  bool begins = fragment.type == kFull || fragment.type == kFirst;
+  if (!fragment.whole || begins == is_inside_) return false;
+  Slice part(block->data() + kHeaderSize, fragment.length);
+  block->remove_prefix(kHeaderSize + fragment.length);
+  is_joined_ = fragment.type != kFull;
+  is_inside_ = fragment.type == kFirst || fragment.type == kMiddle;
+  if (!is_joined_) single_ = part;
+  if (fragment.type == kFirst) joined_.clear();
+  if (is_joined_) joined_.append(part.data(), part.size());
+  return true;
+}
+
 bool RecordCursor::Next(Slice* record) {
-  joined_.clear();
   while (true) {
     size_t left = kBlockSize - offset_ % kBlockSize;
     if (left < kHeaderSize) offset_ += left;
     if (offset_ + kHeaderSize > bytes_.size()) return false;
     size_t count = std::min(bytes_.size() - offset_, kBlockSize - offset_ % kBlockSize);
-    Fragment fragment = ReadFragment(bytes_.data() + offset_, count);
-    if (!fragment.whole) return false;
-    Slice part(bytes_.data() + offset_ + kHeaderSize, fragment.length);
-    offset_ += kHeaderSize + fragment.length;
-    if (fragment.type == kFull) {
-      *record = part;
-      return true;
-    }
-    joined_.append(part.data(), part.size());
-    if (fragment.type == kLast) {
-      *record = Slice(joined_);
-      return true;
-    }
+    Slice rest(bytes_.data() + offset_, count);
+    if (!joiner_.Take(&rest)) return false;
+    offset_ += count - rest.size();
+    if (!joiner_.is_whole()) continue;
+    *record = joiner_.bytes();
+    return true;
   }
 }
 

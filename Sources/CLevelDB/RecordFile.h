@@ -34,9 +34,31 @@ struct RecordFile {
   static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
 };
 
+// Puts a record together from its fragments.
+class RecordJoiner {
+ public:
+  static constexpr size_t kHeaderSize = 7;
+
+  // Takes the next fragment from what is left of a block. False, with nothing taken, if no whole one that can be the
+  // next stands there.
+  bool Take(leveldb::Slice* block);
+  // Whether the last fragment was the end of a record.
+  bool is_whole() const { return !is_inside_; }
+  // That record; valid until the next call, and as long as the block.
+  leveldb::Slice bytes() const { return is_joined_ ? leveldb::Slice(joined_) : single_; }
+
+ private:
+  bool is_inside_ = false;
+  bool is_joined_ = false;
+  leveldb::Slice single_;
+  std::string joined_;
+};
+
 // Takes the records out of bytes that were found whole, one after the other.
 class RecordCursor {
  public:
+  static constexpr size_t kBlockSize = 32768;
+
   explicit RecordCursor(const leveldb::Slice& bytes) : bytes_(bytes) {}
   // False after the last one. `record` is valid until the next call.
   bool Next(leveldb::Slice* record);
@@ -46,7 +68,7 @@ class RecordCursor {
  private:
   const leveldb::Slice bytes_;
   size_t offset_ = 0;
-  std::string joined_;
+  RecordJoiner joiner_;
 };
 
 }  // namespace cldb

@@ -40,6 +40,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
   Folder& folder() { return *folder_; }
   const Inventory& inventory() const { return inventory_; }
+  // Of a database that is in use; for one thread at a time.
+  std::vector<std::unique_ptr<GrowingLog>>& growing_logs() { return inventory_.growing; }
   Worker& worker() { return worker_; }
 
   // Refuses all that would grow what is staged. LevelDB reads on, but compactions fail at their first step.

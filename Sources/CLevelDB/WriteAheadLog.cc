@@ -12,9 +12,9 @@ constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
 constexpr size_t kHeaderSize = 12;  // the sequence number of the first change (8 bytes), their number (4)
 enum Kind { kDeleted = 0, kStored = 1 };
 
-// Calls `see` with each key of a batch; false if it is not one.
+// Calls `see` with each key and value of a batch; false if it is not one.
 template <typename See>
-bool ReadBatch(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
+bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
   if (record.size() < kHeaderSize) return false;
   *sequence = ReadFixed64(record.data());
   *count = ReadFixed32(record.data() + 8);
@@ -27,7 +27,7 @@ bool ReadBatch(const Slice& record, uint64_t* sequence, uint32_t* count, See see
     if (kind != kDeleted && kind != kStored) return false;
     if (!ReadBytes(bytes, limit, &key)) return false;
     if (kind == kStored && !ReadBytes(bytes, limit, &value)) return false;
-    see(key);
+    see(key, value);
     found++;
   }
   return found == *count;
@@ -43,7 +43,7 @@ void CheckBatches(RecordFile* log) {
   while (cursor.Next(&record)) {
     uint64_t sequence;
     uint32_t count;
-    bool is_batch = ReadBatch(record, &sequence, &count, [](const Slice&) {});
+    bool is_batch = Walk(record, &sequence, &count, [](const Slice&, const Slice&) {});
     if (!is_batch || sequence < next || sequence > kLargestSequence - count) {
       log->bytes.resize(good);
       log->tail = RecordFile::Tail::kDamage;
@@ -61,13 +61,20 @@ bool FindEnds(const RecordFile& log, std::string* first, std::string* last) {
   while (cursor.Next(&record)) {
     uint64_t sequence;
     uint32_t count;
-    ReadBatch(record, &sequence, &count, [&](const Slice& key) {
+    Walk(record, &sequence, &count, [&](const Slice& key, const Slice&) {
       if (!found) *first = key.ToString();
       *last = key.ToString();
       found = true;
     });
   }
   return found;
+}
+
+bool ReadBatch(const Slice& record, const std::function<void(const Slice&, const Slice&)>& see) {
+  uint64_t sequence;
+  uint32_t count;
+  if (!Walk(record, &sequence, &count, [](const Slice&, const Slice&) {})) return false;
+  return Walk(record, &sequence, &count, see);
 }
 
 }  // namespace cldb

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "RecordFile.h"
@@ -14,5 +15,9 @@ void CheckBatches(RecordFile* log);
 
 // The first and the last key of a log that was checked; false if it has none.
 bool FindEnds(const RecordFile& log, std::string* first, std::string* last);
+
+// Calls `see` with each key and value of a batch, in order. False, and nothing is seen, if the record is none.
+bool ReadBatch(const leveldb::Slice& record,
+               const std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>& see);
 
 }  // namespace cldb

@@ -17,6 +17,9 @@ package final class Database: Sendable {
     /// Nothing at all. New files of LevelDB are held in memory (about the size of the log), and writes are
     /// refused. No lock is taken: another one must keep writers away.
     case readOnly
+    /// The same while another process may be writing. What is in LevelDB's log is then not part of the database, but
+    /// given by `readLogs`; and a table that the writer has replaced since is missing, see `hasChanged`.
+    case inUse
     /// Open what is there, for writing.
     case existing
     /// The same, but change nothing before `beginWriting()`.
@@ -74,7 +77,8 @@ package final class Database: Sendable {
   ) throws(DatabaseError) {
     let box = hook.map(FileHookBox.init)
     var settings = unsafe cldb_options()
-    unsafe settings.read_only = access == .readOnly
+    unsafe settings.read_only = access == .readOnly || access == .inUse
+    unsafe settings.in_use = access == .inUse
     unsafe settings.create_if_missing = access == .new || access == .existingOrNew
     unsafe settings.error_if_exists = access == .new
     unsafe settings.up_to_damage = options.opensUpToDamage
@@ -100,7 +104,10 @@ package final class Database: Sendable {
     unsafe self.handle = unsafe handle
     self.hook = box
     self.readHook = readBox
-    if access != .readOnly, access != .prepared { try beginWriting() }
+    switch access {
+    case .readOnly, .inUse, .prepared: break
+    case .existing, .new, .existingOrNew: try beginWriting()
+    }
   }
 
   deinit { unsafe cldb_free(handle) }
@@ -144,6 +151,36 @@ package final class Database: Sendable {
     }
     return result.ranges
   }
+
+  /// Calls `receive` with each key and value that LevelDB's log has gained since the last call, in the order in which
+  /// they were written. For one thread at a time, and for a database opened as one in use.
+  ///
+  /// What is being written at the moment, or was begun and never finished, is left out. So is a log that was begun
+  /// after opening: opening anew finds it.
+  /// - Complexity: O(*n*) in the bytes that are new.
+  package func readLogs(_ receive: (_ key: [UInt8], _ value: [UInt8]) -> Void) throws(DatabaseError) {
+    typealias Receiver = ([UInt8], [UInt8]) -> Void
+    var status = cldb_status()
+    let isDone = withoutActuallyEscaping(receive) { receive in
+      var receive = receive
+      return unsafe withUnsafeMutablePointer(to: &receive) { context in
+        unsafe cldb_read_logs(
+          handle,
+          { context, entry in
+            let receive = unsafe context.assumingMemoryBound(to: Receiver.self).pointee
+            let entry = unsafe entry.pointee
+            receive(
+              unsafe Array(UnsafeRawBufferPointer(start: entry.key, count: entry.key_size)),
+              unsafe Array(UnsafeRawBufferPointer(start: entry.value, count: entry.value_size)))
+          }, context, &status)
+      }
+    }
+    guard isDone else { throw DatabaseError(status, path: path) }
+  }
+
+  /// Whether a writer may have removed files since opening because it has others in their place. A file that is
+  /// missing is no damage then: opening anew finds what it held.
+  package var hasChanged: Bool { unsafe cldb_has_changed(handle) }
 
   /// Waits for calls that are in progress and closes the database. Closing again does nothing.
   ///

@@ -88,6 +88,9 @@ typedef int32_t (*cldb_read_hook)(void *_Nullable context, const char *path, siz
 typedef struct cldb_options {
   // Changes nothing on disk, ever: what LevelDB rewrites at opening is kept in memory, and writes are refused.
   bool read_only;
+  // With `read_only`: another process may be writing the database meanwhile. Its logs are then not part of what is
+  // opened but read by `cldb_read_logs`.
+  bool in_use;
   // Makes the folder and an empty database where there is none. A folder that holds what is left of a
   // database without its CURRENT file is refused all the same.
   bool create_if_missing;
@@ -140,6 +143,24 @@ typedef struct cldb_key_range {
 bool cldb_key_ranges(cldb_database *database, void (*receive)(void *context, const cldb_key_range *range),
                      void *context, cldb_status *status);
 
+// A key and its value. Under an iterator it is borrowed until that moves or is freed.
+typedef struct cldb_entry {
+  const void *_Nullable key;
+  size_t key_size;
+  const void *_Nullable value;
+  size_t value_size;
+} cldb_entry;
+
+// For a database that is open as one `in_use`: calls `receive` with each key and value that its logs have gained since
+// the last call, in the order in which they were written; borrowed until it returns. What is being written at the
+// moment, and what was begun and never finished, is left out, and so are logs that were begun after opening. To be called by one thread at a time.
+bool cldb_read_logs(cldb_database *database, void (*receive)(void *context, const cldb_entry *entry), void *context,
+                    cldb_status *status);
+
+// Whether tables or logs may have been removed since this was opened, as the writer has others in their place: a file
+// that is missing is no damage then, and what it held is found by opening the database anew.
+bool cldb_has_changed(const cldb_database *database);
+
 // Puts on disk what opening has changed in memory, and lets writes begin. Nothing that is there is written over, and
 // nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_CORRUPTION, and `key` is the
 // entry's. After a failure the folder is as it was, but for files that were shown to be of no use, and the database can
@@ -161,14 +182,6 @@ typedef void (*cldb_receiver)(void *context, const void *bytes, size_t byte_coun
 // Calls `receive` once if the key is there, and not at all if it is not. False on failure only.
 bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
               void *context, cldb_status *status);
-
-// An entry under an iterator: borrowed until the iterator moves or is freed.
-typedef struct cldb_entry {
-  const void *_Nullable key;
-  size_t key_size;
-  const void *_Nullable value;
-  size_t value_size;
-} cldb_entry;
 
 // A cursor over the state of this moment, at no entry. Checksums are verified, nothing is cached. It is
 // used by one thread at a time and freed, before the database is closed, with `cldb_iterator_free`.
