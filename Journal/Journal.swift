@@ -66,14 +66,13 @@ public final class Journal<State: EventSourced>: Sendable {
       keeper = nil
       return
     }
-    let head = HeadMarker.Mark(revision: opened.version.revision, digest: opened.version.digest)
     let keeper = SnapshotKeeper(
-      folder, id: id, ladder: ladder, options: options, version: opened.version,
+      folder, id: id, ladder: ladder, reserve: log.limits.spareByteCount, options: options,
+      version: opened.version,
       eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
     let committer = Committer(
-      id: id, schemaVersion: upcast.schema.version, log: log,
-      marker: try HeadMarker(folder, id: id, newest: head), blobs: blobs,
-      published: published, keeper: keeper, options: options)
+      id: id, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
+      keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
     keeper.startIfDue()
@@ -92,9 +91,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let schema = try ModelSchema(of: State.self)
-    try JournalFolder.create(at: url, schema, hook: options.fileHook) { folder, id in
-      try LevelDBLog.create(in: folder, id: id)
-    }
+    try JournalFolder.create(at: url, schema, options: options)
     return try open(at: url, options: options)
   }
 

@@ -1,5 +1,4 @@
 package import Files
-package import LevelDB
 
 /// How a journal is opened, beyond what suits nearly all.
 public struct JournalOptions: Sendable {
@@ -16,8 +15,8 @@ public struct JournalOptions: Sendable {
   /// call the journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
 
-  /// Behind a reference, so that types of LevelDB's module are no part of this struct's layout.
-  private var storage: StorageOptions?
+  /// What is not for apps; behind a reference, so that types of modules below are no part of this struct's layout.
+  private var below: OptionsBelow?
 
   /// What suits nearly all.
   public init(
@@ -27,28 +26,28 @@ public struct JournalOptions: Sendable {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.snapshots = snapshots
     self.log = log
-    storage = nil
+    below = nil
   }
 
   /// Told of each operation that changes the disk, and can make it fail; for tests.
   package var fileHook: FileHook? {
-    get { storage?.fileHook }
-    set { storage = StorageOptions(fileHook: newValue, database: database) }
+    get { below?.fileHook }
+    set { below = OptionsBelow(fileHook: newValue, logStorage: logStorage) }
   }
 
-  /// How LevelDB works; tests make its buffer small, so that it changes files often.
-  package var database: Database.Options {
-    get { storage?.database ?? Database.Options() }
-    set { storage = StorageOptions(fileHook: fileHook, database: newValue) }
+  /// Where and how the log is kept.
+  package var logStorage: any LogStorage {
+    get { below?.logStorage ?? Self.usualStorage }
+    set { below = OptionsBelow(fileHook: fileHook, logStorage: newValue) }
   }
 }
 
-private final class StorageOptions: Sendable {
+private final class OptionsBelow: Sendable {
   let fileHook: FileHook?
-  let database: Database.Options
+  let logStorage: any LogStorage
 
-  init(fileHook: FileHook?, database: Database.Options) {
+  init(fileHook: FileHook?, logStorage: any LogStorage) {
     self.fileHook = fileHook
-    self.database = database
+    self.logStorage = logStorage
   }
 }

@@ -1,12 +1,10 @@
 import Files
 import Foundation
-import LevelDB
 
 /// What opening finds out and holds: the steps from a folder to a state that can be trusted.
 ///
-/// LevelDB changes its folder when it opens it: the log becomes a table, and what it could not read is gone.
-/// So that happens in memory first. Only when every revision is accounted for and HEAD agrees, and commits are
-/// wanted, is it put on disk.
+/// Opening the log changes nothing of what is kept. Only when every revision is accounted for and the mark of the
+/// newest acknowledged entry agrees, and commits are wanted, writing begins.
 struct OpenedFolder<State: EventSourced> {
   let folder: JournalFolder
   let format: JournalFormat
@@ -30,18 +28,17 @@ struct OpenedFolder<State: EventSourced> {
       throw error
     }
     format = try folder.readFormat()
-    let (id, schema) = (format.id, try ModelSchema(of: State.self))
-    try schema.checkReads(format.schema, path: folder.path)
-    let mark = try HeadMarker.read(folder, id: id)
+    try ModelSchema(of: State.self).checkReads(format.schema, path: folder.path)
 
-    let log = try LevelDBLog.open(
-      in: folder, id: id, mode == .readWrite ? .readWrite : .readOnly, options: options.database)
+    let log = try options.logStorage.open(
+      mode == .readWrite ? .write : .read, in: LogPlace(folder, format, options: options))
+    var mark: LogMark?
     do throws(JournalError) {
+      mark = try log.acknowledged()
       ladder = SnapshotLadder<State>(folder, format: format, log: log, options: options)
       (version, eventCount, eventCountAtSnapshot) = try Self.replay(log, ladder, folder, format, mark)
       if mode == .readWrite {
         try folder.prepareForWriting()
-        System.ignoreFileSizeSignal()
         try log.beginWriting()
       }
       blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode == .readOnly)
@@ -66,10 +63,10 @@ struct OpenedFolder<State: EventSourced> {
 
   private static func replay(
     _ log: any EntryLog, _ ladder: SnapshotLadder<State>, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: HeadMarker.Mark
+    _ mark: LogMark?
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int) {
     let newest = try log.newestRevision()
-    guard newest >= mark.revision else {
+    if let mark, newest < mark.revision {
       throw JournalError(
         .damaged,
         "entries \(newest + 1) to \(mark.revision) were acknowledged and are missing from the log; "
@@ -80,18 +77,20 @@ struct OpenedFolder<State: EventSourced> {
     let rung = try ladder.rung(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: rung)
     try ladder.faults.check()
-    try replay.checkDigests(from: mark.revision, through: newest, mark: mark)
+    try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
     return (version, eventCount, rung.eventCount)
   }
 
   /// The error about damage with the first revision that can't be read, if it does not name one: all entries are read
   /// for that.
   private static func naming(
-    _ error: JournalError, in log: any EntryLog, _ mark: HeadMarker.Mark
+    _ error: JournalError, in log: any EntryLog, _ mark: LogMark?
   ) -> JournalError {
-    guard error.code == .damaged, error.revision == nil, mark.revision > 0 else { return error }
+    guard error.code == .damaged, error.revision == nil,
+      let newest = mark?.revision ?? (try? log.newestRevision()), newest > 0
+    else { return error }
     do throws(JournalError) {
-      try log.readAll(1...mark.revision) { _ in }
+      try log.readAll(1...newest) { _ in }
       return error
     } catch let found {
       guard let revision = found.revision else { return error }

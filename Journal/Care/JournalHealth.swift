@@ -74,7 +74,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
         // From the entry before on, so that the chain is checked across the pieces.
         try replay.checkDigests(
           from: max(next - 1, 1), through: last,
-          mark: HeadMarker.Mark(revision: head.revision, digest: head.digest))
+          mark: LogMark(revision: head.revision, digest: head.digest))
       } catch {
         if error.code == .closed { return }
         found.withLock { $0.problem = error }
@@ -87,13 +87,6 @@ final class HealthCheck<State: EventSourced>: Sendable {
       count = max(1, min(duration < Self.stretch ? count * 2 : count / 2, 4096))
       pause = duration * (1 / Self.share - 1)
     }
-  }
-}
-
-extension Duration {
-  fileprivate var timeInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    return .nanoseconds(Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 }
 

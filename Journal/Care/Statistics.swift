@@ -1,10 +1,8 @@
-import Files
-
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
   /// The number of entries.
   public let entryCount: Int
-  /// Bytes of the log on disk.
+  /// Bytes of the log where it is kept.
   public let logByteCount: Int
   /// Bytes of all blobs on disk.
   public let blobByteCount: Int
@@ -17,20 +15,11 @@ extension Journal {
   /// - Throws: ``JournalError`` when they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
-    let logByteCount = try byteCounts(folder.root.folder("entries")).reduce(0, +)
+    let logByteCount = try log.byteCount()
     var blobByteCounts: [Int] = []
     try blobs.forEachByteCount { blobByteCounts.append($0) }
     return JournalStatistics(
       entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
       blobCount: blobByteCounts.count)
-  }
-
-  private func byteCounts(_ folder: Folder) throws(JournalError) -> [Int] {
-    var counts: [Int] = []
-    for name in try folder.names() {
-      // LevelDB may remove a file between the two looks.
-      if let status = try folder.status(of: name), status.kind == .file { counts.append(status.byteCount) }
-    }
-    return counts
   }
 }

@@ -105,16 +105,16 @@ extension Journal {
   }
 
   private func checkMarker(_ expected: Version<State>, _ verifier: inout Verifier<State>) throws {
-    let mark: HeadMarker.Mark
+    let mark: LogMark?
     do throws(JournalError) {
-      mark = try HeadMarker.read(folder, id: id)
+      mark = try log.acknowledged()
     } catch {
       verifier.note(error)
       return
     }
-    // HEAD may lag behind the log after a crash, as long as it names an entry that is there. One that names
+    // The mark may lag behind the log after a crash, as long as it names an entry that is there. One that names
     // a newer entry comes from commits that went on meanwhile.
-    guard mark.revision <= expected.revision else { return }
+    guard let mark, mark.revision <= expected.revision else { return }
     do throws(JournalError) {
       guard try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest else {
         return
@@ -122,7 +122,7 @@ extension Journal {
       verifier.note(
         JournalError(
           .damaged, "HEAD names another entry \(mark.revision) than the log has", revision: mark.revision,
-          path: folder.head))
+          path: mark.path))
     } catch {
       // That the entry can't be read was noted before.
     }

@@ -20,9 +20,8 @@ struct CommitQueue<State: EventSourced>: Sendable {
     var namesBlobs = false
   }
 
-  /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch, and
-  /// LevelDB counts its bytes in 32 bits.
-  static var batchByteLimit: Int { 16 << 20 }
+  /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch.
+  private let batchByteLimit: Int
 
   private var waiting = [Work()]
   /// Why there can be no more commits.
@@ -30,12 +29,15 @@ struct CommitQueue<State: EventSourced>: Sendable {
   /// How many times entries that had been accepted were taken back.
   private(set) var takenBackCount = 0
 
+  /// - Parameter limits: those of the log.
+  init(_ limits: LogLimits) { batchByteLimit = min(16 << 20, limits.appendByteCount) }
+
   /// Lets an entry into a batch.
   /// - Returns: the batch, and whether the caller leads it.
   mutating func enter(
     _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, namesBlobs: Bool
   ) -> (CommitBatch, leads: Bool) {
-    if !last.entries.isEmpty, last.byteCount + entry.bytes.count > Self.batchByteLimit {
+    if !last.entries.isEmpty, last.byteCount + entry.bytes.count > batchByteLimit {
       waiting.append(Work())
     }
     let leads = last.entries.isEmpty

@@ -41,7 +41,6 @@ final class Committer<State: EventSourced>: Sendable {
   /// The version of the model that commits.
   private let schemaVersion: Int
   private let log: any EntryLog
-  private let marker: HeadMarker
   private let blobs: BlobStore
   private let options: JournalOptions
   /// Told of each version that is published, in order.
@@ -49,27 +48,25 @@ final class Committer<State: EventSourced>: Sendable {
   /// What takes longer to be stored is said: a drive that is busy or failing.
   private static var slowAppend: Duration { .seconds(1) }
   private let turn: DraftingTurn<Accepted>
-  private let queue = Lock(CommitQueue<State>())
+  private let queue: Lock<CommitQueue<State>>
   private let published: Published<State>
   /// Leads batches whose first commit is a task's.
   private let leader = Worker()
-  /// Flushes HEAD about every second. A worker of its own, so that no batch waits for that.
-  private let flusher = Worker()
 
   init(
-    id: JournalID, schemaVersion: Int, log: any EntryLog, marker: HeadMarker, blobs: BlobStore,
+    id: JournalID, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
     published: Published<State>,
     keeper: SnapshotKeeper<State>, options: JournalOptions
   ) {
     self.id = id
     self.schemaVersion = schemaVersion
     self.log = log
-    self.marker = marker
     self.blobs = blobs
     self.published = published
     self.options = options
     self.keeper = keeper
     turn = DraftingTurn(Accepted(version: published.version, batch: nil))
+    queue = Lock(CommitQueue(log.limits))
     queue.withLock { $0.start() }
   }
 
@@ -116,10 +113,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Lets commits in progress end and refuses all others.
   func close() throws {
-    defer {
-      leader.close()
-      flusher.close()
-    }
+    defer { leader.close() }
     let last = try turn.take { accepted in
       queue.withLock { queue in
         if queue.refusal == nil { queue.refusal = JournalError(.closed, "the journal has been closed") }
@@ -127,7 +121,6 @@ final class Committer<State: EventSourced>: Sendable {
       return accepted.batch
     }
     try? last?.wait()
-    try marker.flush()
   }
 
   /// Lets the next entry carry the digest of a state that is known by now.
@@ -205,7 +198,7 @@ final class Committer<State: EventSourced>: Sendable {
       author: request.author, note: request.note, metadata: request.metadata)
     let entry = try EntryCoding.seal(
       header, annotation, events: events, stateDigest: accepted.checkpoint?.stateDigest, revision: revision,
-      journal: id, salts: &accepted.salts)
+      journal: id, salts: &accepted.salts, logLimit: log.limits.appendByteCount)
     let version = Version(
       head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
@@ -262,39 +255,53 @@ final class Committer<State: EventSourced>: Sendable {
   private func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
     let (work, next) = queue.withLock { $0.takeFirst() }
-    do throws(JournalError) {
+    do throws(AppendFailure) {
       // A journal that is being closed still writes what it has accepted.
-      if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw refusal }
+      if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw .refused(refusal) }
       try write(work)
       next.giveTurn()
       batch.finish(nil)
     } catch {
-      if error.code == .outOfResources { return takeBack(batch, because: error) }
-      refuseAll(because: error)
+      let cause = error.cause
+      if case .refused = error, cause.code == .outOfResources { return takeBack(batch, because: cause) }
+      refuseAll(because: cause)
       next.giveTurn()
-      batch.finish(
-        JournalError(
-          .outcomeUnknown,
-          "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
-          revision: work.entries.first?.revision, cause: error))
+      batch.finish(Self.failure(error, first: work.entries.first?.revision))
     }
   }
 
-  /// - Throws: ``JournalError``: with code `outOfResources` when nothing was written.
-  private func write(_ work: CommitQueue<State>.Work) throws(JournalError) {
-    if work.namesBlobs { try blobs.flush() }
+  /// What the failure of an append means to the commits of its batch.
+  private static func failure(_ failure: AppendFailure, first: Revision?) -> JournalError {
+    switch failure {
+    case .unknown(let error):
+      JournalError(
+        .outcomeUnknown,
+        "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
+        revision: first, cause: error)
+    case .refused(let error): error.code == .poisoned ? error : poisoned(error)
+    case .conflict(let newest):
+      JournalError(
+        .conflict,
+        "somebody else has appended to the log, and nothing was written; open the journal again to go on",
+        revision: newest)
+    }
+  }
+
+  private func write(_ work: CommitQueue<State>.Work) throws(AppendFailure) {
+    guard let first = work.entries.first, let newest = work.newest else { return }
+    if work.namesBlobs {
+      do throws(JournalError) { try blobs.flush() } catch { throw .refused(error) }
+    }
     let clock = ContinuousClock()
     let start = clock.now
-    try log.append(work.entries)
+    try log.append(work.entries, after: first.revision - 1)
     let duration = clock.now - start
     if duration > Self.slowAppend {
       options.note(
         .warning,
         "the drive took \(duration) to store \(work.entries.count) entries of \(work.byteCount) bytes",
-        revision: work.newest?.revision)
+        revision: newest.revision)
     }
-    guard let newest = work.newest else { return }
-    do throws(JournalError) { try markHead(newest.head) } catch { throw error.afterAWrite }
     published.publish(newest)
     keeper.note(newest, eventCount: work.eventCount)
   }
@@ -327,25 +334,5 @@ final class Committer<State: EventSourced>: Sendable {
     if isNew {
       options.note(.error, "the journal takes no more commits until it is opened again", cause: error)
     }
-  }
-
-  private func markHead(_ head: Head) throws(JournalError) {
-    try marker.mark(HeadMarker.Mark(revision: head.revision, digest: head.digest))
-    // Without a thread for it, HEAD is flushed now.
-    if options.flushesHeadAtEveryCommit || !flusher.runLater({ [weak self] in self?.flushHead() }) {
-      try marker.flush()
-    }
-  }
-
-  private func flushHead() {
-    do throws(JournalError) { try marker.flush() } catch { refuseAll(because: error) }
-  }
-}
-
-extension JournalError {
-  /// The same where something has been written before, so that it is no longer an error that passes.
-  var afterAWrite: JournalError {
-    guard code == .outOfResources else { return self }
-    return JournalError(.io, message, revision: revision, path: path, offset: offset, cause: cause)
   }
 }

@@ -3,20 +3,22 @@ import Foundation
 import Locks
 
 extension JournalFolder {
-  /// Makes a new journal's folder: everything but its log, which `buildLog` makes.
+  /// Makes a new journal's folder, with an empty log.
   ///
   /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
   /// behind that name.
-  /// - Parameter id: that of the original, for a copy; a new one when nil.
+  /// - Parameters:
+  ///   - id: that of the original, for a copy; a new one when nil.
+  ///   - fill: puts entries into the log, before anybody sees the journal.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   static func create(
-    at url: URL, _ schema: ModelSchema, id: JournalID? = nil, hook: FileHook?,
-    _ buildLog: (JournalFolder, JournalID) throws -> Void
+    at url: URL, _ schema: ModelSchema, id: JournalID? = nil, options: JournalOptions,
+    fill: (LogPlace) throws -> Void = { _ in }
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
     let parent = try Folder(
-      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: hook)
+      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: options.fileHook)
     try checkIsFree(name, in: parent, path: path)
     removeLeftovers(of: name, in: parent)
 
@@ -25,11 +27,11 @@ extension JournalFolder {
     defer { withExtendedLifetime(building) {} }
     do {
       let folder = building.folder
-      let id = id ?? building.id
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      let format = JournalFormat(id: id, schema: schema)
-      try HeadMarker.create(folder, format)
-      try buildLog(folder, id)
+      let format = JournalFormat(id: id ?? building.id, schema: schema)
+      let place = LogPlace(folder, format, options: options)
+      try options.logStorage.create(in: place)
+      try fill(place)
       try folder.root.write("FORMAT", format.bytes)
       try folder.root.flush()
       do throws(JournalError) {

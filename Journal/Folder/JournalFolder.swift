@@ -6,21 +6,20 @@ import Foundation
 /// ```
 /// Name.journal/
 ///   FORMAT      the format's version, the journal's id, and its model
-///   HEAD        the head marker
-///   entries/    LevelDB
+///   HEAD        which entry was acknowledged
+///   entries/    the log
 ///   images/     blobs by SHA-256
 ///   snapshots/  keyed archives, and what is known of each
 /// ```
 ///
 /// All of it is reached through the folder's descriptor, so that it stays the same journal when the folder is moved
-/// and another one takes its place. Paths are for messages, and for LevelDB when it is opened.
+/// and another one takes its place. Paths are for messages, and for the log when it is opened.
 struct JournalFolder: Sendable {
   let root: Folder
 
   var path: String { root.path }
   var hook: FileHook? { root.hook }
   var format: String { path + "/FORMAT" }
-  var head: String { path + "/HEAD" }
   /// Where the entries are now, also after the folder was moved.
   var entries: String { currentPath + "/entries" }
   var images: String { path + "/images" }
@@ -102,13 +101,10 @@ struct JournalFolder: Sendable {
   /// The folder of snapshots, made when it is missing.
   func makeSnapshots() throws(JournalError) -> Folder { try makeFolder("snapshots") }
 
-  /// Makes the folder ready to be written to: folders that a copy left out because they were empty are made again,
-  /// and what a backup of hard links shares with it is parted from the backup. Called with the lock held.
+  /// Makes the folder ready to be written to: folders that a copy left out because they were empty are made again.
+  /// Called with the lock held.
   func prepareForWriting() throws(JournalError) {
     for name in ["images", "snapshots"] { _ = try makeFolder(name) }
-    // LevelDB locks this file, and makes it when it is not there; all others it only replaces.
-    let entries = try root.folder("entries")
-    if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
   }
 
   private func openFolder(_ name: String) throws(JournalError) -> Folder? {
@@ -126,7 +122,7 @@ struct JournalFolder: Sendable {
   // MARK: Checking
 
   /// Fails when this is no journal's folder, or not one that can be trusted: not this user's, with links or
-  /// with files that no journal has. What file managers leave in folders is passed over.
+  /// with files that no journal has. What file managers leave in folders is passed over. The log looks after its own.
   func check() throws(JournalError) {
     let owner = try root.status().owner
     guard owner == geteuid() else {
@@ -137,10 +133,6 @@ struct JournalFolder: Sendable {
       throw JournalError(.notAJournal, "there is no FORMAT file, so this is no journal", path: path)
     }
     try Self.checkNames(in: root) { name, kind in Self.isKnown(name, kind) }
-    for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
-      throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: root.path(of: name))
-    }
-    try Self.checkNames(in: root.folder("entries")) { name, kind in kind == .file && LogFiles.isKnown(name) }
     if let snapshots = try openSnapshots() {
       try Self.checkNames(in: snapshots) { name, kind in
         let finished = Self.finishedName(name)
@@ -165,7 +157,7 @@ struct JournalFolder: Sendable {
     return name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
   }
 
-  private static func checkNames(
+  static func checkNames(
     in folder: Folder, _ isKnown: (String, FileStatus.Kind) -> Bool
   ) throws(JournalError) {
     for name in try folder.names() where !System.isLitter(name) {
@@ -197,20 +189,5 @@ struct JournalFolder: Sendable {
   func readFormat() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)
-  }
-}
-
-/// Which names LevelDB gives to its files.
-private enum LogFiles {
-  static func isKnown(_ name: String) -> Bool {
-    if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
-    if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
-    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 2 && isNumber(parts[0]) && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
-  }
-
-  /// LevelDB counts its files, and never gets near the numbers that are left out here.
-  private static func isNumber(_ digits: Substring) -> Bool {
-    (6...14).contains(digits.count) && digits.allSatisfy { $0.isASCII && $0.isNumber }
   }
 }

@@ -1,12 +1,5 @@
 import Foundation
 
-/// An entry as it is written: its bytes in the log, and the digest that seals it.
-struct SealedEntry: Sendable {
-  let revision: Revision
-  let bytes: [UInt8]
-  let digest: Digest
-}
-
 /// The format of an entry, as Documentation/Format.md describes it: two CBOR items, a header that names
 /// the events, and a list of parts: the annotation, the payload of each event, and the checkpoint.
 enum EntryCoding {
@@ -16,26 +9,24 @@ enum EntryCoding {
   static let saltByteCount = 16
   /// What marks the digest of a part that was erased.
   static let erasedTag: UInt64 = 2002
-  /// How large an entry may be: LevelDB counts the bytes of a batch in 32 bits.
+  /// How large an entry may be; a log may take less.
   static let byteLimit = 1 << 30
 
   /// Encodes and seals an entry.
   /// - Parameters:
   ///   - stateDigest: that of the state at the revision whose checkpoint the header announces.
   ///   - salts: where the salts come from.
+  ///   - logLimit: how many bytes the log takes.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
     _ header: EntryHeader, _ annotation: EntryAnnotation, events: [Event], stateDigest: Digest? = nil,
-    revision: Revision, journal: JournalID, salts: inout RandomBytes
+    revision: Revision, journal: JournalID, salts: inout RandomBytes, logLimit: Int
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
     // Of an event, its head and its salt besides its payload; what the header has is bounded before.
     let byteCount = payloadByteCount + 44 * events.count
-    guard byteCount < byteLimit else {
-      throw JournalError(
-        .tooLarge,
-        "an entry of \(byteCount) bytes is too large; commit it in parts of up to \(byteLimit)")
-    }
+    let limit = min(byteLimit, logLimit)
+    guard byteCount < limit else { throw tooLarge(byteCount, limit) }
     var writer = CBORWriter(
       reserving: 180 + annotation.note.utf8.count + byteCount)
     writer.append(header, events)
@@ -46,7 +37,14 @@ enum EntryCoding {
     append(part: annotation.encoded(), to: &writer, &seal, &salts)
     for event in events { append(part: event.payload, to: &writer, &seal, &salts) }
     if let stateDigest { append(part: stateDigest.bytes, to: &writer, &seal, &salts) }
-    return SealedEntry(revision: revision, bytes: writer.finish(), digest: seal.finish())
+    let bytes = writer.finish()
+    guard bytes.count <= logLimit else { throw tooLarge(bytes.count, limit) }
+    return SealedEntry(revision: revision, bytes: bytes, digest: seal.finish())
+  }
+
+  private static func tooLarge(_ byteCount: Int, _ limit: Int) -> JournalError {
+    JournalError(
+      .tooLarge, "an entry of \(byteCount) bytes is too large; commit it in parts of up to \(limit)")
   }
 
   /// Appends a salt and the content; nothing at all for a part without content.

@@ -1,5 +1,4 @@
 package import Foundation
-import LevelDB
 
 /// What is to be erased of a journal: the payloads of entities, and what people said of entries.
 ///
@@ -32,10 +31,12 @@ package struct Erasure: Sendable {
         at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
     let to = try JournalFolder(target, hook: nil)
-    let old = try LevelDBLog.open(in: from, id: format.id, .readOnly, options: .init())
+    let storage = JournalOptions().logStorage
+    let old = try storage.open(.read, in: LogPlace(from, format, options: JournalOptions()))
     defer { try? old.close() }
-    try LevelDBLog.create(in: to, id: format.id)
-    let new = try LevelDBLog.open(in: to, id: format.id, .readWrite, options: .init())
+    let place = LogPlace(to, format, options: JournalOptions())
+    try storage.create(in: place)
+    let new = try storage.open(.write, in: place)
     try new.beginWriting()
     var firstErased: Revision?
     var entries: [SealedEntry] = []
@@ -48,7 +49,7 @@ package struct Erasure: Sendable {
           SealedEntry(revision: entry.revision, bytes: bytes, digest: try entry.digest(journal: format.id)))
       }
     }
-    if !entries.isEmpty { try new.append(entries) }
+    try new.store(entries)
     try new.close()
   }
 }

@@ -10,9 +10,8 @@ extension Journal {
   /// - Complexity: O(n) in the bytes of the entries and their images.
   public func copy(to url: URL, through selector: RevisionSelector = .head()) throws {
     let last = try revision(at: selector)
-    try JournalFolder.create(at: url, format.schema, id: id, hook: nil) { folder, id in
-      try LevelDBLog.create(in: folder, id: id)
-      if last > 0 { try copyEntries(1...last, to: folder) }
+    try JournalFolder.create(at: url, format.schema, id: id, options: JournalOptions()) { place in
+      if last > 0 { try copyEntries(1...last, to: place) }
     }
   }
 
@@ -41,23 +40,19 @@ extension Journal {
     try copy.close()
   }
 
-  private func copyEntries(_ range: ClosedRange<Revision>, to folder: JournalFolder) throws {
-    let target = try LevelDBLog.open(in: folder, id: id, .readWrite, options: JournalOptions().database)
+  private func copyEntries(_ range: ClosedRange<Revision>, to place: LogPlace) throws {
+    let target = try place.options.logStorage.open(.write, in: place)
     do {
       try target.beginWriting()
-      let images = BlobStore(folder, try folder.openImages(), isReadOnly: false)
+      let images = BlobStore(place.folder, try place.folder.openImages(), isReadOnly: false)
       defer { images.close() }
       var copying = EntryCopying<State>(source: blobs, target: images, format: format, upcast: upcast)
       try log.readAll(range) { entry throws(JournalError) in
         try copying.add(entry)
-        if copying.isFull { try target.append(copying.take()) }
+        if copying.isFull { try target.store(copying.take()) }
       }
-      try target.append(copying.take())
+      try target.store(copying.take())
       try images.flush()
-      let marker = try HeadMarker(
-        folder, id: id,
-        newest: HeadMarker.Mark(revision: range.upperBound, digest: copying.digest))
-      try marker.flush()
     } catch {
       try? target.close()
       throw error

@@ -1,6 +1,5 @@
 import Files
 import Foundation
-import LevelDB
 import Locks
 import Synchronization
 
@@ -26,7 +25,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let id: JournalID
   private let policy: SnapshotPolicy
   private let options: JournalOptions
-  /// How many bytes a snapshot leaves on the disk: what LevelDB needs to write its buffer out, twice.
+  /// How many bytes a snapshot leaves on the disk, for the log.
   private let reserve: Int
   private let records: SnapshotRecords
   private let ladder: SnapshotLadder<State>
@@ -40,7 +39,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let isCancelled = Atomic<Bool>(false)
 
   init(
-    _ folder: JournalFolder, id: JournalID, ladder: SnapshotLadder<State>,
+    _ folder: JournalFolder, id: JournalID, ladder: SnapshotLadder<State>, reserve: Int,
     options: JournalOptions, version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int
   ) {
     self.folder = folder
@@ -49,7 +48,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     self.ladder = ladder
     policy = options.snapshots
     self.options = options
-    reserve = 2 * options.database.writeBufferByteCount
+    self.reserve = reserve
     progress = Lock(
       Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
   }

@@ -1,5 +1,4 @@
 import Foundation
-import LevelDB
 import Locks
 
 /// Finds the state that a replay can start from: that of the newest good snapshot at or before a revision, else
@@ -136,7 +135,7 @@ final class SnapshotLadder<State: EventSourced>: Sendable {
   }
 
   private func partsFromDisk(of head: Head) throws(JournalError) -> StateParts {
-    let log = try LevelDBLog.open(in: folder, id: format.id, .readOnly, options: options.database)
+    let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
     defer { try? log.close() }
     return try parts(of: head, in: log, from: .start)
   }

@@ -34,9 +34,9 @@ struct Replay<State: EventSourced>: Sendable {
   }
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from
-  /// what HEAD noted.
+  /// what is marked as acknowledged.
   func checkDigests(
-    from first: Revision, through last: Revision, mark: HeadMarker.Mark
+    from first: Revision, through last: Revision, mark: LogMark?
   ) throws(JournalError) {
     guard last > 0 else { return }
     var previous: Digest? = first <= 1 ? format.digest : nil
@@ -44,7 +44,7 @@ struct Replay<State: EventSourced>: Sendable {
       let header = try entry.header()
       let digest = try entry.digest(journal: format.id)
       let follows = previous == nil || previous == header.previousDigest
-      guard follows, entry.revision != mark.revision || digest == mark.digest else {
+      guard follows, entry.revision != mark?.revision || digest == mark?.digest else {
         throw JournalError(
           .damaged, "the entry is not the one that was acknowledged; put the journal back from a backup",
           revision: entry.revision)

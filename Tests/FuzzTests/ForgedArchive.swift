@@ -134,7 +134,8 @@ struct ForgedArchive {
       previousDigest: version.digest)
     var salts = RandomBytes()
     _ = try? EntryCoding.seal(
-      header, EntryAnnotation(), events: events, revision: version.revision + 1, journal: id, salts: &salts)
+      header, EntryAnnotation(), events: events, revision: version.revision + 1, journal: id, salts: &salts,
+      logLimit: .max)
   }
 }
 

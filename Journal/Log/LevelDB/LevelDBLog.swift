@@ -1,37 +1,52 @@
-import Dispatch
+import Files
 import LevelDB
 import Locks
 
 /// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that the
-/// order of keys is time; what the journal is under the letter `m`.
+/// order of keys is time; what the journal is under the letter `m`. HEAD marks what was acknowledged.
 ///
-/// Each key is written once, and nothing is overwritten or deleted.
+/// 1. Each key is written once, and nothing is overwritten or deleted.
+/// 2. An append returns when LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
+///    with each append.
+///
+/// Safe to use from many threads.
 final class LevelDBLog: EntryLog {
-  /// How the database is opened. Neither changes anything on disk.
-  enum Access {
-    /// For writing, once ``beginWriting()`` was called.
-    case readWrite
-    /// To read only.
-    case readOnly
-  }
-
   private let database: Database
-  /// Entered by each call; closing waits until all have left.
-  private let calls = DispatchGroup()
-  private let isClosed = Lock(false)
+  private let place: LogPlace
+  private let calls = OpenCalls()
+  /// Nil until writing begins.
+  private let marker = Lock<HeadMarker?>(nil)
+  /// Flushes HEAD about every second.
+  private let flusher = Worker()
+  private let newest: NewestRevision
   /// Up to so many bytes.
   private static let keptByteCount = 1 << 20
   /// Kept for its memory; `append` is called by one thread at a time.
   private let batch = Lock(WriteBatch())
 
-  private init(_ database: Database) { self.database = database }
+  let limits: LogLimits
 
-  /// Makes the database of a new journal.
-  static func create(in folder: JournalFolder, id: JournalID) throws(JournalError) {
+  private init(_ database: Database, _ place: LogPlace, _ options: Database.Options, newest: Revision) {
+    self.database = database
+    self.place = place
+    self.newest = NewestRevision(newest)
+    limits = LogLimits(
+      // LevelDB counts the bytes of a batch in 32 bits.
+      appendByteCount: 1 << 30,
+      // What it needs to write its buffer out, twice.
+      spareByteCount: 2 * options.writeBufferByteCount)
+  }
+
+  // The thread would wait for ever.
+  deinit { flusher.close() }
+
+  /// Makes the database of a new journal, and its HEAD.
+  static func create(in place: LogPlace) throws(JournalError) {
+    try HeadMarker.create(place.folder, place.format)
     try translating {
-      let database = try Database(path: folder.entries, access: .existingOrNew, hook: folder.hook)
+      let database = try Database(path: place.path, access: .existingOrNew, hook: place.folder.hook)
       var batch = WriteBatch()
-      batch.put(Key.journal, id.bytes)
+      batch.put(Key.journal, place.journal.bytes)
       try database.write(&batch)
       try database.close()
     }
@@ -44,28 +59,26 @@ final class LevelDBLog: EntryLog {
   ///   in no table, or when the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func open(
-    in folder: JournalFolder, id: JournalID, _ access: Access, options: Database.Options
+    in place: LogPlace, _ access: Database.Access, options: Database.Options
   ) throws(JournalError) -> LevelDBLog {
-    try translating {
+    let path = place.path
+    return try translating {
       var options = options
       options.opensUpToDamage = true
       do {
-        let database = try Database(
-          path: folder.entries, access: access == .readWrite ? .prepared : .readOnly, options: options,
-          hook: folder.hook)
-        let log = LevelDBLog(database)
-        try log.checkRevisions()
+        let database = try Database(path: path, access: access, options: options, hook: place.folder.hook)
+        try checkRevisions(of: database)
         guard let found = try database.value(for: Key.journal) else {
           throw JournalError(
             .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
-            revision: 1, path: folder.entries)
+            revision: 1, path: path)
         }
-        guard found == id.bytes else {
+        guard found == place.journal.bytes else {
           throw JournalError(
             .damaged, "the log belongs to another journal; put this journal's own back from a backup",
-            revision: 1, path: folder.entries)
+            revision: 1, path: path)
         }
-        return log
+        return LevelDBLog(database, place, options, newest: try newestRevision(in: database))
       } catch let error as DatabaseError {
         // Without a way into the database, nothing from the first entry on can be trusted.
         throw JournalError(error, revision: 1)
@@ -74,7 +87,7 @@ final class LevelDBLog: EntryLog {
   }
 
   /// Fails unless the tables account for every revision from 1 to the newest one.
-  private func checkRevisions() throws {
+  private static func checkRevisions(of database: Database) throws {
     var ranges: [ClosedRange<Revision>] = []
     for range in try database.keyRanges() {
       guard let first = unsafe Key.revision(range.first.span.bytes),
@@ -91,33 +104,87 @@ final class LevelDBLog: EntryLog {
     if ranges.contains(where: { $0.lowerBound > expected }) { throw JournalError.missing(expected) }
   }
 
-  /// Whether a write that a power loss has torn was left out; it was never acknowledged.
+  private static func newestRevision(in database: Database) throws -> Revision {
+    var cursor = try database.cursor()
+    guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
+    return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
+  }
+
   var hasTornTail: Bool { database.hasTornTail }
 
-  /// Lets LevelDB change its folder, and entries be appended.
-  ///
-  /// To be called when what was read has been found whole: LevelDB then removes the log that it has made a table of.
-  /// - Throws: ``JournalError``; the folder is as it was, and the log can only be closed.
-  func beginWriting() throws(JournalError) {
-    try using { try database.beginWriting() }
+  func acknowledged() throws(JournalError) -> LogMark? {
+    try HeadMarker.read(place.folder, id: place.journal)
   }
 
-  func append(_ entries: [SealedEntry]) throws(JournalError) {
-    do throws(JournalError) {
-      try using {
-        try batch.withLock { batch in
-          batch.clear()
-          for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
-          // The memory of a large batch is not kept.
-          defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
-          try database.write(&batch)
+  /// Lets LevelDB change its folder: it removes the log that it has made a table of.
+  func beginWriting() throws(JournalError) {
+    try using {
+      try LevelDBFiles.partFromBackups(try place.entries())
+      System.ignoreFileSizeSignal()
+      try database.beginWriting()
+      let marker = try HeadMarker(place.folder, id: place.journal)
+      let revision = newest.revision
+      // A crash can have kept the newest entry from it.
+      if revision > marker.found.revision {
+        let digest = try read(revision) { entry throws(JournalError) in
+          try entry.digest(journal: place.journal)
         }
+        try marker.mark(LogMark(revision: revision, digest: digest))
       }
-    } catch {
-      // LevelDB may have written a part before it ran short.
-      throw error.afterAWrite
+      self.marker.withLock { $0 = marker }
     }
   }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    guard let last = entries.last else { return }
+    guard let marker = marker.withLock({ $0 }) else {
+      throw .refused(JournalError(.readOnly, "the log was not opened for writing", path: place.path))
+    }
+    guard newest.revision == revision else { throw .conflict(newest: newest.revision) }
+    guard calls.enter() else { throw .refused(closed) }
+    defer { calls.leave() }
+    // What it could not flush before, nobody can tell at the next opening.
+    do throws(JournalError) { try marker.check() } catch { throw .refused(error) }
+    do throws(JournalError) {
+      try write(entries)
+      try mark(LogMark(revision: last.revision, digest: last.digest), marker)
+    } catch {
+      // LevelDB says so when it has not tried.
+      throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)
+    }
+    newest.raise(to: last.revision)
+  }
+
+  private func write(_ entries: [SealedEntry]) throws(JournalError) {
+    try Self.translating {
+      try batch.withLock { batch in
+        batch.clear()
+        for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
+        // The memory of a large batch is not kept.
+        defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
+        try database.write(&batch)
+      }
+    }
+  }
+
+  // MARK: HEAD
+
+  private func mark(_ mark: LogMark, _ marker: HeadMarker) throws(JournalError) {
+    try marker.mark(mark)
+    // Without a thread for it, HEAD is flushed now.
+    if place.options.flushesHeadAtEveryCommit || !flusher.runLater({ [weak self] in self?.flushHead() }) {
+      try marker.flush()
+    }
+  }
+
+  private func flushHead() {
+    guard let marker = marker.withLock({ $0 }) else { return }
+    do throws(JournalError) { try marker.flush() } catch {
+      place.options.note(.error, "HEAD could not be flushed, so no entry is appended any more", cause: error)
+    }
+  }
+
+  // MARK: Reading
 
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool,
@@ -153,26 +220,44 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  func newestRevision() throws(JournalError) -> Revision {
-    try using {
-      var cursor = try database.cursor()
-      guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
-      return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
-    }
+  func newestRevision(
+    after revision: Revision, waitingAtMost time: Duration
+  ) throws(JournalError) -> Revision {
+    guard let found = newest.wait(after: revision, atMost: time) else { throw closed }
+    return found
   }
 
+  func byteCount() throws(JournalError) -> Int {
+    let folder = try place.entries()
+    var byteCount = 0
+    for name in try folder.names() {
+      // LevelDB may remove a file between the two looks.
+      if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
+    }
+    return byteCount
+  }
+
+  // MARK: Closing
+
   func close() throws(JournalError) {
-    isClosed.withLock { $0 = true }
+    guard calls.close() else { return }
+    newest.close()
     calls.wait()
+    flusher.close()
+    var failure: JournalError?
+    if let marker = marker.withLock({ $0 }) {
+      do throws(JournalError) { try marker.flush() } catch { failure = error }
+    }
     try Self.translating { try database.close() }
+    if let failure { throw failure }
+  }
+
+  private var closed: JournalError {
+    JournalError(.closed, "the journal has been closed", path: database.path)
   }
 
   private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
-    let isOpen = isClosed.withLock { isClosed in
-      if !isClosed { calls.enter() }
-      return !isClosed
-    }
-    guard isOpen else { throw JournalError(.closed, "the journal has been closed", path: database.path) }
+    guard calls.enter() else { throw closed }
     defer { calls.leave() }
     return try Self.translating(body)
   }

@@ -1,7 +1,7 @@
 import Files
 import Locks
 
-/// HEAD: which entry was the newest one acknowledged.
+/// HEAD: which entry was the newest one acknowledged (``EntryLog/acknowledged()``).
 ///
 /// LevelDB opens in silence when its log was cut or deleted; this file is what tells that entries are gone. It may
 /// lag behind the log (it is flushed about every second), never be ahead of it.
@@ -14,12 +14,6 @@ import Locks
 ///
 /// Safe to use from several threads.
 final class HeadMarker: Sendable {
-  /// What a slot says.
-  struct Mark: Hashable {
-    let revision: Revision
-    let digest: Digest
-  }
-
   /// A slot: 8 bytes "JRNLHEAD", journal id (16), revision (8), digest (32), CRC-32C of these 64 (4), zeros
   /// up to the next page, so that no sector belongs to two slots.
   private enum Slot {
@@ -56,6 +50,8 @@ final class HeadMarker: Sendable {
 
   private static let name = "HEAD"
 
+  /// The mark that the file had when it was opened.
+  let found: LogMark
   private let id: JournalID
   private let folder: Folder
   private let state: Lock<State>
@@ -64,30 +60,35 @@ final class HeadMarker: Sendable {
 
   /// Makes the file of a new journal.
   static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
-    try folder.root.write(name, contents(Mark(revision: 0, digest: format.digest), id: format.id))
+    try folder.root.write(name, contents(LogMark(revision: 0, digest: format.digest), id: format.id))
     try folder.root.flush()
   }
 
   /// Reads the newest mark.
   /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
-  static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> Mark {
+  static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
     try readSlots(folder.root.file(name, .reading), id: id).mark
   }
 
-  /// Opens HEAD for marking, and notes the newest entry, which a crash can have kept from it.
-  init(_ folder: JournalFolder, id: JournalID, newest: Mark) throws(JournalError) {
+  /// Opens HEAD for marking.
+  init(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
     let file = try folder.root.file(Self.name, .updating)
-    let found = try Self.readSlots(file, id: id)
+    let (mark, slot) = try Self.readSlots(file, id: id)
     // A process that was killed may have left marks that the drive does not have yet.
     try file.flush()
     self.id = id
     self.folder = folder.root
-    state = Lock(State(open: OpenFile(file), durable: found.slot))
-    if newest.revision > found.mark.revision { try mark(newest) }
+    found = mark
+    state = Lock(State(open: OpenFile(file), durable: slot))
+  }
+
+  /// Fails when nothing is marked any more.
+  func check() throws(JournalError) {
+    if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
   /// Notes the newest acknowledged entry. It reaches the drive with the next ``flush()``.
-  func mark(_ mark: Mark) throws(JournalError) {
+  func mark(_ mark: LogMark) throws(JournalError) {
     try state.withLock { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(JournalError) {
@@ -104,7 +105,7 @@ final class HeadMarker: Sendable {
   }
 
   /// Puts a file of our own in the place of one that has another name too, or none any more.
-  private func replace(_ state: inout State, with mark: Mark) throws(JournalError) {
+  private func replace(_ state: inout State, with mark: LogMark) throws(JournalError) {
     try folder.write(Self.name, Self.contents(mark, id: id))
     try folder.flush()
     // A flush in progress is of the old file, and confirms nothing of this one.
@@ -148,12 +149,12 @@ final class HeadMarker: Sendable {
   }
 
   /// A file whose first slot has the mark.
-  private static func contents(_ mark: Mark, id: JournalID) -> [UInt8] {
+  private static func contents(_ mark: LogMark, id: JournalID) -> [UInt8] {
     let slot = encode(mark, id: id)
     return slot + [UInt8](repeating: 0, count: Slot.count * Slot.stride - slot.count)
   }
 
-  private static func encode(_ mark: Mark, id: JournalID) -> [UInt8] {
+  private static func encode(_ mark: LogMark, id: JournalID) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Slot.byteCount)
     bytes += Slot.magic
@@ -166,9 +167,9 @@ final class HeadMarker: Sendable {
 
   private static func readSlots(
     _ file: borrowing File, id: JournalID
-  ) throws(JournalError) -> (mark: Mark, slot: Int) {
+  ) throws(JournalError) -> (mark: LogMark, slot: Int) {
     let contents = try file.contents(limit: Slot.count * Slot.stride)
-    var newest: (mark: Mark, slot: Int)?
+    var newest: (mark: LogMark, slot: Int)?
     var isForeign = false
     for slot in 0..<Slot.count where contents.count >= slot * Slot.stride + Slot.byteCount {
       let bytes = contents[slot * Slot.stride..<slot * Slot.stride + Slot.byteCount]
@@ -184,7 +185,7 @@ final class HeadMarker: Sendable {
         let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
       else { continue }
       if newest.map({ revision > $0.mark.revision }) ?? true {
-        newest = (Mark(revision: revision, digest: digest), slot)
+        newest = (LogMark(revision: revision, digest: digest, path: file.path), slot)
       }
     }
     if let newest { return newest }

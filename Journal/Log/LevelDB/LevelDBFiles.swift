@@ -1,0 +1,32 @@
+import Files
+
+/// The files of LevelDB in the folder of a journal.
+enum LevelDBFiles {
+  /// Fails when a file is missing that must be there, or when there is something that LevelDB has not.
+  static func check(_ place: LogPlace) throws(JournalError) {
+    let root = place.folder.root
+    for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
+      throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: root.path(of: name))
+    }
+    try JournalFolder.checkNames(in: place.entries()) { name, kind in kind == .file && isKnown(name) }
+  }
+
+  /// Parts from a backup of hard links what LevelDB writes to. It locks one file, and makes it when it is not there; all
+  /// others it only replaces.
+  static func partFromBackups(_ entries: Folder) throws(JournalError) {
+    if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
+  }
+
+  /// Which names LevelDB gives to its files.
+  private static func isKnown(_ name: String) -> Bool {
+    if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
+    if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 2 && isNumber(parts[0]) && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
+  }
+
+  /// LevelDB counts its files, and never gets near the numbers that are left out here.
+  private static func isNumber(_ digits: Substring) -> Bool {
+    (6...14).contains(digits.count) && digits.allSatisfy { $0.isASCII && $0.isNumber }
+  }
+}

@@ -1,0 +1,35 @@
+package import LevelDB
+
+/// Keeps logs in LevelDB, each in the folder of its journal.
+package struct LevelDBStorage: LogStorage {
+  /// How LevelDB works.
+  package var options: Database.Options
+
+  package init(options: Database.Options = Database.Options()) { self.options = options }
+
+  package var isShared: Bool { false }
+  package var allowsFollowing: Bool { false }
+
+  package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
+
+  package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
+    try LevelDBFiles.check(place)
+    switch access {
+    case .write: return try LevelDBLog.open(in: place, .prepared, options: options)
+    case .read: return try LevelDBLog.open(in: place, .readOnly, options: options)
+    case .follow:
+      throw JournalError(.wrongUse, "the log can't be read while another process writes it", path: place.path)
+    }
+  }
+}
+
+extension JournalOptions {
+  /// Where journals keep their logs unless they are told.
+  static var usualStorage: any LogStorage { LevelDBStorage() }
+
+  /// How LevelDB works; tests make its buffer small, so that it changes files often.
+  package var database: Database.Options {
+    get { (logStorage as? LevelDBStorage)?.options ?? Database.Options() }
+    set { logStorage = LevelDBStorage(options: newValue) }
+  }
+}

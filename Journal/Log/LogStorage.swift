@@ -1,0 +1,67 @@
+package import Files
+
+/// A place and a way to keep logs: makes the log of a new journal, and opens it again.
+///
+/// **What is local and what is shared.** The engine keeps a folder for each journal, and holds its lock while the
+/// journal is open: in it are FORMAT, the images and the snapshots. They are facts of this machine. The log is what the
+/// journal is; it is kept in that folder, in memory, or anywhere else, and several machines can share it if it
+/// refuses an append that does not follow (``AppendFailure/conflict(newest:)``).
+package protocol LogStorage: Sendable {
+  /// Whether several may have one log open for writing at a time, so that conflicts are to be expected. When it is
+  /// false, a second opening for writing is refused with `locked`.
+  var isShared: Bool { get }
+
+  /// Whether a log can be opened with access `follow`; else that is refused with `wrongUse`.
+  var allowsFollowing: Bool { get }
+
+  /// Makes the empty log of a new journal, durable when this returns. The engine calls it before any other process
+  /// can see the journal's folder.
+  /// - Throws: ``JournalError``; what was made by then may stay, as the engine removes the folder.
+  func create(in place: LogPlace) throws(JournalError)
+
+  /// Opens the log of a journal, and changes nothing of what is kept.
+  ///
+  /// The end of a write that was cut off is left out if it was never acknowledged; the log says so
+  /// (``EntryLog/hasTornTail``). All other damage that is found is an error. Bytes in the midst of the log need not be
+  /// read: reading finds what is altered in them.
+  /// - Throws: ``JournalError``: `damaged`, with the first revision that is missing or altered where that is known, or
+  ///   when this is the log of another journal; `notFound` when there is none; `locked`; `wrongUse`.
+  func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
+}
+
+/// What a log is opened for.
+package enum LogAccess: Sendable {
+  /// To read and, after ``EntryLog/beginWriting()``, to append.
+  case write
+  /// To read what is there now. With a storage that is not shared, the engine's lock keeps writers away meanwhile.
+  case read
+  /// To read while somebody else may append, and to learn of new entries.
+  case follow
+}
+
+/// Where a journal is, and how it is kept open.
+package struct LogPlace: Sendable {
+  let folder: JournalFolder
+  let format: JournalFormat
+  /// What the journal was opened with.
+  package let options: JournalOptions
+
+  init(_ folder: JournalFolder, _ format: JournalFormat, options: JournalOptions) {
+    self.folder = folder
+    self.format = format
+    self.options = options
+  }
+
+  /// The journal whose log it is. A log notes it when it is made, and refuses to be another's.
+  package var journal: JournalID { format.id }
+
+  /// The path of the folder `entries` in the journal's folder, which is the log's alone: empty when the journal is made,
+  /// and never looked into by the engine. It is looked up at each call, as the folder can be moved.
+  package var path: String { folder.entries }
+
+  /// The same folder, open: what is in it is reached through its descriptor, also when the journal's folder is moved.
+  /// Its changes can be made to fail by tests (``JournalOptions/fileHook``).
+  package func entries() throws(JournalError) -> Files.Folder<JournalError> {
+    try folder.root.folder("entries")
+  }
+}

@@ -1,0 +1,64 @@
+import Dispatch
+import Locks
+
+/// The newest revision of an open log, and who waits for a newer one.
+///
+/// Safe to use from many threads.
+final class NewestRevision: Sendable {
+  private struct State: Sendable {
+    var revision: Revision
+    var isClosed = false
+    var nextKey = 0
+    var waiting: [Int: DispatchSemaphore] = [:]
+  }
+
+  private let state: Lock<State>
+
+  init(_ revision: Revision) { state = Lock(State(revision: revision)) }
+
+  var revision: Revision { state.withLock { $0.revision } }
+
+  /// Says that there are newer entries; an older revision changes nothing.
+  func raise(to revision: Revision) { wakeAll { $0.revision = max($0.revision, revision) } }
+
+  /// Ends all waiting for good.
+  func close() { wakeAll { $0.isClosed = true } }
+
+  private func wakeAll(_ change: (inout State) -> Void) {
+    let waiting = state.withLock { state in
+      change(&state)
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+    for semaphore in waiting.values { semaphore.signal() }
+  }
+
+  /// The newest revision, as soon as it is above `revision` or the time is over; nil when it was closed.
+  func wait(after revision: Revision, atMost time: Duration) -> Revision? {
+    let deadline = DispatchTime.now() + time.timeInterval
+    let isWoken = DispatchSemaphore(value: 0)
+    while true {
+      let isOver = DispatchTime.now() >= deadline
+      let (found, key) = state.withLock { state -> (Revision?, Int?) in
+        if state.isClosed { return (nil, nil) }
+        if state.revision > revision || isOver { return (state.revision, nil) }
+        state.nextKey += 1
+        state.waiting[state.nextKey] = isWoken
+        return (nil, state.nextKey)
+      }
+      guard let key else { return found }
+      if isWoken.wait(timeout: deadline) == .timedOut { state.withLock { $0.waiting[key] = nil } }
+    }
+  }
+}
+
+extension Duration {
+  /// The same for Dispatch, bounded by what its 64 bits of nanoseconds take: 292 years.
+  var timeInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    let (nanoseconds, overflows) = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows
+      ? (seconds < 0 ? .nanoseconds(0) : .never)
+      : .nanoseconds(nanoseconds + Int(attoseconds / 1_000_000_000))
+  }
+}
