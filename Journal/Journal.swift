@@ -30,7 +30,7 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// What tells this journal from all others.
   public let id: JournalID
-  /// The journal's folder.
+  /// The journal's folder; of a journal in memory, a temporary one that is removed when it is closed.
   public let url: URL
   /// The bytes of images.
   public let blobs: BlobStore
@@ -45,6 +45,7 @@ public final class Journal<State: EventSourced>: Sendable {
   private let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock
+  private let removesFolder: Bool
   private let isClosed = Lock(false)
 
   private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
@@ -56,6 +57,7 @@ public final class Journal<State: EventSourced>: Sendable {
     url = URL(fileURLWithPath: opened.folder.path, isDirectory: true)
     log = opened.log
     lock = opened.lock
+    removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = opened.blobs
     published = Published(opened.version)
     ladder = opened.ladder
@@ -160,7 +162,11 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     if wasClosed { return }
     healthCheck.end()
-    defer { lock.release() }
+    defer {
+      // Nothing is lost if it stays: the system empties the folder of temporary files.
+      if removesFolder { try? folder.remove() }
+      lock.release()
+    }
     defer { published.close() }
     var failure: (any Error)?
     keeper?.close(takesSnapshot: takesSnapshot)

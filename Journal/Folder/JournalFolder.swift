@@ -107,6 +107,13 @@ struct JournalFolder: Sendable {
     for name in ["images", "snapshots"] { _ = try makeFolder(name) }
   }
 
+  /// Removes all that is in it, and the folder.
+  func remove() throws(JournalError) {
+    let url = URL(fileURLWithPath: root.currentPath() ?? path)
+    let parent = try Folder(url.deletingLastPathComponent().path, followsLinks: true, hook: hook)
+    try parent.removeFolder(url.lastPathComponent)
+  }
+
   private func openFolder(_ name: String) throws(JournalError) -> Folder? {
     try root.status(of: name) == nil ? nil : root.folder(name)
   }

@@ -4,7 +4,8 @@
 /// never changed and never removed. All calls may be made from many threads at once, but the engine makes no second
 /// `append` before the first has returned.
 ///
-/// How to hold an implementation against this: `Tests/JournalingTests/Logs/LogContract.swift`.
+/// The tests of every log are in `Tests/JournalingTests/Logs/LogContract.swift`; how to hold another one against them says
+/// `LogKind.swift` there, and `PlainFileLog.swift` is one in 300 lines.
 package protocol EntryLog: Sendable {
   /// How much it takes at a time. Constant while it is open.
   var limits: LogLimits { get }
@@ -16,16 +17,17 @@ package protocol EntryLog: Sendable {
   /// The newest entry that was acknowledged, as a mark kept apart from the entries says; nil for a log that can't lose
   /// its newest entries without noticing. It is read again at each call.
   ///
-  /// The mark may lag behind the entries, and never be ahead of them. The engine asks when it opens and when it
-  /// verifies: if the entry of the mark is missing or is another one, the journal is damaged.
+  /// The mark may lag behind the entries, and never be ahead of them; while there is none, it is nil, or has revision 0
+  /// and the digest that the first entry follows. The engine asks when it opens and when it verifies: if the entry of the
+  /// mark is missing or is another one, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` when the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it
   /// answers false. The bytes are valid during the call.
   ///
-  /// Gaps are not its business: it gives what is there. It may give entries that are appended meanwhile. `body` may
-  /// make any call but `close`.
+  /// Gaps are not its business: it gives what is there, and nothing that is not durable yet. It may give entries that are
+  /// appended meanwhile. `body` may make any call but `close`, which waits for it.
   /// - Throws: ``JournalError``: `damaged` with the revision when the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
@@ -43,7 +45,7 @@ package protocol EntryLog: Sendable {
 
   /// Lets entries be appended. The engine calls it once, on a log that was opened with access `write`, when it has
   /// read and checked what opening checks. Until then, nothing that is kept may be changed: what looks damaged must stay
-  /// as it is.
+  /// as it is. A torn end that opening has left out is removed now, so that no part of it stays behind a shorter entry.
   /// - Throws: ``JournalError``; what is kept is as it was, and the log can only be closed.
   func beginWriting() throws(JournalError)
 

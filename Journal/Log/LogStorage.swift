@@ -11,6 +11,10 @@ package protocol LogStorage: Sendable {
   /// false, a second opening for writing is refused with `locked`.
   var isShared: Bool { get }
 
+  /// Whether its logs go with this process at the latest. What the engine keeps in the folder of such a journal is of
+  /// no use afterwards: closing the journal removes the folder.
+  var isTransient: Bool { get }
+
   /// Whether a log can be opened with access `follow`; else that is refused with `wrongUse`.
   var allowsFollowing: Bool { get }
 
@@ -24,8 +28,8 @@ package protocol LogStorage: Sendable {
   /// The end of a write that was cut off is left out if it was never acknowledged; the log says so
   /// (``EntryLog/hasTornTail``). All other damage that is found is an error. Bytes in the midst of the log need not be
   /// read: reading finds what is altered in them.
-  /// - Throws: ``JournalError``: `damaged`, with the first revision that is missing or altered where that is known, or
-  ///   when this is the log of another journal; `notFound` when there is none; `locked`; `wrongUse`.
+  /// - Throws: ``JournalError``: `damaged` when something is missing or altered, with its first revision where that is
+  ///   known, and when there is no log, or that of another journal; `locked`; `wrongUse`.
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
 }
 
@@ -60,7 +64,9 @@ package struct LogPlace: Sendable {
   package var path: String { folder.entries }
 
   /// The same folder, open: what is in it is reached through its descriptor, also when the journal's folder is moved.
-  /// Its changes can be made to fail by tests (``JournalOptions/fileHook``).
+  /// `Folder` and `File` (`Sources/Files/`) open, write whole, flush, lock and list by single names; nothing of theirs is
+  /// durable without a `flush` that is written there. Tests see each change and can make it fail
+  /// (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.root.folder("entries")
   }

@@ -28,6 +28,15 @@ struct RecipeBook: Sendable {
     self.author = author
   }
 
+  /// Makes a book in memory, for a preview or a test.
+  init(inMemory recipes: [Recipe], author: String) throws {
+    journal = try .inMemory()
+    self.author = author
+    try journal.commit(by: author) { draft in
+      for recipe in recipes { _ = try draft.insert(recipe) }
+    }
+  }
+
   /// Puts a recipe at the end of the list.
   func add(_ recipe: Recipe) async throws -> ItemID<Recipe> {
     try await journal.commit(by: author, note: "add \(recipe.title)") { draft in

@@ -61,6 +61,23 @@ import Testing
     }
   }
 
+  @Test @MainActor func aPreviewShowsWhatItWasMadeOfAndLeavesNothingBehind() async throws {
+    let book = try RecipeBook(
+      inMemory: [Recipe(title: "Soup", stars: 4), Recipe(title: "Pie")], author: "ana")
+    let screen = RecipeScreen(book)
+    #expect(screen.lines == ["1. Soup ****", "2. Pie"])
+    let soup = book.journal.state.recipesInOrder.ids[0]
+    try await book.addPhoto(Data("a photo".utf8), mediaType: "image/jpeg", to: soup)
+    #expect(try book.photos(of: soup) == [Data("a photo".utf8)])
+    try await book.remove(soup)
+    _ = try await book.undo()
+    #expect(try book.photos(of: soup) == [Data("a photo".utf8)])
+    let folder = book.journal.url
+    #expect(FileManager.default.fileExists(atPath: folder.path))
+    try book.journal.close()
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
   @Test func theBookIsThereAgainAfterALaunchAndSoIsUndo() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Recipes.journal")

@@ -113,7 +113,7 @@ final class LevelDBLog: EntryLog {
   var hasTornTail: Bool { database.hasTornTail }
 
   func acknowledged() throws(JournalError) -> LogMark? {
-    try HeadMarker.read(place.folder, id: place.journal)
+    try using { try HeadMarker.read(place.folder, id: place.journal) }
   }
 
   /// Lets LevelDB change its folder: it removes the log that it has made a table of.
@@ -228,13 +228,15 @@ final class LevelDBLog: EntryLog {
   }
 
   func byteCount() throws(JournalError) -> Int {
-    let folder = try place.entries()
-    var byteCount = 0
-    for name in try folder.names() {
-      // LevelDB may remove a file between the two looks.
-      if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
+    try using {
+      let folder = try place.entries()
+      var byteCount = 0
+      for name in try folder.names() {
+        // LevelDB may remove a file between the two looks.
+        if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
+      }
+      return byteCount
     }
-    return byteCount
   }
 
   // MARK: Closing

@@ -1,0 +1,434 @@
+import Foundation
+import Journaling
+import Locks
+import TestSupport
+import Testing
+
+/// What every log must do, whatever keeps it. How to hold another one against it says ``LogKind``.
+@Suite(.serialized) struct LogContract {
+  // MARK: Appending and reading
+
+  @Test(arguments: LogKind.all) func aNewLogIsEmpty(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      for access in [LogAccess.write, .read] {
+        try site.use(access) { log throws in
+          #expect(try log.newestRevision(after: 0, waitingAtMost: .zero) == 0)
+          #expect(try log.revisions(1...10).isEmpty)
+          #expect(!log.hasTornTail)
+          #expect(try log.acknowledged().map { $0.revision == 0 } ?? true)
+          #expect(log.limits.appendByteCount >= 1 << 20 && log.limits.spareByteCount >= 0)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func whatIsAppendedComesBackNowAndAfterOpeningAgain(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      func check(_ log: any EntryLog, through last: Revision) throws {
+        #expect(try log.newestRevision(after: 0, waitingAtMost: .zero) == last)
+        let found = try log.entries(1...last)
+        #expect(found.map(\.revision) == Array(1...last))
+        for (revision, bytes) in found { try #require(bytes == entry(revision).bytes) }
+      }
+      try site.write { log throws in
+        try log.append(1...1)
+        try check(log, through: 1)
+        try log.append(2...40)
+        try check(log, through: 40)
+      }
+      try site.write { log throws in
+        try check(log, through: 40)
+        try log.append(41...42)
+        try check(log, through: 42)
+      }
+      try site.use(.read) { log throws in try check(log, through: 42) }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func aRangeIsGivenInEitherOrderUntilTheReaderHasEnough(_ kind: LogKind) throws
+  {
+    try withLog(kind) { site throws in
+      try site.write { log throws in
+        try log.append(1...20)
+        #expect(try log.revisions(5...5) == [5])
+        #expect(try log.revisions(5...8) == [5, 6, 7, 8])
+        #expect(try log.revisions(5...8, newestFirst: true) == [8, 7, 6, 5])
+        #expect(try log.revisions(18...90) == [18, 19, 20])
+        #expect(try log.revisions(18...90, newestFirst: true) == [20, 19, 18])
+        #expect(try log.revisions(21...90).isEmpty)
+        #expect(try log.revisions(21...90, newestFirst: true).isEmpty)
+        #expect(try log.revisions(21...21).isEmpty)
+        #expect(try log.revisions(1...20, atMost: 3) == [1, 2, 3])
+        #expect(try log.revisions(1...20, newestFirst: true, atMost: 3) == [20, 19, 18])
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func entriesMayBeAsLargeAsTheLogSays(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      // More than LevelDB holds in memory.
+      let count = 9 << 20
+      try site.write { log throws in
+        try #require(log.limits.appendByteCount > count + 100)
+        let before = try log.byteCount()
+        try log.append([entry(1, byteCount: count)], after: 0)
+        try log.append([entry(2, byteCount: 1)], after: 1)
+        #expect(try log.byteCount() >= before + count)
+      }
+      try site.use(.read) { log throws in
+        #expect(try log.entries(1...2).map(\.bytes.count) == [count + 8, 9])
+        #expect(try log.entries(1...1).first?.bytes == entry(1, byteCount: count).bytes)
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func whatTheReaderThrowsComesOutAndItMayCallTheLog(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      try site.write { log throws in
+        try log.append(1...9)
+        let own = JournalError(.rejected, "the reader's own", revision: 4)
+        let error = #expect(throws: JournalError.self) {
+          try unsafe log.read(1...9, newestFirst: false) { revision, _ throws(JournalError) in
+            guard revision < 4 else { throw own }
+            _ = try log.newestRevision(after: 0, waitingAtMost: .zero)
+            _ = try log.revisions(revision...revision)
+            return true
+          }
+        }
+        #expect(error?.code == own.code && error?.message == own.message && error?.revision == 4)
+        #expect(try log.revisions(1...9).count == 9)
+      }
+    }
+  }
+
+  // MARK: The condition of an append
+
+  @Test(arguments: LogKind.all) func anAppendThatDoesNotFollowIsAConflictAndStoresNothing(_ kind: LogKind)
+    throws
+  {
+    try withLog(kind) { site throws in
+      try site.write { log throws in
+        try log.append(1...3)
+        for after in [0, 2, 4, 9] {
+          let failure = log.failure(of: after + 1...after + 1)
+          guard case .conflict(newest: 3)? = failure else {
+            Issue.record("after \(after): \(String(describing: failure))")
+            continue
+          }
+        }
+        try log.append(4...4)
+        #expect(try log.revisions(1...9) == [1, 2, 3, 4])
+      }
+      try site.use(.read) { log throws in
+        #expect(try log.entries(1...9).map(\.bytes) == (1...4).map { entry($0).bytes })
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func nothingIsStoredBeforeWritingBeginsOrInALogForReading(_ kind: LogKind)
+    throws
+  {
+    try withLog(kind) { site throws in
+      func expectRefusal(_ log: any EntryLog) {
+        let failure = log.failure(of: 1...1)
+        guard case .refused(let error)? = failure, error.code == .readOnly else {
+          Issue.record("\(String(describing: failure))")
+          return
+        }
+      }
+      try site.use(.write) { log throws in
+        expectRefusal(log)
+        try log.beginWriting()
+        try log.append(1...1)
+      }
+      try site.use(.read) { log throws in
+        expectRefusal(log)
+        #expect(throws: JournalError.self) { try log.beginWriting() }
+        #expect(try log.revisions(1...9) == [1])
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func openingChangesNothingBeforeWritingBegins(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      for first in [1, 11] {
+        try site.write { log throws in try log.append(first...first + 9) }
+        let before = try site.files()
+        for access in [LogAccess.read, .write] {
+          try site.use(access) { log throws in #expect(try log.revisions(1...99).count == first + 9) }
+          #expect(try site.files() == before, "\(access)")
+        }
+      }
+    }
+  }
+
+  // MARK: Who may open it
+
+  @Test(arguments: LogKind.all) func onlyASharedLogHasTwoWriters(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      let first = try site.open(.write)
+      try first.beginWriting()
+      try first.append(1...1)
+      if site.storage.isShared {
+        try site.write { second throws in
+          try second.append(2...2)
+          let failure = first.failure(of: 2...2)
+          guard case .conflict(newest: 2)? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+          }
+        }
+      } else {
+        let error = #expect(throws: JournalError.self) {
+          let second = try site.open(.write)
+          try? second.beginWriting()
+        }
+        #expect(error?.code == .locked)
+      }
+      try first.close()
+      try site.write { log throws in #expect(try log.revisions(1...1) == [1]) }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func theLogOfAnotherJournalIsRefused(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      try site.write { log throws in try log.append(1...3) }
+      let error = #expect(throws: JournalError.self) {
+        _ = try site.storage.open(.read, in: site.ofAnotherJournal())
+      }
+      #expect(error?.code == .damaged)
+    }
+  }
+
+  @Test(arguments: LogKind.all) func aJournalWithoutItsLogIsDamaged(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      for name in try site.files().keys { try FileManager.default.removeItem(at: site.url(of: name)) }
+      let storage = site.storage.isTransient ? try kind.makeStorage() : site.storage
+      for access in [LogAccess.read, .write] {
+        let error = #expect(throws: JournalError.self) { _ = try storage.open(access, in: site.place) }
+        #expect(error?.code == .damaged)
+      }
+    }
+  }
+
+  // MARK: Marks
+
+  @Test(arguments: LogKind.all) func theMarkIsAnEntryThatIsThere(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      func check(_ log: any EntryLog, _ newest: Revision) throws {
+        guard let mark = try log.acknowledged() else { return }
+        #expect(mark.revision == newest && mark.digest == entry(newest).digest)
+      }
+      try site.write { log throws in
+        for last in [1, 4, 9] {
+          try log.append(try log.newestRevision(after: 0, waitingAtMost: .zero) + 1...last)
+          try check(log, last)
+        }
+      }
+      try site.use(.read) { log throws in try check(log, 9) }
+      try site.write { log throws in try check(log, 9) }
+    }
+  }
+
+  // MARK: Learning of new entries
+
+  @Test(arguments: LogKind.all) func waitingEndsWithAnEntryAtOnceOrWhenTheTimeIsOver(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      try site.write { log throws in
+        try log.append(1...2)
+        #expect(try log.newestRevision(after: 1, waitingAtMost: .seconds(60)) == 2)
+        let start = ContinuousClock.now
+        #expect(try log.newestRevision(after: 2, waitingAtMost: .milliseconds(30)) == 2)
+        #expect(ContinuousClock.now - start >= .milliseconds(30))
+        let isAppended = DispatchSemaphore(value: 0)
+        try #require(
+          Threads.start {
+            try? log.append(3...3)
+            isAppended.signal()
+          })
+        #expect(try log.newestRevision(after: 2, waitingAtMost: .seconds(60)) == 3)
+        isAppended.wait()
+      }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func aFollowerLearnsOfWhatAWriterAppends(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      try site.write { writer throws in
+        try writer.append(1...2)
+        guard site.storage.allowsFollowing else {
+          let error = #expect(throws: JournalError.self) { _ = try site.open(.follow) }
+          #expect(error?.code == .wrongUse)
+          return
+        }
+        try site.use(.follow) { follower throws in
+          #expect(throws: JournalError.self) { try follower.beginWriting() }
+          for last in 3...30 {
+            try writer.append(last...last)
+            #expect(try follower.newestRevision(after: last - 1, waitingAtMost: .seconds(60)) == last)
+            #expect(try follower.entries(last...last).map(\.bytes) == [entry(last).bytes])
+          }
+          #expect(try follower.revisions(1...99) == Array(1...30))
+        }
+      }
+    }
+  }
+
+  // MARK: Closing
+
+  @Test(arguments: LogKind.all) func aClosedLogSaysSo(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      let log = try site.open(.write)
+      try log.beginWriting()
+      try log.append(1...3)
+      try log.close()
+      try log.close()
+      let errors = [
+        #expect(throws: JournalError.self) { _ = try log.revisions(1...3) },
+        #expect(throws: JournalError.self) { _ = try log.revisions(2...2) },
+        #expect(throws: JournalError.self) { _ = try log.newestRevision(after: 0, waitingAtMost: .zero) },
+        #expect(throws: JournalError.self) { try log.beginWriting() },
+        #expect(throws: JournalError.self) { _ = try log.acknowledged() },
+        #expect(throws: JournalError.self) { _ = try log.byteCount() },
+      ]
+      for error in errors { #expect(error?.code == .closed) }
+      guard case .refused(let error)? = log.failure(of: 4...4) else {
+        Issue.record("not refused")
+        return
+      }
+      #expect(error.code == .closed)
+      try site.use(.read) { log throws in #expect(try log.revisions(1...9) == [1, 2, 3]) }
+    }
+  }
+
+  @Test(arguments: LogKind.all) func closingWaitsForReadersAndEndsTheWaitForEntries(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      let log = try site.open(.write)
+      try log.beginWriting()
+      try log.append(1...3)
+      let (isReading, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let (mayGoOn, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let read = Lock<[Revision]>([])
+      let waited = Lock<JournalError?>(nil)
+      try #require(
+        Threads.start {
+          try? unsafe log.read(1...3, newestFirst: false) { revision, _ throws(JournalError) in
+            isReading.signal()
+            if revision == 1 { mayGoOn.wait() }
+            read.withLock { $0.append(revision) }
+            return true
+          }
+          isOver.signal()
+        })
+      try #require(
+        Threads.start {
+          isWaiting.signal()
+          do throws(JournalError) { _ = try log.newestRevision(after: 3, waitingAtMost: .seconds(600)) } catch
+          {
+            waited.withLock { $0 = error }
+          }
+          isOver.signal()
+        })
+      isReading.wait()
+      isWaiting.wait()
+      try #require(
+        Threads.start {
+          // Closing has begun by then, or waits for it to begin.
+          Thread.sleep(forTimeInterval: 0.05)
+          mayGoOn.signal()
+        })
+      try log.close()
+      #expect(read.withLock { $0 } == [1, 2, 3])
+      isOver.wait()
+      isOver.wait()
+      #expect(waited.withLock { $0 }?.code == .closed)
+    }
+  }
+
+  // MARK: Many threads
+
+  @Test(arguments: LogKind.all) func readersSeeWhatWasStoredInOrderWhileMoreIsAppended(_ kind: LogKind) throws
+  {
+    try withLog(kind) { site throws in
+      try site.write { log throws in
+        try log.append(1...1)
+        let problems = Lock<[String]>([])
+        let isDone = Lock(false)
+        let left = DispatchSemaphore(value: 0)
+        for _ in 0..<2 {
+          try #require(
+            Threads.start {
+              var last = 1
+              while !isDone.withLock({ $0 }) || last < 200 {
+                do {
+                  last = try log.newestRevision(after: last, waitingAtMost: .milliseconds(5))
+                  let found = try log.entries(1...last)
+                  guard found.map(\.revision) == Array(1...last),
+                    found.allSatisfy({ $0.bytes == entry($0.revision).bytes })
+                  else {
+                    problems.withLock { $0.append("\(found.count) of \(last)") }
+                    break
+                  }
+                } catch {
+                  problems.withLock { $0.append("\(error)") }
+                  break
+                }
+              }
+              left.signal()
+            })
+        }
+        for first in stride(from: 2, through: 200, by: 3) { try log.append(first...min(first + 2, 200)) }
+        isDone.withLock { $0 = true }
+        left.wait()
+        left.wait()
+        #expect(problems.withLock { $0 } == [])
+      }
+    }
+  }
+
+  // MARK: Damage
+
+  /// What a log has lost or what was altered in it is either given as an error, or noticed by the mark.
+  @Test(arguments: LogKind.all) func whicheverByteIsAlteredOrCutTheEntriesAreThoseOrItIsNoticed(
+    _ kind: LogKind
+  ) throws {
+    var random = SeededGenerator()
+    try withLog(kind) { site throws in
+      try site.write { log throws in try log.append(1...20) }
+      try site.write { log throws in for revision in 21...40 { try log.append(revision...revision) } }
+      let files = try site.files()
+      for (name, whole) in files.sorted(by: { $0.key < $1.key }) where !whole.isEmpty {
+        for isCut in [false, true] {
+          for _ in 0..<12 {
+            let place = Int.random(in: 0..<whole.count, using: &random)
+            var bytes = whole
+            if isCut {
+              bytes = bytes.prefix(place)
+            } else {
+              bytes[place] ^= 1 << Int.random(in: 0..<8, using: &random)
+            }
+            try bytes.write(to: site.url(of: name))
+            try check(site, "\(name) \(isCut ? "cut to" : "altered at") \(place)")
+            try whole.write(to: site.url(of: name))
+          }
+        }
+      }
+      #expect(try site.files() == files)
+    }
+  }
+
+  private func check(_ site: LogSite, _ what: String) throws {
+    do {
+      try site.use(.read) { log throws in
+        let newest = try log.newestRevision(after: 0, waitingAtMost: .zero)
+        let found = try log.entries(1...99)
+        #expect(found.map(\.revision) == Array(1...max(newest, 1)).prefix(newest).map { $0 }, "\(what)")
+        for (revision, bytes) in found { #expect(bytes == entry(revision).bytes, "\(what)") }
+        guard newest < 40 else { return }
+        #expect(try #require(try log.acknowledged()).revision > newest, "\(what)")
+      }
+    } catch let error as JournalError {
+      #expect(error.code == .damaged || error.code == .newerFormat, "\(what): \(error)")
+    }
+  }
+}

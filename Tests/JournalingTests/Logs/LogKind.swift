@@ -1,0 +1,127 @@
+import Files
+import Foundation
+import TestSupport
+
+@testable import Journaling
+
+/// A kind of log, and how tests get at it.
+///
+/// To hold a new log against the contract, write its `LogStorage` and its `EntryLog`, whose comments say all that is asked
+/// of them, add a line to ``all``, and run the tests of `LogContract` and `AnyLogTests`. A log that keeps its entries
+/// elsewhere than in files of the folder `entries` needs tests of its own for damage: what is altered and cut
+/// here are those files.
+struct LogKind: Sendable, CustomStringConvertible {
+  /// The name in the tests' output.
+  let description: String
+  /// Makes the storage of one journal.
+  let makeStorage: @Sendable () throws -> any LogStorage
+
+  static let all = [
+    LogKind(description: "LevelDB") { LevelDBStorage() },
+    LogKind(description: "memory") { MemoryStorage() },
+    LogKind(description: "a plain file") { PlainFileStorage() },
+  ]
+}
+
+/// A place with an empty log.
+struct LogSite {
+  let storage: any LogStorage
+  let place: LogPlace
+
+  func open(_ access: LogAccess) throws(JournalError) -> any EntryLog { try storage.open(access, in: place) }
+
+  /// Calls `body` with a log that takes entries, and closes it.
+  func write<Result>(_ body: (any EntryLog) throws -> Result) throws -> Result {
+    try use(.write) { log in
+      try log.beginWriting()
+      return try body(log)
+    }
+  }
+
+  /// Calls `body` with an open log, and closes it.
+  func use<Result>(_ access: LogAccess, _ body: (any EntryLog) throws -> Result) throws -> Result {
+    let log = try open(access)
+    do {
+      let result = try body(log)
+      try log.close()
+      return result
+    } catch {
+      try? log.close()
+      throw error
+    }
+  }
+
+  /// The same place under the id of another journal.
+  func ofAnotherJournal() -> LogPlace {
+    LogPlace(
+      place.folder, JournalFormat(id: JournalID(), schema: place.format.schema), options: place.options)
+  }
+
+  /// The files of the log, by name.
+  func files() throws -> [String: Data] {
+    var files: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: place.path) {
+      files[name] = try Data(contentsOf: url(of: name))
+    }
+    return files
+  }
+
+  func url(of name: String) -> URL { URL(filePath: place.path).appending(path: name) }
+}
+
+/// Calls `body` with the site of a new log.
+func withLog<Result>(_ kind: LogKind, _ body: (LogSite) throws -> Result) throws -> Result {
+  try withTemporaryFolder { folder in
+    var options = JournalOptions()
+    options.logStorage = try kind.makeStorage()
+    let url = folder.url.appending(path: "Log.journal")
+    try JournalFolder.create(at: url, ModelSchema(of: Ledger.self), options: options)
+    let made = try JournalFolder(url, hook: nil)
+    return try body(
+      LogSite(storage: options.logStorage, place: LogPlace(made, made.readFormat(), options: options)))
+  }
+}
+
+/// What the tests store: a log gives the bytes no meaning.
+func entry(_ revision: Revision, byteCount: Int = 100) -> SealedEntry {
+  var bytes = Array("entry \(revision) ".utf8)
+  let end = bytes.count + byteCount
+  let piece = (0..<251).map { UInt8(truncatingIfNeeded: revision &* 31 &+ $0) }
+  while bytes.count < end { bytes += piece.prefix(end - bytes.count) }
+  return SealedEntry(revision: revision, bytes: bytes, digest: SHA256Hash.digest(bytes))
+}
+
+extension EntryLog {
+  /// The entries of a range, as they are given.
+  func entries(
+    _ range: ClosedRange<Revision>, newestFirst: Bool = false, atMost limit: Int = .max
+  ) throws(JournalError) -> [(revision: Revision, bytes: [UInt8])] {
+    var found: [(revision: Revision, bytes: [UInt8])] = []
+    try unsafe read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
+      unsafe found.append((revision, Array(bytes)))
+      return found.count < limit
+    }
+    return found
+  }
+
+  func revisions(
+    _ range: ClosedRange<Revision>, newestFirst: Bool = false, atMost limit: Int = .max
+  ) throws(JournalError) -> [Revision] {
+    try entries(range, newestFirst: newestFirst, atMost: limit).map(\.revision)
+  }
+
+  /// Stores the entries of a range, as one append.
+  func append(_ range: ClosedRange<Revision>) throws(AppendFailure) {
+    try append(range.map { entry($0) }, after: range.lowerBound - 1)
+  }
+
+  /// Why the entries of a range could not be stored; nil when they are.
+  func failure(of range: ClosedRange<Revision>) -> AppendFailure? {
+    do throws(AppendFailure) {
+      try append(range)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
