@@ -40,9 +40,11 @@ public final class Journal<State: EventSourced>: Sendable {
   let folder: JournalFolder
   let log: any EntryLog
   let published: Published<State>
-  let ladder: SnapshotLadder<State>
+  let chain: LayerChain<State>
+  /// How many events opening replayed.
+  let replayedEventCount: Int
   private let committer: Committer<State>?
-  private let keeper: SnapshotKeeper<State>?
+  let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock
   private let removesFolder: Bool
@@ -60,7 +62,8 @@ public final class Journal<State: EventSourced>: Sendable {
     removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = opened.blobs
     published = Published(opened.version)
-    ladder = opened.ladder
+    chain = opened.chain
+    replayedEventCount = opened.replayedCount
     healthCheck = HealthCheck(
       Replay(log: log, format: format), through: opened.version.head, options: options)
     guard mode == .readWrite else {
@@ -69,9 +72,10 @@ public final class Journal<State: EventSourced>: Sendable {
       return
     }
     let keeper = SnapshotKeeper(
-      folder, id: id, ladder: ladder, reserve: log.limits.spareByteCount, options: options,
-      version: opened.version,
-      eventCount: opened.eventCount, eventCountAtSnapshot: opened.eventCountAtSnapshot)
+      folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
+      version: opened.version, eventCount: opened.eventCount)
+    // Opening may have replayed much, for want of layers.
+    published.publish(keeper.accept(opened.version, eventCount: 0))
     let committer = Committer(
       id: id, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
       keeper: keeper, options: options)
@@ -80,9 +84,8 @@ public final class Journal<State: EventSourced>: Sendable {
     keeper.startIfDue()
   }
 
-  // A journal that is let go is closed: what was acknowledged is durable already. Letting go takes no time, so
-  // there is no snapshot.
-  deinit { try? close(takesSnapshot: false) }
+  // Deinitializing a journal closes it: what was acknowledged is durable already.
+  deinit { try? close() }
 
   // MARK: Opening and closing
 
@@ -149,12 +152,10 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Waits for commits in progress and closes the journal. All later calls that need the disk throw; states
   /// that were handed out stay. Closing twice is fine.
   ///
-  /// It takes a snapshot first when the next opening gains more by it than this takes; see ``SnapshotPolicy``.
+  /// A snapshot or layer that is being written is cancelled; opening does without it.
   /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same. With code `wrongUse`
   ///   inside of a commit's body, and then it stays open.
-  public func close() throws { try close(takesSnapshot: true) }
-
-  private func close(takesSnapshot: Bool) throws {
+  public func close() throws {
     try committer?.checkIsOutsideOfBody()
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
@@ -169,10 +170,10 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     defer { published.close() }
     var failure: (any Error)?
-    keeper?.close(takesSnapshot: takesSnapshot)
+    keeper?.close()
     do { try committer?.close() } catch { failure = error }
     blobs.close()
-    ladder.use(nil)
+    chain.close()
     do { try log.close() } catch { failure = failure ?? error }
     if let failure { throw failure }
   }

@@ -12,10 +12,11 @@ struct OpenedFolder<State: EventSourced> {
   let log: any EntryLog
   let blobs: BlobStore
   let version: Version<State>
-  let ladder: SnapshotLadder<State>
-  /// How many events the entries up to the version have, and how many those up to the snapshot it stands on.
+  let chain: LayerChain<State>
+  /// How many events the entries up to the version have.
   let eventCount: Int
-  let eventCountAtSnapshot: Int
+  /// How many of them opening replayed.
+  let replayedCount: Int
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook)
@@ -32,11 +33,11 @@ struct OpenedFolder<State: EventSourced> {
 
     let log = try options.logStorage.open(
       mode == .readWrite ? .write : .read, in: LogPlace(folder, format, options: options))
+    let chain = LayerChain<State>(folder, format: format, log: log, options: options)
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
-      ladder = SnapshotLadder<State>(folder, format: format, log: log, options: options)
-      (version, eventCount, eventCountAtSnapshot) = try Self.replay(log, ladder, folder, format, mark)
+      (version, eventCount, replayedCount) = try Self.replay(log, chain, folder, format, mark)
       if mode == .readWrite {
         try folder.prepareForWriting()
         try log.beginWriting()
@@ -44,9 +45,11 @@ struct OpenedFolder<State: EventSourced> {
       blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode == .readOnly)
     } catch {
       let error = Self.naming(error, in: log, mark)
+      chain.close()
       try? log.close()
       throw error
     }
+    self.chain = chain
     self.log = log
     if log.hasTornTail {
       options.note(
@@ -57,14 +60,14 @@ struct OpenedFolder<State: EventSourced> {
     options.note(
       .info,
       "the journal was opened at revision \(version.revision); "
-        + "\(eventCount - eventCountAtSnapshot) events were replayed", revision: version.revision)
+        + "\(replayedCount) events were replayed", revision: version.revision)
     if mode == .readWrite { try blobs.removeUnfinished() }
   }
 
   private static func replay(
-    _ log: any EntryLog, _ ladder: SnapshotLadder<State>, _ folder: JournalFolder, _ format: JournalFormat,
+    _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
     _ mark: LogMark?
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int) {
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayedCount: Int) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
       throw JournalError(
@@ -74,11 +77,12 @@ struct OpenedFolder<State: EventSourced> {
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
-    let rung = try ladder.rung(atOrBefore: newest)
-    let (version, eventCount) = try replay.version(through: newest, from: rung)
-    try ladder.faults.check()
+    try chain.load(through: newest, in: log)
+    let start = chain.start(atOrBefore: newest)
+    let (version, eventCount) = try replay.version(through: newest, from: start)
+    try chain.faults.check()
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-    return (version, eventCount, rung.eventCount)
+    return (version, eventCount, eventCount - start.eventCount)
   }
 
   /// The error about damage with the first revision that can't be read, if it does not name one: all entries are read

@@ -38,18 +38,18 @@ extension Journal {
     }
     var looks: [Bisection.Look] = []
     // The latest state before all that are still to be looked at.
-    var known = Rung<State>.start
+    var known = ReplayStart<State>.empty
     func look(_ revision: Revision) throws -> Bool {
       let version = try version(at: revision, from: known)
       let answer = try holds(version)
       if !answer {
-        known = Rung(revision: revision, state: version.state, eventCount: 0)
+        known = ReplayStart(revision: revision, state: version.state, eventCount: 0)
       }
       looks.append(Bisection.Look(revision: revision, holds: answer))
       return answer
     }
     guard try look(high) else { return Bisection(revision: nil, looks: looks) }
-    known = .start
+    known = .empty
     while low < high {
       let middle = low + (high - low) / 2
       if try look(middle) { high = middle } else { low = middle + 1 }
@@ -58,10 +58,10 @@ extension Journal {
   }
 
   /// A version from the nearest state before it that is at hand.
-  private func version(at revision: Revision, from known: Rung<State>) throws -> Version<State> {
+  private func version(at revision: Revision, from known: ReplayStart<State>) throws -> Version<State> {
     let newest = version
     if revision == newest.revision { return newest }
-    let base = try ladder.rung(atOrBefore: revision)
+    let base = chain.start(atOrBefore: revision)
     let nearest = known.revision > base.revision && known.revision <= revision ? known : base
     return try Replay<State>(log: log, format: format).version(through: revision, from: nearest).version
   }

@@ -51,7 +51,7 @@ extension Journal {
   ) throws -> (_ entity: Entity, _ event: Revision) throws -> Record? {
     let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
-      let base = try ladder.rung(atOrBefore: revision)
+      let base = chain.start(atOrBefore: revision)
       // An estimate, not measured: looking one entity up takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
         let state = try Replay<State>(log: log, format: format).version(through: revision, from: base).version

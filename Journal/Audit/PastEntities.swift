@@ -104,10 +104,10 @@ extension Journal {
     _ body: (Revision, Event?, _ base: Row?) throws(JournalError) -> Bool
   ) throws(JournalError) {
     var revision = revision
-    var base: Rung<State>?
+    var base: ReplayStart<State>?
     var steps = 0
     while revision > 0 {
-      if steps == 64 { base = try ladder.rung(atOrBefore: revision) }
+      if steps == 64 { base = chain.start(atOrBefore: revision) }
       if let base, revision <= base.revision, let row = base.state.row(of: entity) {
         _ = try body(revision, nil, row)
         return

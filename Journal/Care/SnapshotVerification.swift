@@ -1,83 +1,211 @@
-import Locks
+import KeyedArchiving
 
-/// Holds the snapshots of a journal against the states that a replay passes through.
+/// Compares the snapshots and layers of a journal with the states that a replay passes through.
+///
+/// A layer is right when it says of each of its checkpoints what the entries since the one before have changed, and
+/// nothing else. So whatever stack of layers a state is opened from is right when each of them is, and proving all of
+/// them takes time in proportion to what they hold.
 struct SnapshotVerifier<State: EventSourced> {
-  private let folder: JournalFolder
-  private let known: SnapshotRecords
+  private let chain: LayerChain<State>
   private let isDeep: Bool
-  /// Those that are still to come, the newest first.
-  private var records: [SnapshotRecord] = []
+  private var subjects: [Subject<State>] = []
   /// How many were checked.
   private(set) var count = 0
 
-  init(folder: JournalFolder, isDeep: Bool) {
-    self.folder = folder
-    known = SnapshotRecords(folder: folder)
+  init(_ chain: LayerChain<State>, isDeep: Bool) {
+    self.chain = chain
     self.isDeep = isDeep
   }
 
-  /// Finds the snapshots to check.
+  /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    records = try known.all().filter { $0.revision <= revision }.reversed()
+    for record in try chain.records.all() where record.name.to <= revision {
+      subjects.append(Subject(record, chain, isDeep: isDeep))
+    }
   }
 
-  /// Checks the snapshot of a revision, if there is one, and gives what is wrong with it.
+  /// Checks what concerns a revision, and gives what is wrong.
   /// - Parameters:
-  ///   - state: what the entries up to that revision make.
+  ///   - state: what the entries up to that revision make, and how many events they have.
   ///   - head: the newest of them.
-  mutating func check(_ state: State, _ head: Head) -> [JournalError] {
+  mutating func check(_ state: State, _ eventCount: Int, _ head: Head) -> [JournalError] {
     var problems: [JournalError] = []
-    while let record = records.last, record.revision <= head.revision {
-      records.removeLast()
-      let found = check(record, state, head)
-      // One that was dropped meanwhile has nothing wrong with it.
-      if !found.isEmpty, (try? known.record(of: record.revision)) != record { continue }
+    for index in subjects.indices {
+      subjects[index].check(state, eventCount, head)
+      guard subjects[index].name.to == head.revision else { continue }
+      let subject = subjects[index]
+      // One that was dropped, merged or written anew meanwhile has nothing wrong with it.
+      if subject.problem != nil, (try? chain.records.record(subject.name)) != subject.record { continue }
       count += 1
-      problems += found
+      if let problem = subject.problem { problems.append(problem) }
     }
+    subjects.removeAll { $0.name.to <= head.revision }
     return problems
   }
+}
 
-  private func check(_ record: SnapshotRecord, _ state: State, _ head: Head) -> [JournalError] {
-    guard let facts = record.facts else { return record.problem.map { [$0] } ?? [] }
-    let path = folder.snapshot(record.revision)
-    func problem(_ message: String) -> JournalError {
-      JournalError(.damaged, message, revision: record.revision, path: path)
-    }
+/// A layer or a snapshot that is being checked.
+private struct Subject<State: EventSourced> {
+  let record: SnapshotRecord
+  private(set) var problem: JournalError?
+  private var contents: LayerFile?
+  private let path: String
+  private let shape: StateShape?
+  /// How many checkpoints were passed, and what the state was at the last.
+  private var passed = 0
+  private var before: StateParts?
+  /// By checkpoint and kind: how many versions the layer has; by checkpoint and index: its lines.
+  private var versionCounts: [[Int]] = []
+  private var lines: [[[LineVersion]]] = []
+
+  var name: LayerName { record.name }
+
+  init(_ record: SnapshotRecord, _ chain: LayerChain<State>, isDeep: Bool) {
+    self.record = record
+    path = chain.path(of: record.name)
+    problem = record.problem
+    shape = chain.shape
+    guard let facts = record.facts else { return }
     do throws(JournalError) {
-      guard facts.entryDigest == head.digest else {
-        return [problem("the snapshot is of another entry than the log has")]
-      }
-      let file = try SnapshotFile(in: folder.openSnapshots(), facts: facts, revision: record.revision)
+      let file = try chain.file(record.name, facts)
       try file.checkAllPages()
       // What another version of the model wrote is never used, so it can't give a wrong state.
-      guard isDeep, facts.schema == State.schema else { return [] }
-      guard let replayed = StateDigest.digest(of: state) else { return [] }
-      guard replayed == facts.stateDigest else {
-        return [problem("the snapshot is noted as another state than the entries make")]
+      guard isDeep, facts.schema == State.schema, let shape else { return }
+      let contents = try file.contents(shape)
+      self.contents = contents
+      if facts.start.revision == 0 { before = State().parts }
+      do throws(ArchiveError) { try sort(contents, facts, shape) } catch {
+        throw SnapshotFile.failure(error, record.name.to, path)
       }
-      return try compare(file, facts, problem)
     } catch {
-      return [error]
+      problem = error
     }
   }
 
-  private func compare(
-    _ file: SnapshotFile, _ facts: SnapshotFacts, _ problem: (String) -> JournalError
-  ) throws(JournalError) -> [JournalError] {
-    // What can't be read is an error here, and nothing takes its place.
-    let failure = Lock<JournalError?>(nil)
-    guard let empty = State().parts else { return [] }
-    let parts = try file.parts(State.self, faults: ReadFaults()) { error throws(JournalError) in
-      failure.withLock { $0 = error }
-      return empty
+  /// Finds out at which checkpoint each version and each line first shows.
+  private mutating func sort(
+    _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape
+  ) throws(ArchiveError) {
+    let revisions = facts.checkpoints.map(\.revision)
+    versionCounts = revisions.map { _ in shape.kinds.map { _ in 0 } }
+    lines = revisions.map { _ in shape.indexes.map { _ in [] } }
+    for kind in shape.kinds.indices {
+      let next = try contents.versions(kind)
+      while let version = try next() {
+        guard version.revision > facts.start.revision,
+          let checkpoint = revisions.firstIndex(notBefore: version.revision)
+        else { throw foreign }
+        versionCounts[checkpoint][kind] += 1
+      }
     }
-    let digest = StateDigest.digest(schema: State.schema, tables: parts.tables)
-    let problems = State(parts: parts)?.problems() ?? ["it lacks what the model is made of"]
-    if let error = failure.withLock({ $0 }) { return [error] }
-    if digest != facts.stateDigest {
-      return [problem("the snapshot holds another state than the entries make")]
+    for index in shape.indexes.indices {
+      let next = try contents.lines(index)
+      while let line = try next() {
+        guard line.revision > facts.start.revision,
+          let checkpoint = revisions.firstIndex(notBefore: line.revision)
+        else { throw foreign }
+        lines[checkpoint][index].append(line)
+      }
     }
-    return problems.map { problem("the state in the snapshot breaks a rule: \($0)") }
+  }
+
+  private var foreign: ArchiveError { SnapshotReader.foreign(at: 0) }
+
+  mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
+    guard problem == nil, let facts = record.facts else { return }
+    if head.revision == name.to, head.digest != facts.entryDigest {
+      return fail("the snapshot is of another entry than the log has", head)
+    }
+    guard let contents, let shape else { return }
+    if head.revision == facts.start.revision {
+      before = state.parts
+      let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
+      if start != facts.start { fail("the snapshot is above another state than the entries make", head) }
+      return
+    }
+    guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
+      return
+    }
+    guard let parts = state.parts, let before else { return }
+    let checkpoint = LayerCheckpoint(revision: head.revision, eventCount: eventCount, parts)
+    do throws(ArchiveError) {
+      let start = passed == 0 ? facts.start : facts.checkpoints[passed - 1]
+      let expected = MemoryLayer(parts, since: before, at: checkpoint, after: start)
+      let isSame = try holds(expected, contents, parts, shape, asOf: head.revision)
+      if !isSame || checkpoint != facts.checkpoints[passed] {
+        fail("the snapshot holds another state than the entries make", head)
+      }
+      if head.revision == name.to {
+        try checkTop(parts, contents, facts, shape, head)
+      }
+    } catch {
+      problem = SnapshotFile.failure(error, name.to, path)
+    }
+    self.before = parts
+    passed += 1
+  }
+
+  private mutating func fail(_ message: String, _ head: Head) {
+    problem = problem ?? JournalError(.damaged, message, revision: name.to, path: path)
+  }
+
+  /// Whether the layer says of a checkpoint what has changed, and nothing else.
+  private func holds(
+    _ expected: MemoryLayer, _ contents: LayerFile, _ parts: StateParts, _ shape: StateShape,
+    asOf revision: Revision
+  ) throws(ArchiveError) -> Bool {
+    for kind in shape.kinds.indices {
+      var count = 0
+      let next = expected.versions(kind)
+      while let version = try next() {
+        count += 1
+        guard let found = try contents.version(kind, version.number, asOf: revision),
+          found.revision == version.revision, found.isErased == version.isErased,
+          try contents.row(kind, found) == expected.row(kind, version)
+        else { return false }
+      }
+      if count != versionCounts[passed][kind] { return false }
+    }
+    for index in shape.indexes.indices {
+      let next = expected.lines(index)
+      while let line = try next() {
+        if try contents.line(index, line.key, asOf: revision) != line.isThere { return false }
+      }
+      // One that was inserted and removed again is said to be gone, though it never was there.
+      for line in lines[passed][index]
+      where parts.indexes[index].index.contains(line.key.member, in: line.key.group) != line.isThere {
+        return false
+      }
+    }
+    return true
+  }
+
+  private mutating func checkTop(
+    _ parts: StateParts, _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape, _ head: Head
+  ) throws(ArchiveError) {
+    for list in shape.lists.indices {
+      let texts = parts.lists[list].texts.texts(from: facts.start.textCounts[list])
+      let found = contents.texts(list)
+      guard found.count == texts.count,
+        zip(found, texts).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
+      else { return fail("the snapshot holds other texts than the entries make", head) }
+    }
+    if let digest = facts.stateDigest,
+      digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
+    {
+      fail("the snapshot is noted as another state than the entries make", head)
+    }
+  }
+}
+
+extension [Revision] {
+  /// The first of these, which rise, that is not before a revision.
+  fileprivate func firstIndex(notBefore revision: Revision) -> Int? {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if self[middle] < revision { low = middle + 1 } else { high = middle }
+    }
+    return low < count ? low : nil
   }
 }

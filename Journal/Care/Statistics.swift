@@ -8,6 +8,16 @@ public struct JournalStatistics: Sendable {
   public let blobByteCount: Int
   /// The number of blobs on disk, named or not.
   public let blobCount: Int
+  /// Bytes of all layers on disk, which the journal writes by itself. Snapshots that were asked for are others.
+  public let layerByteCount: Int
+  /// The number of these layers; a lookup asks as many at most.
+  public let layerCount: Int
+  /// How often what is in layers was written, on average: once, and once more in each merge.
+  public let writeAmplification: Double
+  /// The newest revision whose state can be opened without a replay; 0 when there is none.
+  public let newestCheckpoint: Revision
+  /// How many events were replayed when the journal was opened.
+  public let replayedEventCount: Int
 }
 
 extension Journal {
@@ -18,8 +28,21 @@ extension Journal {
     let logByteCount = try log.byteCount()
     var blobByteCounts: [Int] = []
     try blobs.forEachByteCount { blobByteCounts.append($0) }
+    let facts = chain.layers.filter { !$0.isWhole }.compactMap(\.facts)
+    let layerByteCount = facts.reduce(0) { $0 + $1.byteCount }
+    let written = facts.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
-      blobCount: blobByteCounts.count)
+      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: facts.count,
+      writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
+      newestCheckpoint: facts.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }
+
+  /// The names of the files of all snapshots and layers, and of their records, sorted.
+  package func snapshotFileNames() throws -> [String] {
+    try chain.records.names().flatMap { [$0.fileName, $0.recordName] }.sorted()
+  }
+
+  /// Waits until all layers that are due are written and merged.
+  package func waitForLayers() { keeper?.waitUntilIdle() }
 }

@@ -59,8 +59,8 @@ extension Journal {
     let expected = version
     var verifier = Verifier<State>(format: format, upcast: upcast)
     // A state that has lost something is not verified, whatever the log says.
-    if let failure = ladder.faults.failure { verifier.note(failure) }
-    var snapshots = SnapshotVerifier<State>(folder: folder, isDeep: deep)
+    if let failure = chain.faults.failure { verifier.note(failure) }
+    var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
       if error.code == .closed { throw error }
       verifier.note(error)
@@ -72,7 +72,11 @@ extension Journal {
         let last = min(first + Self.progressStep - 1, expected.revision)
         try log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
-          for problem in snapshots.check(verifier.state, verifier.result.head) { verifier.note(problem) }
+          for problem in snapshots.check(
+            verifier.state, verifier.result.eventCount, verifier.result.head)
+          {
+            verifier.note(problem)
+          }
         }
         if last < expected.revision { progress(last, expected.revision) }
       }

@@ -159,6 +159,7 @@ final class Committer<State: EventSourced>: Sendable {
         accepted.takenBackCount = queue.takenBackCount
         accepted.version = published.version
         accepted.batch = nil
+        keeper.takeBack(to: accepted.version)
       }
       do {
         return try run(body, of: request, on: &accepted)
@@ -199,8 +200,9 @@ final class Committer<State: EventSourced>: Sendable {
     let entry = try EntryCoding.seal(
       header, annotation, events: events, stateDigest: accepted.checkpoint?.stateDigest, revision: revision,
       journal: id, salts: &accepted.salts, logLimit: log.limits.appendByteCount)
-    let version = Version(
-      head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state)
+    let version = keeper.accept(
+      Version(head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state),
+      eventCount: events.count)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }

@@ -25,31 +25,8 @@ struct JournalFolder: Sendable {
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
-  /// The file of the snapshot of a revision.
-  func snapshot(_ revision: Revision) -> String { "\(snapshots)/\(Self.snapshotName(revision))" }
-
-  /// The name of that file in the folder of snapshots.
-  static func snapshotName(_ revision: Revision) -> String { digits(revision) + ".plist" }
-
-  /// The name of the file of what is known of that snapshot.
-  static func snapshotRecordName(_ revision: Revision) -> String { digits(revision) + ".record" }
-
-  private static func digits(_ revision: Revision) -> String {
-    let digits = String(revision)
-    return String(repeating: "0", count: max(16 - digits.count, 0)) + digits
-  }
-
-  /// The revision that the name of a snapshot's file says, nil for any other name.
-  static func revision(ofSnapshot name: String) -> Revision? { revision(name, ".plist") }
-
-  /// The revision that the name of a snapshot's record says, nil for any other name.
-  static func revision(ofSnapshotRecord name: String) -> Revision? { revision(name, ".record") }
-
-  private static func revision(_ name: String, _ suffix: String) -> Revision? {
-    let digits = name.prefix { $0.isASCII && $0.isNumber }
-    guard digits.count >= 16, name.dropFirst(digits.count) == suffix else { return nil }
-    return Revision(digits)
-  }
+  /// The path of the file of a snapshot or layer.
+  func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
   /// Opens the folder and looks at nothing in it yet.
   /// - Throws: ``JournalError``: `notFound`, or `notAJournal` when it can't be the folder of one.
@@ -143,8 +120,7 @@ struct JournalFolder: Sendable {
     if let snapshots = try openSnapshots() {
       try Self.checkNames(in: snapshots) { name, kind in
         let finished = Self.finishedName(name)
-        return kind == .file
-          && (Self.revision(ofSnapshot: finished) ?? Self.revision(ofSnapshotRecord: finished)) != nil
+        return kind == .file && (LayerName(fileName: finished) ?? LayerName(recordName: finished)) != nil
       }
     }
     if let images = try openImages() { try BlobNames.check(images) }

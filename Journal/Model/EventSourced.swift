@@ -67,6 +67,9 @@ public protocol EventSourced: Sendable {
   var parts: StateParts? { get }
   /// The state that a snapshot has; nil when these are not the parts of one, and then a replay makes it.
   init?(parts: StateParts)
+  /// The same state, made of the same parts, which are backed by a snapshot's layers now. What a state has besides its
+  /// parts, such as indexes that are kept in memory, goes with it.
+  func replacing(parts: StateParts) -> Self?
   /// The names of the numbered fields 0, 1, … of a kind's records, for a snapshot's own description.
   static func fieldNames(of kind: EntityKind) -> [String]
 }
@@ -105,6 +108,8 @@ extension EventSourced {
   public var parts: StateParts? { nil }
   /// No state: what a model makes of parts that does not say otherwise.
   public init?(parts: StateParts) { return nil }
+  /// The state that these parts make: what a model has whose states have nothing besides their parts.
+  public func replacing(parts: StateParts) -> Self? { Self(parts: parts) }
   /// No names: what a model has that does not say otherwise.
   public static func fieldNames(of kind: EntityKind) -> [String] { [] }
 

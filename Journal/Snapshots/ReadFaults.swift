@@ -1,3 +1,4 @@
+import KeyedArchiving
 import Locks
 import Synchronization
 
@@ -9,10 +10,20 @@ import Synchronization
 final class ReadFaults: Sendable {
   private let hasFailed = Atomic<Bool>(false)
   private let newest = Lock<JournalError?>(nil)
+  /// Told of each layer whose file failed.
+  private let report: @Sendable (JournalError, LayerName) -> Void
+
+  init(_ report: @escaping @Sendable (JournalError, LayerName) -> Void = { _, _ in }) { self.report = report }
 
   /// Why an answer could not be given, nil when all were.
   var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? newest.withLock { $0 } : nil }
 
+  /// A file can't be read; the log may still give the answer.
+  func found(_ error: ArchiveError, in layer: Layer) {
+    report(SnapshotFile.failure(error, layer.top.revision, error.path ?? ""), layer.name)
+  }
+
+  /// An answer could not be given.
   func note(_ error: JournalError) {
     newest.withLock {
       $0 = JournalError(

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A state written as a keyed archive, so that a replay can start there.
+/// A whole state that was asked for, written as a keyed archive in one file. It stays until it is dropped.
 public struct Snapshot: Sendable {
   /// The revision that it is as of.
   public let revision: Revision
@@ -15,18 +15,18 @@ public struct Snapshot: Sendable {
   public let schema: String
   /// The SHA-256 of the state in canonical form, which a replay must reach too.
   public let stateDigest: Digest
-  /// Whether the journal took it automatically, and drops it when others make it superfluous.
-  public let isAutomatic: Bool
 }
 
 extension Journal {
-  /// All snapshots, the oldest first. Their files are not looked at: ``check(_:)`` does that.
+  /// All snapshots that were asked for, the oldest first. Their files are not looked at: ``check(_:)`` does that.
   /// - Throws: ``JournalError`` when what is known of them can't be read.
-  public func snapshots() throws -> [Snapshot] { try ladder.records.all().compactMap(snapshot(of:)) }
+  public func snapshots() throws -> [Snapshot] {
+    try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
+  }
 
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits go on meanwhile.
   ///
-  /// Nobody needs to call this for opening to be fast: see ``SnapshotPolicy``. One that was asked for stays
+  /// No one needs to call this for opening to be fast: see ``SnapshotPolicy``. It says all by itself, and stays
   /// until it is dropped.
   /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or what the disk says;
   ///   the journal goes on without the snapshot.
@@ -39,9 +39,9 @@ extension Journal {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
     let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
-    let record = try keeper.take(version, eventCount: eventCount, isAutomatic: false)
-    if let facts = record.facts {
-      try writing().note(Checkpoint(revision: revision, stateDigest: facts.stateDigest))
+    let record = try keeper.take(version, eventCount: eventCount)
+    if let digest = record.facts?.stateDigest {
+      try writing().note(Checkpoint(revision: revision, stateDigest: digest))
     }
     guard let snapshot = snapshot(of: record) else {
       throw JournalError(.io, "the snapshot was not written", revision: revision)
@@ -57,7 +57,7 @@ extension Journal {
 
   /// What was found wrong with snapshots since the journal was opened: files that are missing, cut or altered.
   /// None of it cost more than time: the states that were read are right.
-  public var snapshotProblems: [JournalError] { ladder.problems }
+  public var snapshotProblems: [JournalError] { chain.problems }
 
   /// Reads a snapshot's file whole and tells what is wrong with it, nil when nothing is.
   ///
@@ -65,15 +65,15 @@ extension Journal {
   /// - Complexity: O(n) in the bytes of the file.
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
-      guard let record = try ladder.records.record(of: snapshot.revision) else { return nil }
+      let name = LayerName(from: nil, to: snapshot.revision)
+      guard let record = try chain.records.record(name) else { return nil }
       guard let facts = record.facts else { return record.problem }
       do throws(JournalError) {
-        try SnapshotFile(in: folder.openSnapshots(), facts: facts, revision: snapshot.revision)
-          .checkAllPages()
+        try chain.file(name, facts).checkAllPages()
         return nil
       } catch {
         // One that was dropped meanwhile has nothing wrong with it.
-        return try ladder.records.record(of: snapshot.revision) == record ? error : nil
+        return try chain.records.record(name) == record ? error : nil
       }
     } catch {
       return error
@@ -81,12 +81,11 @@ extension Journal {
   }
 
   private func snapshot(of record: SnapshotRecord) -> Snapshot? {
-    record.facts.map { facts in
-      Snapshot(
-        revision: record.revision,
-        url: URL(fileURLWithPath: folder.snapshot(record.revision), isDirectory: false),
-        byteCount: facts.byteCount, entityCount: facts.entityCount, schema: facts.schema,
-        stateDigest: facts.stateDigest, isAutomatic: facts.isAutomatic)
-    }
+    guard let facts = record.facts, let stateDigest = facts.stateDigest else { return nil }
+    return Snapshot(
+      revision: record.name.to,
+      url: URL(fileURLWithPath: folder.path(of: record.name), isDirectory: false),
+      byteCount: facts.byteCount, entityCount: facts.top.entityCount, schema: facts.schema,
+      stateDigest: stateDigest)
   }
 }

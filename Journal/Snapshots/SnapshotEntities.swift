@@ -1,156 +1,154 @@
 import KeyedArchiving
 
-/// The entities of one kind in a snapshot. Each is decoded when it is asked for.
+/// The versions of the entities of one kind in a layer's file. Each is decoded when it is asked for.
 ///
-/// They stand in the order of their numbers. A number is no lower than the count of those before it, so with
-/// nothing deleted the place of an entity is known at once; else a bisection finds it.
+/// They are in the order of their numbers and then of their revisions, which packed numbers repeat: so a search
+/// decodes nothing.
 final class SnapshotEntities: Sendable {
   let reader: SnapshotReader
   /// The array of entities.
   let elements: ObjectHeader
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
-  private let deletions: SnapshotPairs
-  /// The numbers of those that are gone because they were erased.
-  let erased: [Int]
+  /// Of each entity in the array, its number and the revision of the version.
+  let versions: PackedNumbers
+  /// Of each deletion, the entity's number and the revision.
+  let deletions: PackedNumbers
+  /// Those of them that were erased, again.
+  private let erased: PackedNumbers
   let highest: Int
-  /// The revision that the snapshot is as of: no entity was changed after it.
+  /// The revision that the layer goes up to: no entity was changed after it.
   let revision: Revision
+  /// The lowest and the highest number that the layer knows anything of.
+  private let numbers: ClosedRange<UInt64>?
 
-  /// Numbers above this are in no snapshot, so that nobody who counts on from one comes to the end of numbers.
+  /// Numbers above this are in no snapshot, so that whoever counts on from one never comes to the end of numbers.
   private static let numberLimit = Int.max >> 1
 
   init(
-    _ reader: SnapshotReader, _ header: ObjectHeader, deletions: SnapshotPairs, erased: SnapshotPairs,
-    highest: Int,
-    revision: Revision, fieldKeys: [Int]
+    _ reader: SnapshotReader, _ header: ObjectHeader, versions: PackedNumbers, deletions: PackedNumbers,
+    erased: PackedNumbers, highest: Int, revision: Revision, fieldKeys: [Int]
   ) throws(ArchiveError) {
     self.reader = reader
     elements = try reader.elements(of: header)
+    self.versions = versions
     self.deletions = deletions
+    self.erased = erased
     self.highest = highest
-    var numbers: [Int] = []
-    // There are few, and a table asks for them at every event.
-    for position in 0..<erased.count { numbers.append(try erased.pair(at: position).0) }
-    self.erased = numbers
     self.revision = revision
     self.fieldKeys = fieldKeys
-    // What bisections rely on; that the numbers rise is part of what the checksums guard.
-    guard highest >= elements.count, highest - elements.count >= deletions.count, highest <= Self.numberLimit
-    else {
+    guard versions.count == elements.count, highest <= Self.numberLimit else {
       throw SnapshotReader.foreign(at: header.offset)
     }
-  }
-
-  var count: Int { elements.count }
-  var deletionCount: Int { deletions.count }
-
-  func deletion(at position: Int) throws(ArchiveError) -> (number: Int, revision: Revision) {
-    let (number, revision) = try deletions.pair(at: position)
-    guard number > 0, number <= highest, revision > 0, revision <= self.revision else {
-      throw deletions.foreign
+    var bounds: [UInt64] = []
+    for list in [versions, deletions] where list.count > 0 {
+      bounds.append(try list.row(at: 0).0)
+      bounds.append(try list.row(at: list.count - 1).0)
     }
-    return (number, revision)
+    numbers = bounds.min().flatMap { low in bounds.max().map { low...$0 } }
   }
 
-  func row(_ number: Int) throws(ArchiveError) -> Row? {
-    let position = try position(of: number)
-    guard position < count else { return nil }
-    var entity = entity(at: position)
-    return try entity.value(.number) == number ? try entity.row() : nil
+  /// The newest version of an entity as of a revision, nil when there is none.
+  func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
+    guard let numbers, number > 0, numbers.contains(UInt64(number)) else { return nil }
+    let archived = try newest(number, versions, revision)
+    let deleted = try newest(number, deletions, revision)
+    if let deleted, deleted.revision > archived?.revision ?? 0 { return try gone(number, deleted.revision) }
+    guard let archived else { return nil }
+    return EntityVersion(number: number, revision: archived.revision, content: .archived(archived.position))
   }
 
-  func row(at position: Int) throws(ArchiveError) -> (number: Int, row: Row) {
-    var entity = entity(at: position)
-    return (try entity.value(.number), try entity.row())
-  }
-
-  func revision(of number: Int) throws(ArchiveError) -> Revision {
-    let position = try position(of: number)
-    if position < count {
-      var entity = entity(at: position)
-      if try entity.value(.number) == number { return try entity.value(.modified) }
+  private func gone(_ number: Int, _ revision: Revision) throws(ArchiveError) -> EntityVersion {
+    var isErased = false
+    if erased.count > 0 {
+      let place = (UInt64(number), UInt64(revision), UInt64(0))
+      let position = try erased.position(of: place)
+      if position < erased.count { isErased = try erased.row(at: position) == place }
     }
-    let deletion = try deletions.position(of: (number, 0))
-    guard deletion < deletions.count else { return 0 }
-    let (found, revision) = try self.deletion(at: deletion)
-    return found == number ? revision : 0
+    return EntityVersion(number: number, revision: revision, content: .deleted(isErased: isErased))
   }
 
-  /// How many entities have a lower number.
-  func position(of number: Int) throws(ArchiveError) -> Int {
-    guard number > 0 else { return 0 }
-    // The numbers that are missing up to `highest` bound how far an entity can be from its place.
-    var low = min(max(number - 1 - (highest - count), 0), count)
-    var high = min(max(number - 1, 0), count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      var entity = entity(at: middle)
-      if try entity.value(.number) < number { low = middle + 1 } else { high = middle }
+  private func newest(
+    _ number: Int, _ list: PackedNumbers, _ revision: Revision
+  ) throws(ArchiveError) -> (position: Int, revision: Revision)? {
+    let position = try list.position(of: (UInt64(number), UInt64(revision) + 1, 0)) - 1
+    guard position >= 0 else { return nil }
+    let row = try list.row(at: position)
+    guard row.0 == UInt64(number) else { return nil }
+    return (position, try checked(row, list).revision)
+  }
+
+  /// The numbers of a row, which must be those of an entity and a revision.
+  private func checked(
+    _ row: PackedNumbers.Row, _ list: PackedNumbers
+  ) throws(ArchiveError) -> (number: Int, revision: Revision) {
+    guard row.0 > 0, row.0 <= UInt64(highest), row.1 > 0, row.1 <= UInt64(revision) else {
+      throw list.foreign
     }
-    return low
+    return (Int(row.0), Int(row.1))
   }
 
-  private func entity(at position: Int) -> SnapshotRow {
-    SnapshotRow(at: position, of: self)
-  }
-}
-
-/// Pairs of numbers in rising order, in data of a snapshot: a byte that says how many bytes a number has, and
-/// the numbers, the most significant byte first.
-struct SnapshotPairs: Sendable {
-  private let list: PropertyList
-  private let start: Int
-  private let width: Int
-  let count: Int
-
-  init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
-    list = reader.list
-    guard header.kind == .data, header.count > 0 else { throw SnapshotReader.foreign(at: header.offset) }
-    let width = try unsafe list.bytes.withBytes(in: header.start..<header.start + 1) {
-      (bytes) throws(ArchiveError) in unsafe Int(bytes[0])
+  /// The entity of a version.
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> Row {
+    guard position < elements.count else { throw versions.foreign }
+    var entity = SnapshotRow(at: position, of: self)
+    guard try entity.value(.number) == version.number, try entity.value(.modified) == version.revision else {
+      throw versions.foreign
     }
-    guard width == 4 || width == 8, (header.count - 1) % (2 * width) == 0 else {
-      throw SnapshotReader.foreign(at: header.offset)
-    }
-    self.width = width
-    start = header.start + 1
-    count = (header.count - 1) / (2 * width)
+    return try entity.row()
   }
 
-  /// What to throw for pairs that no snapshot has.
-  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+  // MARK: Cursors
 
-  func pair(at position: Int) throws(ArchiveError) -> (Int, Int) {
-    guard position >= 0, position < count else { throw foreign }
-    let offset = start + position * 2 * width
-    let pair = try unsafe list.bytes.withBytes(in: offset..<offset + 2 * width) {
-      (bytes) throws(ArchiveError) -> (UInt64, UInt64) in
-      width == 4
-        ? unsafe (
-          UInt64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))),
-          UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
-        )
-        : unsafe (
-          UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-          UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        )
+  /// All versions, or the newest of each entity as of a revision, from a number on.
+  func cursor(from number: Int, asOf revision: Revision?) throws(ArchiveError) -> VersionCursor {
+    let nextArchived = try cursor(versions, from: number, asOf: revision)
+    let nextDeleted = try cursor(deletions, from: number, asOf: revision)
+    var archived = try nextArchived()
+    var deleted = try nextDeleted()
+    return { () throws(ArchiveError) in
+      if let left = archived, let right = deleted, revision != nil, left.number == right.number {
+        // Of one entity, the newer counts.
+        archived = try nextArchived()
+        deleted = try nextDeleted()
+        return left.revision >= right.revision
+          ? EntityVersion(number: left.number, revision: left.revision, content: .archived(left.position))
+          : try self.gone(right.number, right.revision)
+      }
+      if let left = archived,
+        deleted.map({ (left.number, left.revision) < ($0.number, $0.revision) }) ?? true
+      {
+        archived = try nextArchived()
+        return EntityVersion(
+          number: left.number, revision: left.revision, content: .archived(left.position))
+      }
+      guard let right = deleted else { return nil }
+      deleted = try nextDeleted()
+      return try self.gone(right.number, right.revision)
     }
-    return (Int(truncatingIfNeeded: pair.0), Int(truncatingIfNeeded: pair.1))
   }
 
-  /// What pairs are compared by: a negative number comes after all others.
-  private static func words(_ pair: (Int, Int)) -> (UInt, UInt) {
-    (UInt(bitPattern: pair.0), UInt(bitPattern: pair.1))
-  }
+  private typealias Place = (number: Int, revision: Revision, position: Int)
 
-  /// How many pairs come before that one, which need not be there.
-  func position(of pair: (Int, Int)) throws(ArchiveError) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try Self.words(self.pair(at: middle)) < Self.words(pair) { low = middle + 1 } else { high = middle }
+  private func cursor(
+    _ list: PackedNumbers, from number: Int, asOf revision: Revision?
+  ) throws(ArchiveError) -> () throws(ArchiveError) -> Place? {
+    var position = try list.position(of: (UInt64(max(number, 0)), 0, 0))
+    return { () throws(ArchiveError) in
+      while position < list.count {
+        var found = position
+        if let revision {
+          let (newest, end) = try list.newest(at: position, notAfter: UInt64(revision))
+          position = end
+          guard let newest else { continue }
+          found = newest
+        } else {
+          position += 1
+        }
+        let row = try self.checked(list.row(at: found), list)
+        return (row.number, row.revision, found)
+      }
+      return nil
     }
-    return low
   }
 }

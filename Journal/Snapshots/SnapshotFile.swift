@@ -2,8 +2,8 @@ import Files
 import Foundation
 import KeyedArchiving
 
-/// The file of a snapshot, opened. A small one is read and checked at once, so that states that stand on it need
-/// no disk any more; of a large one the pages are, when they are first touched.
+/// The file of a layer, opened. A small one is read and checked at once, so that states that it backs need no disk any
+/// more; of a large one the pages are, when they are first touched.
 struct SnapshotFile: Sendable {
   private let path: String
   private let revision: Revision
@@ -15,16 +15,15 @@ struct SnapshotFile: Sendable {
   /// - Parameter memoryByteCount: up to which size it is read whole.
   /// - Throws: ``JournalError`` with code `damaged` when it is missing, of another size, or found to be altered.
   init(
-    in folder: Folder?, facts: SnapshotFacts, revision: Revision,
+    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
   ) throws(JournalError) {
-    let name = JournalFolder.snapshotName(revision)
-    path = folder?.path(of: name) ?? name
-    self.revision = revision
+    path = folder?.path(of: name.fileName) ?? name.fileName
+    revision = name.to
     let file: File
     do throws(JournalError) {
       guard let folder else { throw JournalError(.notFound, "there are no snapshots") }
-      file = try folder.file(name, .reading)
+      file = try folder.file(name.fileName, .reading)
     } catch {
       guard error.code == .notFound else { throw error }
       throw JournalError(.damaged, "the snapshot is missing", revision: revision, path: path)
@@ -89,29 +88,16 @@ struct SnapshotFile: Sendable {
     }
   }
 
-  /// The parts of the state, standing on the file.
-  /// - Parameter rebuild: gives the same parts when the file turns out to be damaged while they are in use. It
-  ///   is called once at most.
+  /// What is in the file.
   /// - Throws: ``JournalError`` with code `damaged`, when that is found out at once.
-  func parts<State: EventSourced>(
-    _: State.Type, faults: ReadFaults,
-    rebuild: @escaping @Sendable (JournalError) throws(JournalError) -> StateParts
-  ) throws(JournalError) -> StateParts {
-    do throws(ArchiveError) {
-      let layout = try SnapshotContents(
-        bytes, revision: revision, kinds: State.kindNames, fieldNames: State.allFieldNames)
-      let revision = revision
-      let path = path
-      return SnapshotBase(layout, faults: faults) { error throws(JournalError) in
-        try rebuild(Self.failure(error, revision, path))
-      }.parts
-    } catch {
+  func contents(_ shape: StateShape) throws(JournalError) -> LayerFile {
+    do throws(ArchiveError) { return try LayerFile(bytes, revision: revision, shape: shape) } catch {
       throw Self.failure(error, revision, path)
     }
   }
 
   /// What the drive does not give at the moment is no damage.
-  private static func failure(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
+  static func failure(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
     if error.code == .io {
       return JournalError(
         .io, "the snapshot can't be read at the moment: \(error.message)", revision: revision, path: path)
@@ -129,7 +115,8 @@ extension SnapshotFile {
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
-    let stateDigest: Digest
+    /// Of a whole state.
+    let stateDigest: Digest?
   }
 
   /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
@@ -140,18 +127,17 @@ extension SnapshotFile {
   /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
   ///   is left behind.
   static func write(
-    _ parts: StateParts, _ header: SnapshotHeader, in folder: Folder, reserve: Int,
+    _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
     isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
-    let name = JournalFolder.snapshotName(header.head.revision)
-    let temporary = name + Folder.temporarySuffix
+    let temporary = name.fileName + Folder.temporarySuffix
     try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
         try folder.file(temporary, .creating), reserve: reserve, isCancelled: isCancelled)
-      let digest: Digest
+      let digest: Digest?
       do {
-        digest = try unsafe SnapshotWriter.write(parts, header) { bytes throws(ArchiveError) in
+        digest = try unsafe SnapshotWriter.write(sources, header) { bytes throws(ArchiveError) in
           try unsafe sink.append(bytes)
         }
       } catch {
@@ -161,7 +147,7 @@ extension SnapshotFile {
       let checksums = try sink.finish()
       let written = Written(
         byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)
-      try folder.rename(temporary, to: name)
+      try folder.rename(temporary, to: name.fileName)
       try folder.flush()
       return written
     } catch {

@@ -1,134 +1,446 @@
 import Files
 import Foundation
+import KeyedArchiving
 import Locks
 import Synchronization
 
-/// Takes snapshots, in the background when they are due, and drops those that have become superfluous.
+/// Turns what has changed into layers when that is due, and has a thread in the background write, merge and thin
+/// them.
 ///
-/// A snapshot is written from an immutable state while commits go on: its file is written and flushed and gets its
-/// name, and then the same is done with its record. What a crash leaves of one is a file without a record; it is
-/// removed before the next is written. Commits neither wait for any of this nor know of it.
+/// A layer is frozen in memory first, under the drafting turn and in no time; from then on the state is backed by it.
+/// The thread writes its file, flushes it and gives it its name, then does the same with its record, and the memory is
+/// free again. Merges write a new layer in the same way, and then remove those that it replaces. What a crash leaves is
+/// a file without a record, or layers that another one has replaced; both are removed by the next writing. Commits
+/// neither wait for any of this nor know of it.
 ///
-/// Safe to use from many threads. One snapshot is written at a time.
+/// Safe to use from many threads. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
-  /// The newest version, and how far it is from a snapshot.
-  private struct Progress: Sendable {
-    var version: Version<State>
+  /// How many events the entries up to the newest accepted version have, and those that its layers know.
+  private struct Accepted: Sendable {
     var eventCount: Int
-    /// How many events the entries up to the newest snapshot have.
-    var eventCountAtSnapshot: Int
+    var frozenCount: Int
+    var isSupported = true
+  }
+
+  private struct Progress: Sendable {
+    var published: Version<State>
+    var eventCount: Int
+    /// How many events the layers know that are in files.
+    var writtenCount: Int
     var isWriting = false
     var isClosed = false
+    /// After a failure, no layer is written before so many events.
+    var nextAttempt = 0
   }
 
   private let folder: JournalFolder
-  private let id: JournalID
+  private let format: JournalFormat
   private let policy: SnapshotPolicy
   private let options: JournalOptions
   /// How many bytes a snapshot leaves on the disk, for the log.
   private let reserve: Int
-  private let records: SnapshotRecords
-  private let ladder: SnapshotLadder<State>
+  private let chain: LayerChain<State>
+  private let accepted: Lock<Accepted>
   private let progress: Lock<Progress>
-  /// Held by who writes or drops a snapshot, and guards what is noted of all that are there. A plain lock: it is
-  /// held for as long as a snapshot takes to write.
+  /// Held by who writes or removes files. A plain lock: it is held for as long as a file takes to write.
   private let turn = NSLock()
-  /// Entered by a writing in the background.
+  /// Entered by the thread in the background.
   private let background = DispatchGroup()
   /// Set by closing, and looked at for each piece that is written.
   private let isCancelled = Atomic<Bool>(false)
+  /// Told when a layer has been written, and when no more will be.
+  private let room = NSCondition()
+  /// Files that failed and were written anew.
+  private let repaired = Lock<Set<LayerName>>([])
 
   init(
-    _ folder: JournalFolder, id: JournalID, ladder: SnapshotLadder<State>, reserve: Int,
-    options: JournalOptions, version: Version<State>, eventCount: Int, eventCountAtSnapshot: Int
+    _ folder: JournalFolder, format: JournalFormat, chain: LayerChain<State>, reserve: Int,
+    options: JournalOptions, version: Version<State>, eventCount: Int
   ) {
     self.folder = folder
-    self.id = id
-    records = SnapshotRecords(folder: folder)
-    self.ladder = ladder
+    self.format = format
+    self.chain = chain
     policy = options.snapshots
     self.options = options
     self.reserve = reserve
-    progress = Lock(
-      Progress(version: version, eventCount: eventCount, eventCountAtSnapshot: eventCountAtSnapshot))
+    let frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
+    accepted = Lock(Accepted(eventCount: eventCount, frozenCount: frozenCount))
+    progress = Lock(Progress(published: version, eventCount: eventCount, writtenCount: frozenCount))
   }
 
+  // MARK: Freezing
+
   /// What the states of the journal could not be read for.
-  var faults: ReadFaults { ladder.faults }
+  var faults: ReadFaults { chain.faults }
 
-  // MARK: In the background
+  /// Takes the next accepted version, and gives the same back, backed by one more layer if one is due.
+  ///
+  /// Called with the drafting turn taken.
+  func accept(_ version: Version<State>, eventCount: Int) -> Version<State> {
+    waitForRoom()
+    return accepted.withLock { accepted in
+      accepted.eventCount += eventCount
+      guard policy.isAutomatic, accepted.isSupported, version.revision > 0,
+        accepted.eventCount - accepted.frozenCount >= policy.eventCount,
+        chain.pendingCount < SnapshotPolicy.pendingLimit
+      else { return version }
+      guard let frozen = chain.freeze(version, eventCount: accepted.eventCount) else {
+        accepted.isSupported = false
+        return version
+      }
+      accepted.frozenCount = accepted.eventCount
+      return Version(head: version.head, state: frozen.state)
+    }
+  }
 
-  /// Says that there is a newer version, and starts a snapshot of it when one is due.
+  /// Waits while as much is to be written as opening may ever have to replay. That takes commits of very many events
+  /// one after the other: a layer is written faster than its events can be committed singly.
+  private func waitForRoom() {
+    guard policy.isAutomatic else { return }
+    let eventCount = accepted.withLock { $0.eventCount }
+    func isBehind() -> Bool {
+      progress.withLock {
+        $0.isWriting && !$0.isClosed && eventCount - $0.writtenCount >= policy.backlogCount
+      }
+    }
+    guard isBehind() else { return }
+    let deadline = Date(timeIntervalSinceNow: Self.longestWait)
+    room.lock()
+    defer { room.unlock() }
+    while isBehind(), room.wait(until: deadline) {}
+  }
+
+  /// A drive that takes longer for a layer must not stop commits.
+  private static var longestWait: TimeInterval { 10 }
+
+  private func giveRoom() {
+    room.lock()
+    room.broadcast()
+    room.unlock()
+  }
+
+  /// Forgets what was accepted after a version: nothing of it was written, and other entries will have its revisions.
+  ///
+  /// Called with the drafting turn taken.
+  func takeBack(to version: Version<State>) {
+    chain.takeBack(to: version.revision)
+    let eventCount = progress.withLock { $0.eventCount }
+    accepted.withLock { accepted in
+      accepted.eventCount = eventCount
+      accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
+    }
+  }
+
+  /// Says that a version is durable, and starts the thread when there is something to write.
   func note(_ version: Version<State>, eventCount: Int) {
-    let isDue = progress.withLock { progress in
-      progress.version = version
+    let starts = progress.withLock { progress in
+      progress.published = version
       progress.eventCount += eventCount
       return startsIfDue(&progress)
     }
-    if isDue { writeInBackground() }
+    if starts { runInBackground() }
   }
 
-  /// Starts a snapshot when one is due, as after an opening without any.
+  /// Starts the thread when there is something to write, as after an opening.
   func startIfDue() {
-    if progress.withLock({ startsIfDue(&$0) }) { writeInBackground() }
+    if progress.withLock({ startsIfDue(&$0) }) { runInBackground() }
   }
 
-  /// The newest version, and how many events the entries up to it have; nil when it is of another revision.
+  /// The newest durable version, and how many events the entries up to it have; nil when it is of another revision.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     progress.withLock { progress in
-      progress.version.revision == revision ? (progress.version, progress.eventCount) : nil
+      progress.published.revision == revision ? (progress.published, progress.eventCount) : nil
     }
   }
 
   private func startsIfDue(_ progress: inout Progress) -> Bool {
-    guard !progress.isWriting, !progress.isClosed else { return false }
-    let count = progress.eventCount - progress.eventCountAtSnapshot
-    // The state is asked for its size only when the count alone does not decide.
-    guard policy.isDue(eventCount: count, entityCount: 0),
-      let parts = progress.version.state.parts,
-      policy.isDue(eventCount: count, entityCount: parts.entityCount)
+    guard policy.isAutomatic, !progress.isWriting, !progress.isClosed,
+      progress.eventCount >= progress.nextAttempt, chain.hasPending(through: progress.published.revision)
     else { return false }
     progress.isWriting = true
     background.enter()
     return true
   }
 
-  private func writeInBackground() {
+  private func runInBackground() {
     let isStarted = BackgroundThread.start {
+      self.work()
+      self.giveRoom()
+      self.background.leave()
+    }
+    if !isStarted {
+      progress.withLock { $0.isWriting = false }
+      giveRoom()
+      background.leave()
+    }
+  }
+
+  // MARK: In the background
+
+  /// Writes and merges until there is nothing to do.
+  private func work() {
+    while true {
       do throws(JournalError) {
-        let (version, eventCount) = self.progress.withLock { ($0.version, $0.eventCount) }
-        _ = try self.take(version, eventCount: eventCount, isAutomatic: true)
+        let (published, isClosed) = progress.withLock { ($0.published.revision, $0.isClosed) }
+        if isClosed { break }
+        turn.lock()
+        defer { turn.unlock() }
+        if let layer = chain.pending(through: published) {
+          try removeStrays()
+          try write(layer)
+        } else if let layer = chain.layers.first(where: { $0.isRebuilt && !$0.isWhole && !isRepaired($0) }) {
+          try repair(layer)
+        } else if let run = try dueRun() {
+          try merge(run)
+        } else {
+          // Looked at again with the lock: what was frozen since would otherwise wait for the next commit.
+          let isDone = progress.withLock { progress in
+            if !progress.isClosed, chain.hasPending(through: progress.published.revision) { return false }
+            progress.isWriting = false
+            return true
+          }
+          if isDone { return }
+        }
       } catch {
-        // Nothing depends on it. The next one is tried when as much has happened again.
-        if error.code != .closed {
-          self.ladder.note(error, at: error.revision ?? 0)
-          // Closing decides for itself.
-          self.progress.withLock { $0.eventCountAtSnapshot = $0.eventCount }
+        putOff(because: error)
+        break
+      }
+    }
+    progress.withLock { $0.isWriting = false }
+  }
+
+  /// Nothing depends on layers. They are tried again when as much has happened again.
+  private func putOff(because error: JournalError) {
+    if error.code != .closed { chain.note(error) }
+    progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
+  }
+
+  /// Writes what is in memory, between the pieces of a large file: that may take long, and opening must stay fast.
+  private func writePending() {
+    do throws(JournalError) {
+      while let layer = nextPending() { try write(layer) }
+    } catch {
+      putOff(because: error)
+    }
+  }
+
+  private func nextPending() -> Layer? {
+    let published = progress.withLock { progress in
+      progress.isClosed || progress.eventCount < progress.nextAttempt ? nil : progress.published.revision
+    }
+    return published.flatMap { policy.isAutomatic ? chain.pending(through: $0) : nil }
+  }
+
+  private func isRepaired(_ layer: Layer) -> Bool { repaired.withLock { $0.contains(layer.name) } }
+
+  /// Writes the file of a layer that is in memory.
+  private func write(_ layer: Layer) throws(JournalError) {
+    let facts = try write(
+      [layer.contents], layer.name, from: layer.start, to: layer.checkpoints, generation: 1)
+    layer.use(try chain.contents(layer.name, facts), facts)
+    progress.withLock { $0.writtenCount = max($0.writtenCount, layer.top.eventCount) }
+    giveRoom()
+  }
+
+  /// Writes the file of a layer anew that was found damaged.
+  private func repair(_ layer: Layer) throws(JournalError) {
+    repaired.withLock { _ = $0.insert(layer.name) }
+    try chain.records.remove([layer.name])
+    let facts = try write(
+      [layer.contents], layer.name, from: layer.start, to: layer.checkpoints,
+      generation: layer.facts?.generation ?? 1)
+    // States that are held keep what was rebuilt; others have the file.
+    chain.add(try chain.open(layer.name, facts))
+  }
+
+  /// The layers that are to be merged next.
+  private func dueRun() throws(JournalError) -> [Layer]? {
+    var run: [Layer] = []
+    for layer in chain.layers.reversed() where !layer.isWhole {
+      guard layer.facts != nil else { continue }
+      guard run.last.map({ $0.start.revision == layer.top.revision }) ?? true else { break }
+      run.append(layer)
+    }
+    run.reverse()
+    let range = policy.run(run.map(\.eventCount))
+    return range.isEmpty ? nil : Array(run[range])
+  }
+
+  private func merge(_ run: [Layer]) throws(JournalError) {
+    guard let first = run.first, let last = run.last else { return }
+    let sources = run.map(\.contents)
+    do throws(JournalError) {
+      let name = LayerName(from: first.start.revision, to: last.top.revision)
+      let facts = try write(
+        sources, name, from: first.start, to: try checkpoints(of: run, sources),
+        generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: writePending)
+      chain.add(try chain.open(name, facts))
+    } catch {
+      // Whichever of them failed is rebuilt when it is read, and then written anew.
+      if error.code == .damaged || error.code == .io { for layer in run { readWhole(layer) } }
+      throw error
+    }
+    let names = run.map(\.name)
+    chain.remove(names)
+    try chain.records.remove(names)
+  }
+
+  private func readWhole(_ layer: Layer) {
+    for kind in layer.top.tables.indices {
+      _ = layer.read { (contents) throws(ArchiveError) in
+        let next = try contents.versions(kind)
+        while let version = try next() {
+          if isCancelled.load(ordering: .relaxed) { return }
+          _ = try contents.row(kind, version)
         }
       }
-      self.finishWriting()
     }
-    if !isStarted { finishWriting() }
+    for index in chain.shape?.indexes.indices ?? 0..<0 {
+      _ = layer.read { (contents) throws(ArchiveError) in
+        let next = try contents.lines(index)
+        while try next() != nil {}
+      }
+    }
   }
 
-  private func finishWriting() {
-    progress.withLock { $0.isWriting = false }
-    background.leave()
+  /// Which checkpoints a merged layer keeps.
+  private func checkpoints(
+    of run: [Layer], _ sources: [any LayerContents]
+  ) throws(JournalError) -> [LayerCheckpoint] {
+    let all = run.flatMap(\.checkpoints)
+    guard let last = all.last else { return [] }
+    var choices = [all]
+    while let newest = choices.last, newest.count > 1 {
+      // Every second, counted from the end, so that the last stays.
+      let sparser = newest.enumerated().filter { (newest.count - 1 - $0.offset) % 2 == 0 }
+      choices.append(sparser.map(\.element))
+    }
+    if !policy.keepsPast { return [last] }
+    let byteCount = run.reduce(0) { $0 + ($1.facts?.byteCount ?? 0) }
+    let share = try logByteCount(for: run)
+    // Nearly always all fit.
+    if byteCount <= share { return all }
+    let counts = try versionCounts(sources, keeping: choices.map { $0.map(\.revision) })
+    return choices[policy.choice(versionCounts: counts, byteCount: byteCount, share: share)]
   }
 
-  // MARK: Taking and dropping
+  /// How many versions stay with each of some choices of checkpoints, the first of which has all others.
+  private func versionCounts(
+    _ sources: [any LayerContents], keeping choices: [[Revision]]
+  ) throws(JournalError) -> [Int] {
+    do throws(ArchiveError) {
+      var counts = choices.map { _ in 0 }
+      var entityCount = 0
+      for kind in chain.shape?.kinds.indices ?? 0..<0 {
+        var cursors: [VersionCursor] = []
+        for source in sources { cursors.append(try source.versions(kind)) }
+        var merge = try VersionMerge(cursors, keeping: choices.first ?? [])
+        while try merge.next() {
+          entityCount += 1
+          if entityCount % 1024 == 0 {
+            if isCancelled.load(ordering: .relaxed) { return counts }
+            writePending()
+          }
+          for choice in choices.indices { counts[choice] += merge.groupCount(keeping: choices[choice]) }
+        }
+      }
+      return counts
+    } catch {
+      throw SnapshotFile.failure(error, choices.first?.last ?? 0, error.path ?? folder.snapshots)
+    }
+  }
 
-  /// Writes a snapshot and returns when it and its record are durable.
+  /// How much of the log is about the events of some layers.
+  private func logByteCount(for run: [Layer]) throws(JournalError) -> Int {
+    let eventCount = progress.withLock { $0.eventCount }
+    let share = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
+    return Int(Double(try chain.logByteCount()) * min(share, 1))
+  }
+
+  // MARK: Files
+
+  private func write(
+    _ sources: [any LayerSource], _ name: LayerName, from start: LayerCheckpoint,
+    to checkpoints: [LayerCheckpoint],
+    generation: Int, meanwhile: @escaping () -> Void = {}
+  ) throws(JournalError) -> SnapshotFacts {
+    guard let shape = chain.shape, let top = checkpoints.last else {
+      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
+    }
+    let snapshots = try folder.makeSnapshots()
+    let header = LayerHeader(
+      journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
+      checkpoints: checkpoints)
+    let written = try SnapshotFile.write(sources, header, to: name, in: snapshots, reserve: reserve) {
+      meanwhile()
+      return self.isCancelled.load(ordering: .relaxed)
+    } check: { () throws(JournalError) in
+      // A state that could not be read whole must not become a file.
+      try self.faults.check()
+    }
+    let facts = SnapshotFacts(
+      byteCount: written.byteCount, pageChecksums: written.pageChecksums, stateDigest: written.stateDigest,
+      entryDigest: header.head.digest, schema: State.schema, generation: generation, start: start,
+      checkpoints: checkpoints)
+    try chain.records.write(name, facts)
+    return facts
+  }
+
+  /// Removes files that a crash kept from being finished, or from being removed, and layers that lead nowhere: those
+  /// that another one has replaced, that are damaged or that are another model's. What somebody asked for stays.
+  private func removeStrays() throws(JournalError) {
+    guard let snapshots = try folder.openSnapshots() else { return }
+    let layers = chain.layers
+    let useless = layers.filter { layer in
+      if layer.isWhole || layer.facts == nil { return false }
+      let isReplaced = layers.contains {
+        $0 !== layer && !$0.isWhole && $0.facts != nil && $0.start.revision <= layer.start.revision
+          && $0.top.revision >= layer.top.revision
+      }
+      let reached = chain.stack(atOrBefore: layer.start.revision)?.checkpoint.revision ?? 0
+      return isReplaced || reached < layer.start.revision
+    }
+    chain.remove(useless.map(\.name))
+    let known = Set(chain.layers.filter { $0.facts != nil }.map(\.name)).union(chain.unreadable)
+    let names = try chain.records.names()
+    try chain.records.remove(names.filter { $0.from != nil && !known.contains($0) })
+    let recorded = Set(names.filter { $0.from == nil || known.contains($0) })
+    for name in try snapshots.names() where !System.isLitter(name) {
+      if let layer = LayerName(fileName: name) ?? LayerName(recordName: name), recorded.contains(layer) {
+        continue
+      }
+      try snapshots.removeFile(name)
+    }
+  }
+
+  // MARK: Snapshots that are asked for
+
+  /// Writes a whole state and returns when its file and its record are durable.
   /// - Throws: ``JournalError`` with code `closed` when the journal is closed meanwhile.
-  func take(
-    _ version: Version<State>, eventCount: Int, isAutomatic: Bool
-  ) throws(JournalError) -> SnapshotRecord {
+  func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> SnapshotRecord {
     turn.lock()
     defer { turn.unlock() }
     try checkIsOpen()
-    return try write(version, eventCount: eventCount, isAutomatic: isAutomatic) {
-      self.isCancelled.load(ordering: .relaxed)
+    guard let parts = version.state.parts, let shape = chain.shape else {
+      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
     }
+    try removeStrays()
+    let name = LayerName(from: nil, to: version.revision)
+    // The same state makes the same file; another one must not be there together with the old record.
+    if let before = try chain.records.record(name),
+      before.facts?.schema != State.schema || chain.damaged.contains(name)
+    {
+      try chain.records.remove([name])
+    }
+    let facts = try write(
+      [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),
+      to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1,
+      meanwhile: writePending)
+    chain.add(try chain.open(name, facts))
+    options.note(
+      .info, "a snapshot of revision \(version.revision) was written: \(facts.byteCount) bytes",
+      revision: version.revision)
+    return SnapshotRecord(name, facts)
   }
 
   /// Fails once the journal is closing: then nothing in its folder may be changed. Asked with the turn taken.
@@ -138,109 +450,45 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  private func write(
-    _ version: Version<State>, eventCount: Int, isAutomatic: Bool, isCancelled: @escaping () -> Bool
-  ) throws(JournalError) -> SnapshotRecord {
-    guard let parts = version.state.parts else {
-      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
-    }
-    var known = try records.all()
-    let snapshots = try folder.makeSnapshots()
-    try removeStrays(known, snapshots)
-    let before = known.first { $0.revision == version.revision }
-    // The same state makes the same file; another one must not be there together with the old record.
-    if let before, before.facts?.schema != State.schema || ladder.failed.contains(version.revision) {
-      try records.removeSnapshots([before.revision])
-    }
-    let header = SnapshotHeader(
-      journal: id, schema: State.schema, head: version.head, kinds: State.kindNames,
-      fieldNames: State.allFieldNames)
-    let written = try SnapshotFile.write(
-      parts, header, in: snapshots, reserve: reserve, isCancelled: isCancelled, check: ladder.faults.check)
-    let facts = SnapshotFacts(
-      byteCount: written.byteCount, pageChecksums: written.pageChecksums,
-      stateDigest: written.stateDigest,
-      entryDigest: version.digest, schema: State.schema, entityCount: parts.entityCount,
-      eventCount: eventCount,
-      // One that somebody asked for stays so.
-      isAutomatic: isAutomatic && before?.facts?.isAutomatic != false)
-    let record = SnapshotRecord(revision: version.revision, facts: facts)
-    try records.write(record)
-    ladder.forgive(version.revision)
-    options.note(
-      .info, "a snapshot of revision \(version.revision) was written: \(written.byteCount) bytes",
-      revision: version.revision)
-    progress.withLock { $0.eventCountAtSnapshot = max($0.eventCountAtSnapshot, eventCount) }
-    known.removeAll { $0.revision == version.revision }
-    known.append(record)
-    known.sort { $0.revision < $1.revision }
-    do throws(JournalError) {
-      try thin(known)
-    } catch {
-      // The snapshot is there; what is too many goes the next time.
-      ladder.note(error, at: 0)
-    }
-    return record
-  }
-
-  /// Drops the snapshot of a revision; states that stand on it stay.
+  /// Drops the whole state of a revision; states that it backs stay.
   /// - Throws: ``JournalError`` with code `notFound` when there is none.
   func drop(_ revision: Revision) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }
     try checkIsOpen()
-    guard try records.revisions().contains(revision) else {
+    let name = LayerName(from: nil, to: revision)
+    guard try chain.records.names().contains(name) else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
-    try records.removeSnapshots([revision])
-  }
-
-  private func thin(_ known: [SnapshotRecord]) throws(JournalError) {
-    let failed = ladder.failed
-    let good = known.compactMap { record in
-      failed.contains(record.revision) ? nil : record.facts.map { (revision: record.revision, facts: $0) }
+    if policy.isAutomatic, let layer = chain.layers.first(where: { $0.name == name }),
+      let checkpoint = layer.checkpoints.last, !chain.reaches(checkpoint.revision, without: layer)
+    {
+      // What leads up from it leads up from a layer with the same contents then, and opening stays fast.
+      let name = LayerName(from: 0, to: revision)
+      let facts = try write(
+        [layer.contents], name, from: layer.start, to: [checkpoint], generation: 1,
+        meanwhile: writePending)
+      chain.add(try chain.open(name, facts))
     }
-    // One that somebody asked for stays, also when it is damaged: they decide.
-    let bad = known.filter { failed.contains($0.revision) && $0.facts?.isAutomatic != false }
-    try records.removeSnapshots(bad.map(\.revision) + policy.superfluous(good))
-  }
-
-  /// Removes files that a crash kept from being finished, or from being removed.
-  private func removeStrays(_ known: [SnapshotRecord], _ snapshots: Folder) throws(JournalError) {
-    let taken = Set(known.map(\.revision))
-    for name in try snapshots.names() where !System.isLitter(name) {
-      let revision =
-        JournalFolder.revision(ofSnapshot: name) ?? JournalFolder.revision(ofSnapshotRecord: name)
-      if revision.map({ taken.contains($0) }) ?? false { continue }
-      try snapshots.removeFile(name)
-    }
+    chain.remove([name])
+    try chain.records.remove([name])
   }
 
   // MARK: Closing
 
-  /// Cancels what is being written, and takes one more snapshot when the next opening gains by it. From then on
-  /// nothing of snapshots is changed.
-  func close(takesSnapshot: Bool) {
+  /// Cancels what is being written. From then on nothing of snapshots is changed. What is in memory is not written:
+  /// the next opening replays it, which takes no longer.
+  func close() {
     progress.withLock { $0.isClosed = true }
     isCancelled.store(true, ordering: .relaxed)
     background.wait()
     turn.lock()
-    defer { turn.unlock() }
-    let (version, eventCount, count) = progress.withLock { progress in
-      (progress.version, progress.eventCount, progress.eventCount - progress.eventCountAtSnapshot)
-    }
-    guard takesSnapshot, let parts = version.state.parts,
-      policy.isDueAtClosing(eventCount: count, entityCount: parts.entityCount)
-    else { return }
-    do throws(JournalError) {
-      _ = try write(version, eventCount: eventCount, isAutomatic: true) { false }
-    } catch {
-      // The next opening replays; nothing is lost.
-      ladder.note(error, at: version.revision)
-    }
+    turn.unlock()
   }
-}
 
-extension StateParts {
-  var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
+  var isClosed: Bool { progress.withLock { $0.isClosed } }
+  var isWriting: Bool { progress.withLock { $0.isWriting } }
+
+  /// Waits until everything that is due is written and merged.
+  package func waitUntilIdle() { background.wait() }
 }

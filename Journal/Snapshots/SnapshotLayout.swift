@@ -2,7 +2,7 @@
 ///
 /// Documentation/Format.md, "A snapshot", has it for people, and ``about`` says it in every archive.
 enum SnapshotLayout {
-  static let version = 1
+  static let version = 2
 
   /// The names in the root, an `NSDictionary`.
   enum Root {
@@ -10,12 +10,15 @@ enum SnapshotLayout {
     static let format = "format"
     static let journal = "journal"
     static let schema = "schema"
+    static let from = "from"
     static let revision = "revision"
+    static let checkpoints = "checkpoints"
     static let date = "date"
     static let digest = "digest"
     static let kinds = "kinds"
     static let fields = "fields"
     static let entities = "entities"
+    static let versions = "versions"
     static let highest = "highest"
     static let deleted = "deleted"
     static let erased = "erased"
@@ -46,21 +49,30 @@ enum SnapshotLayout {
   }
 
   static let about = """
-    A snapshot of a journal: everything that was there at one revision, as a keyed archive of NSKeyedArchiver.
+    A layer of a journal's snapshots: what changed after one revision and up to another, as a keyed archive of
+    NSKeyedArchiver. A layer from revision 0 is a whole state and says all by itself. Any other one is put on top of
+    those that lead up to where it begins: of an entity, of a line of an index and of a deletion, what the newest
+    layer has counts.
 
     The root is an NSDictionary:
-    about: this text. format: 1. journal: the id of the journal. schema: the name and version of its model.
-    revision: the number of the newest entry that is in it. date: when that was committed. digest: the SHA-256
-    of that entry, in hexadecimal.
+    about: this text. format: 2. journal: the id of the journal. schema: the name and version of its model.
+    from: the revision after which it begins, 0 for the empty journal. revision: the number of the newest entry that
+    is in it. date: when that was committed. digest: the SHA-256 of that entry, in hexadecimal.
+    checkpoints: an NSArray of the revisions whose states can be taken from the layer; the last is revision. What
+    was changed twice between two checkpoints is here as it was at the second.
     kinds: the names of the kinds of entities. fields: by kind, the names of the fields that the model has.
-    entities: by kind, an NSArray of all entities that are there, in the order of their numbers.
+    entities: by kind, an NSArray of all that were added or changed, in the order of their numbers and then of the
+    revisions that changed them: of several with one number, the last not after a checkpoint is the one of then.
+    versions: by kind, NSData: the number and the revision of each of these entities, as in it.
+    deleted: by kind, NSData: an entity that is gone, and the revision of that. An entity of a later revision is there
+    again. erased: by kind, NSData: those rows of deleted again whose entity is gone because it was erased.
     highest: by kind, the highest number that was ever given.
-    deleted: by kind, NSData: pairs of an entity that is gone and the revision that deleted it last.
-    erased: by kind, NSData: pairs of an entity that is gone because it was erased, and the revision again.
-    indexes: by name, NSData: pairs of a group and an entity in it. lists: by name, an NSArray of texts.
+    indexes: by name, NSData: a group, an entity, and the checkpoint at which that shows, times two, plus one when
+    the entity was put into the group, plus nothing when it was taken out of it.
+    lists: by name, an NSArray of the texts that were new, behind those of the layers below.
 
-    NSData of pairs: a byte that says how many bytes a number has, 4 or 8; then the pairs, in rising order, each
-    number with its most significant byte first.
+    NSData of numbers: a byte that says how many bytes a number has, 4 or 8; then rows of two or three numbers, in
+    rising order, each number with its most significant byte first.
 
     An entity of the kind item is an object of the class JournalItem, and so for all kinds. Its fields:
     number, created, modified: integers: its number, the revision that added it, the revision that changed it

@@ -1,62 +1,76 @@
-/// When a journal takes snapshots of its own accord, and which it drops again.
+/// When a journal writes what has changed to a layer of its snapshots, and how layers are merged and thinned.
 ///
-/// Replaying an event takes about as long as writing an entity. So a snapshot is taken when replaying what came
-/// after the last one would cost a share of writing the next: over its life a journal then spends on snapshots
-/// a fixed number of times what its events cost, however large it grows. Snapshots are thinned by the same
-/// measure, so that together they hold no more entities than a fixed number of times the events in the log,
-/// and any past state is a replay of about its own size away from one.
+/// A layer is due after a fixed number of events, so opening replays about that many at most, however large the
+/// journal is. Layers of about the same size are merged, as the runs of a log-structured merge tree are: each event is
+/// written once for each size, and a lookup asks a few layers of each.
 public struct SnapshotPolicy: Hashable, Sendable {
-  /// Whether snapshots are taken and dropped without being asked for.
+  /// Whether layers are written, merged and thinned without being asked for.
   public var isAutomatic: Bool
-  /// Fewer events than this are replayed sooner than a snapshot of them is flushed.
-  package var minimumEventCount: Int
-  /// The same for a journal that is being closed.
-  package var minimumEventCountAtClosing: Int
-  /// A file of up to so many bytes is read whole when it is opened, in about a millisecond. States that stand on
-  /// it need no disk any more: a drive that is taken away leaves them as they are.
+  /// Whether states of the past are kept in layers, as long as all together take no more than the log does. Without
+  /// them a journal takes the least room that opens fast, and a state of the past is replayed.
+  public var keepsPast: Bool
+  /// A layer is written when so many events have happened since the last one.
+  package var eventCount = 2048
+  /// So many layers of a size are merged into one.
+  package var fanout = 4
+  /// A file of up to so many bytes is read whole when it is opened, in about a millisecond. States that it backs need
+  /// no disk any more: a drive that is taken away leaves them as they are.
   package var memoryByteCount = 1 << 20
 
-  /// Takes and thins snapshots so that opening and time travel stay fast: what suits nearly all.
-  public static let automatic = SnapshotPolicy(isAutomatic: true)
-  /// Takes a snapshot when told to, and drops none: for an app that decides itself when there is time.
-  public static let manual = SnapshotPolicy(isAutomatic: false)
+  /// Keeps opening and time travel fast: what suits nearly all.
+  public static let automatic = SnapshotPolicy(isAutomatic: true, keepsPast: true)
+  /// Keeps opening fast and nothing of the past: for a phone, where the disk is small.
+  public static let small = SnapshotPolicy(isAutomatic: true, keepsPast: false)
+  /// Writes nothing but the snapshots that are asked for: for an app that decides itself when there is time.
+  public static let manual = SnapshotPolicy(isAutomatic: false, keepsPast: true)
 
-  package init(
-    isAutomatic: Bool, minimumEventCount: Int = 8192, minimumEventCountAtClosing: Int = 1024
-  ) {
-    self.isAutomatic = isAutomatic
-    self.minimumEventCount = minimumEventCount
-    self.minimumEventCountAtClosing = minimumEventCountAtClosing
-  }
+  /// How many events can be accepted that no file of a layer has; then commits wait for one.
+  var backlogCount: Int { 32 * eventCount }
 
-  /// Whether to take a snapshot of a state of so many entities now, in the background.
-  func isDue(eventCount: Int, entityCount: Int) -> Bool {
-    // A past state is then about a third of the entities' number of events away from a snapshot. More often
-    // would be nearer, at the cost of disk: there are one and a half snapshots' entities for each event.
-    isAutomatic && eventCount >= max(minimumEventCount, entityCount * 2 / 3)
-  }
+  /// So many layers can be in memory, to be written; what happens meanwhile goes into one when there is room.
+  static let pendingLimit = 4
 
-  /// Whether the next opening gains enough by a snapshot for closing to wait for it.
-  func isDueAtClosing(eventCount: Int, entityCount: Int) -> Bool {
-    isAutomatic && eventCount >= max(minimumEventCountAtClosing, entityCount / 16)
-  }
-
-  /// Which snapshots to drop: those without which the way from the one before to the one after is still short.
-  ///
-  /// The two newest stay, so that one that fails has another behind it; and those that somebody asked for.
-  /// - Parameter snapshots: what is known of all, the oldest first.
-  func superfluous(_ snapshots: [(revision: Revision, facts: SnapshotFacts)]) -> [Revision] {
-    guard isAutomatic else { return [] }
-    var superfluous: [Revision] = []
-    var eventsBefore = 0
-    for (snapshot, next) in zip(snapshots, snapshots.dropFirst()).dropLast() {
-      let gap = next.facts.eventCount - eventsBefore
-      if snapshot.facts.isAutomatic, gap < max(minimumEventCount, snapshot.facts.entityCount) {
-        superfluous.append(snapshot.revision)
-      } else {
-        eventsBefore = snapshot.facts.eventCount
+  /// Which layers to merge now, of those in files that follow one another, the oldest first; empty for none.
+  /// - Parameter eventCounts: how many events each of them is about.
+  func run(_ eventCounts: [Int]) -> Range<Int> {
+    let levels = eventCounts.map(level)
+    var start = levels.count
+    for level in 0...(levels.max() ?? 0) {
+      while start > 0, levels[start - 1] <= level { start -= 1 }
+      let suffix = levels[start...]
+      if suffix.count(where: { $0 == level }) >= fanout, let last = suffix.lastIndex(of: level) {
+        return start..<last + 1
       }
+      // Small ones between large ones, as after an entry of very many events, are no tier of their own.
+      if suffix.count >= 2 * fanout * (level + 1) { return start..<levels.count }
     }
-    return superfluous
+    return 0..<0
+  }
+
+  /// 0 for a layer as it is first written, and one more for each time that it could have been merged.
+  private func level(_ eventCount: Int) -> Int {
+    var level = 0
+    var size = eventCount / max(self.eventCount, 1)
+    while size >= fanout {
+      size /= fanout
+      level += 1
+    }
+    return level
+  }
+
+  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that it takes no more than its share
+  /// of the disk, or none but the last.
+  /// - Parameters:
+  ///   - versionCount: how many versions of entities stay with each of these choices, the first of which keeps all.
+  ///   - byteCount: of the layers that are merged.
+  ///   - share: of the log.
+  func choice(versionCounts: [Int], byteCount: Int, share: Int) -> Int {
+    guard keepsPast else { return versionCounts.count - 1 }
+    let all = max(versionCounts.first ?? 1, 1)
+    // In wide numbers, for a file may claim any count.
+    let sizes = versionCounts.map { Double(byteCount) * Double($0) / Double(all) }
+    if let fitting = sizes.firstIndex(where: { $0 <= Double(share) }) { return fitting }
+    // What saves little is not worth its past.
+    return (sizes.last ?? 0) < 0.75 * Double(byteCount) ? sizes.count - 1 : 0
   }
 }

@@ -1,24 +1,24 @@
 import CBOR
 import Files
 
-/// What is known of a snapshot, and what its file is checked against: a small file next to it.
+/// What is known of a layer's file, and what that is checked against: a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
-  let revision: Revision
-  /// What the record says; nil when it can't be read, which costs the snapshot and nothing else.
+  let name: LayerName
+  /// What the record says; nil when it can't be read, which costs the layer and nothing else.
   let facts: SnapshotFacts?
   /// Why the record can't be read, and where it is.
   private let reason: String
   private let path: String?
 
-  init(revision: Revision, facts: SnapshotFacts) {
-    self.revision = revision
+  init(_ name: LayerName, _ facts: SnapshotFacts) {
+    self.name = name
     self.facts = facts
     reason = ""
     path = nil
   }
 
-  private init(unreadable revision: Revision, because reason: String, path: String) {
-    self.revision = revision
+  private init(unreadable name: LayerName, because reason: String, path: String) {
+    self.name = name
     facts = nil
     self.reason = reason
     self.path = path
@@ -27,36 +27,40 @@ struct SnapshotRecord: Sendable, Equatable {
   /// Reads the file of a record.
   /// - Throws: ``JournalError`` when it is not there or can't be read at the moment. One that is damaged is a
   ///   record without facts.
-  init(of revision: Revision, in folder: Folder) throws(JournalError) {
-    let name = JournalFolder.snapshotRecordName(revision)
-    let path = folder.path(of: name)
+  init(_ name: LayerName, in folder: Folder) throws(JournalError) {
+    let path = folder.path(of: name.recordName)
     let bytes: [UInt8]
     do throws(JournalError) {
-      bytes = try folder.file(name, .reading).contents(limit: Self.byteLimit)
+      bytes = try folder.file(name.recordName, .reading).contents(limit: Self.byteLimit)
     } catch {
       guard error.code == .damaged else { throw error }
-      self.init(unreadable: revision, because: error.message, path: path)
+      self.init(unreadable: name, because: error.message, path: path)
       return
     }
     do throws(CBORError) {
-      self.init(revision: revision, facts: try SnapshotFacts(encoded: bytes))
+      let facts = try SnapshotFacts(encoded: bytes)
+      guard facts.top.revision == name.to, facts.start.revision == name.from ?? 0 else {
+        self.init(unreadable: name, because: "it is that of another layer", path: path)
+        return
+      }
+      self.init(name, facts)
     } catch {
-      self.init(unreadable: revision, because: "\(error)", path: path)
+      self.init(unreadable: name, because: "\(error)", path: path)
     }
   }
 
-  /// No record is larger: this is enough for a snapshot of 256 GiB.
+  /// No record is larger: this is enough for a layer of 256 GiB.
   private static let byteLimit = 64 << 20
 
   /// What is wrong with the record itself, nil when nothing is.
   var problem: JournalError? {
     guard facts == nil else { return nil }
     return JournalError(
-      .damaged, "what is known of the snapshot can't be read: \(reason)", revision: revision, path: path)
+      .damaged, "what is known of the snapshot can't be read: \(reason)", revision: name.to, path: path)
   }
 }
 
-/// What is known of the file of a snapshot and of the state in it.
+/// What is known of a layer's file and of the states in it.
 struct SnapshotFacts: Sendable, Equatable {
   /// How the file is divided for checksums; a page is checked when it is first touched.
   static let pageByteCount = 16 << 10
@@ -64,36 +68,52 @@ struct SnapshotFacts: Sendable, Equatable {
   var byteCount: Int
   /// The CRC-32C of each page of the file.
   var pageChecksums: [UInt32]
-  var stateDigest: Digest
-  /// The digest of the entry that the state is as of.
+  /// The digest of a whole state; nil for a layer.
+  var stateDigest: Digest?
+  /// The digest of the entry that the layer goes up to. It seals all entries before.
   var entryDigest: Digest
   /// The name of the model and its version.
   var schema: String
-  /// How many entities are there.
-  var entityCount: Int
-  /// How many events the entries up to here have; tells what a replay between two snapshots costs.
-  var eventCount: Int
-  /// Whether the journal took it automatically, and may drop it.
-  var isAutomatic: Bool
+  /// How often what is in it was written: once, and once for each merge.
+  var generation: Int
+  /// What the layer is above.
+  var start: LayerCheckpoint
+  /// Where states can be opened, in rising order, at least one.
+  var checkpoints: [LayerCheckpoint]
+
+  var top: LayerCheckpoint { checkpoints.last ?? start }
+  var eventCount: Int { top.eventCount - start.eventCount }
+
+  /// How many pages a file of that size has; the last may be shorter.
+  static func pageCount(of byteCount: Int) -> Int {
+    byteCount / pageByteCount + (byteCount % pageByteCount == 0 ? 0 : 1)
+  }
 }
 
-// Documentation/Format.md, "What is known of a snapshot".
+// Documentation/Format.md, "What is known of a layer".
 extension SnapshotFacts {
-  private static let version: UInt64 = 1
+  private static let version: UInt64 = 2
   private static let checksumByteCount = 4
+  /// Counts are added to; none that is true comes near.
+  private static let countLimit = 1 << 56
 
   /// The bytes of a record's file: an item of CBOR and its checksum.
   func encoded() -> [UInt8] {
-    var writer = CBORWriter(reserving: 128 + 4 * pageChecksums.count)
+    var writer = CBORWriter(reserving: 256 + 4 * pageChecksums.count + 64 * checkpoints.count)
     writer.appendArrayHead(count: 9)
     writer.append(unsigned: Self.version)
     writer.append(text: schema)
     writer.append(unsigned: UInt64(byteCount))
-    unsafe stateDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
     unsafe entryDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
-    writer.append(unsigned: UInt64(entityCount))
-    writer.append(unsigned: UInt64(eventCount))
-    writer.append(bool: isAutomatic)
+    if let stateDigest {
+      unsafe stateDigest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
+    } else {
+      writer.appendBytesHead(count: 0)
+    }
+    writer.append(unsigned: UInt64(generation))
+    start.append(to: &writer)
+    writer.appendArrayHead(count: checkpoints.count)
+    for checkpoint in checkpoints { checkpoint.append(to: &writer) }
     writer.appendBytesHead(count: 4 * pageChecksums.count)
     for checksum in pageChecksums {
       unsafe withUnsafeBytes(of: checksum.bigEndian) { unsafe writer.append(encoded: $0) }
@@ -131,26 +151,52 @@ extension SnapshotFacts {
   private init(_ reader: inout CBORReader) throws(CBORError) {
     try reader.expectArray(count: 9)
     guard try reader.readUnsigned() == Self.version else { throw CBORError(.unexpectedItem, at: 0) }
-    let schema = try reader.readText()
-    let byteCount = try reader.readCount()
-    let stateDigest = try reader.readDigest()
-    let entryDigest = try reader.readDigest()
-    let entityCount = try reader.readCount()
-    let eventCount = try reader.readCount()
-    let isAutomatic = try reader.readBool()
-    let start = reader.offset
-    // Counts are added to; none that is true comes near.
-    guard max(byteCount, entityCount, eventCount) < 1 << 56 else {
-      throw CBORError(.unexpectedItem, at: start)
+    schema = try reader.readText()
+    byteCount = try Self.count(&reader)
+    entryDigest = try reader.readDigest()
+    let digest = try unsafe Array(reader.readBytes())
+    stateDigest = Digest(bytes: digest)
+    guard digest.isEmpty || stateDigest != nil else { throw CBORError(.unexpectedItem, at: reader.offset) }
+    generation = try Self.count(&reader)
+    start = try Self.checkpoint(&reader)
+    checkpoints = []
+    for _ in 0..<(try reader.readArrayHead()) {
+      let checkpoint = try Self.checkpoint(&reader)
+      let before = checkpoints.last ?? start
+      guard checkpoint.revision > before.revision, checkpoint.eventCount >= before.eventCount,
+        checkpoint.tables.count == before.tables.count,
+        zip(checkpoint.textCounts, before.textCounts).allSatisfy({ $0 >= $1 }),
+        checkpoint.textCounts.count == before.textCounts.count
+      else { throw CBORError(.unexpectedItem, at: reader.offset) }
+      checkpoints.append(checkpoint)
     }
-    let checksums = unsafe Self.numbers(try reader.readBytes())
+    let offset = reader.offset
+    pageChecksums = unsafe Self.numbers(try reader.readBytes())
     // One checksum for each page, so that none is ever looked for behind the end.
-    guard checksums.count == SnapshotFacts.pageCount(of: byteCount) else {
-      throw CBORError(.unexpectedItem, at: start)
+    guard pageChecksums.count == SnapshotFacts.pageCount(of: byteCount), !checkpoints.isEmpty else {
+      throw CBORError(.unexpectedItem, at: offset)
     }
-    self.init(
-      byteCount: byteCount, pageChecksums: checksums, stateDigest: stateDigest, entryDigest: entryDigest,
-      schema: schema, entityCount: entityCount, eventCount: eventCount, isAutomatic: isAutomatic)
+  }
+
+  private static func checkpoint(_ reader: inout CBORReader) throws(CBORError) -> LayerCheckpoint {
+    try reader.expectArray(count: 4)
+    var checkpoint = LayerCheckpoint(
+      revision: try count(&reader), eventCount: try count(&reader), tables: [], textCounts: [])
+    for _ in 0..<(try reader.readArrayHead()) {
+      try reader.expectArray(count: 4)
+      checkpoint.tables.append(
+        LayerCheckpoint.Totals(
+          highest: try count(&reader), count: try count(&reader), deletionCount: try count(&reader),
+          erasedCount: try count(&reader)))
+    }
+    for _ in 0..<(try reader.readArrayHead()) { checkpoint.textCounts.append(try count(&reader)) }
+    return checkpoint
+  }
+
+  private static func count(_ reader: inout CBORReader) throws(CBORError) -> Int {
+    let count = try reader.readCount()
+    guard count < countLimit else { throw CBORError(.unexpectedItem, at: reader.offset) }
+    return count
   }
 
   private static func numbers(_ bytes: UnsafeRawBufferPointer) -> [UInt32] {
@@ -160,9 +206,20 @@ extension SnapshotFacts {
   }
 }
 
-extension SnapshotFacts {
-  /// How many pages a file of that size has; the last may be shorter.
-  static func pageCount(of byteCount: Int) -> Int {
-    byteCount / pageByteCount + (byteCount % pageByteCount == 0 ? 0 : 1)
+extension LayerCheckpoint {
+  fileprivate func append(to writer: inout CBORWriter) {
+    writer.appendArrayHead(count: 4)
+    writer.append(unsigned: UInt64(revision))
+    writer.append(unsigned: UInt64(eventCount))
+    writer.appendArrayHead(count: tables.count)
+    for totals in tables {
+      writer.appendArrayHead(count: 4)
+      writer.append(unsigned: UInt64(totals.highest))
+      writer.append(unsigned: UInt64(totals.count))
+      writer.append(unsigned: UInt64(totals.deletionCount))
+      writer.append(unsigned: UInt64(totals.erasedCount))
+    }
+    writer.appendArrayHead(count: textCounts.count)
+    for count in textCounts { writer.append(unsigned: UInt64(count)) }
   }
 }

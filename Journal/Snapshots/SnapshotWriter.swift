@@ -2,17 +2,21 @@ import CBOR
 import Foundation
 import KeyedArchiving
 
-/// What a snapshot says of itself.
-struct SnapshotHeader: Sendable {
+/// What a layer says of itself.
+struct LayerHeader: Sendable {
   let journal: JournalID
-  let schema: String
+  let shape: StateShape
+  /// The entry that it goes up to.
   let head: Head
-  let kinds: [String]
-  /// The names of the numbered fields of each kind.
-  let fieldNames: [[String]]
+  /// What it is above: the empty state, for one that says all by itself.
+  let start: LayerCheckpoint
+  /// Where its states can be opened, in rising order; the last is that of the head.
+  let checkpoints: [LayerCheckpoint]
+
+  var top: LayerCheckpoint { checkpoints.last ?? start }
 }
 
-/// Writes a state as a keyed archive, entity by entity. Equal states give equal bytes.
+/// Writes what changed between two revisions as a keyed archive, entity by entity. The same sources make the same bytes.
 struct SnapshotWriter: ~Copyable {
   var archive: KeyedArchiveWriter
   var texts = ShortTexts()
@@ -25,16 +29,20 @@ struct SnapshotWriter: ~Copyable {
   private var digest: StateDigest.Builder
 
   /// Writes all of it.
-  /// - Returns: the digest of the state.
+  /// - Parameter sources: in the order of time; together they have all that the header names.
+  /// - Returns: the digest of the state, if the one source is a whole state.
   static func write(
-    _ parts: StateParts, _ header: SnapshotHeader, to sink: @escaping KeyedArchiveWriter.Sink
-  ) throws -> Digest {
+    _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
+  ) throws -> Digest? {
+    let isWhole = sources.first is WholeState
     var writer = SnapshotWriter(
-      archive: try unsafe KeyedArchiveWriter(to: sink), digest: StateDigest.Builder(schema: header.schema))
+      archive: try unsafe KeyedArchiveWriter(to: sink),
+      digest: StateDigest.Builder(schema: header.shape.schema))
     // Prepared before anything else, so that a reader finds the names of fields at the start.
-    let shapes = try writer.shapes(header)
-    let root = try writer.root(parts, header, shapes)
-    return try writer.finish(root)
+    let shapes = try writer.shapes(header.shape)
+    let root = try writer.root(sources, header, shapes, isWhole)
+    let digest = try writer.finish(root)
+    return isWhole ? digest : nil
   }
 
   private init(archive: consuming KeyedArchiveWriter, digest: consuming StateDigest.Builder) {
@@ -49,9 +57,9 @@ struct SnapshotWriter: ~Copyable {
 
   // MARK: The root
 
-  private mutating func shapes(_ header: SnapshotHeader) throws -> [EntityShapes] {
+  private mutating func shapes(_ shape: StateShape) throws -> [EntityShapes] {
     var shapes: [EntityShapes] = []
-    for (kind, names) in zip(header.kinds, header.fieldNames) {
+    for (kind, names) in zip(shape.kinds, shape.fieldNames) {
       shapes.append(
         try EntityShapes(
           ArchivedClass(SnapshotLayout.className(ofKind: kind)), SnapshotLayout.fields(names), &archive))
@@ -60,9 +68,10 @@ struct SnapshotWriter: ~Copyable {
   }
 
   private mutating func root(
-    _ parts: StateParts, _ header: SnapshotHeader, _ shapes: [EntityShapes]
+    _ sources: [any LayerSource], _ header: LayerHeader, _ shapes: [EntityShapes], _ isWhole: Bool
   ) throws -> KeyedArchiveWriter.Reference {
     typealias Root = SnapshotLayout.Root
+    let shape = header.shape
     try archive.beginDictionary()
     try archive.append(string: Root.about)
     try archive.append(string: SnapshotLayout.about)
@@ -71,54 +80,109 @@ struct SnapshotWriter: ~Copyable {
     try archive.append(string: Root.journal)
     try archive.append(string: header.journal.description)
     try archive.append(string: Root.schema)
-    try archive.append(string: header.schema)
+    try archive.append(string: shape.schema)
+    try archive.append(string: Root.from)
+    try archive.append(integer: Int64(header.start.revision))
     try archive.append(string: Root.revision)
     try archive.append(integer: Int64(header.head.revision))
     try archive.append(string: Root.date)
     try archive.append(date: header.head.date)
     try archive.append(string: Root.digest)
     try archive.append(string: header.head.digest.hex)
+    try archive.append(string: Root.checkpoints)
+    try archive.beginArray()
+    for checkpoint in header.checkpoints { try archive.append(integer: Int64(checkpoint.revision)) }
+    try archive.append(try archive.end())
     try archive.append(string: Root.kinds)
-    try append(texts: header.kinds)
+    try append(texts: shape.kinds)
     try archive.append(string: Root.fields)
-    try appendDictionary(header.kinds, header.fieldNames) { writer, names throws in
+    try appendDictionary(shape.kinds, shape.fieldNames) { writer, names throws in
       try writer.append(texts: names)
     }
-    var remaining = shapes
+    let kept = header.checkpoints.map(\.revision)
+    var versions: [PackedNumbersBuilder] = []
+    var deletions: [PackedNumbersBuilder] = []
+    var erased: [PackedNumbersBuilder] = []
     try archive.append(string: Root.entities)
-    try appendDictionary(header.kinds, parts.tables) { writer, table throws in
-      var shapes = remaining.removeFirst()
-      try writer.archive.beginArray()
-      // Going through a table that stands on a file is most of the work, so it is done once for both.
-      writer.digest.begin(table)
-      for (number, row) in table {
-        writer.digest.append(number, row)
-        try writer.append(number, row, &shapes)
-      }
-      writer.digest.end(table)
-      try writer.archive.append(try writer.archive.end())
+    try appendDictionary(shape.kinds, shapes) { writer, shapes throws in
+      var shapes = shapes
+      let kind = versions.count
+      let totals = header.top.tables[kind]
+      if isWhole { writer.digest.begin(highest: totals.highest, count: totals.count) }
+      let found = try writer.entities(sources, kind, kept, &shapes, isWhole)
+      if isWhole { writer.digest.end(deletions: found.deletions, erased: found.erased) }
+      versions.append(found.versions)
+      deletions.append(found.deletions)
+      erased.append(found.erased)
     }
-    try archive.append(string: Root.highest)
-    try appendDictionary(header.kinds, parts.tables) { writer, table throws in
-      try writer.archive.append(integer: Int64(table.highest))
+    try archive.append(string: Root.versions)
+    try appendDictionary(shape.kinds, versions) { writer, rows throws in
+      try writer.archive.append(try writer.archive.data(rows.bytes))
     }
     try archive.append(string: Root.deleted)
-    try appendDictionary(header.kinds, parts.tables) { writer, table throws in
-      try writer.append(pairs: table.goneEntities.map { ($0.number, $0.revision) })
+    try appendDictionary(shape.kinds, deletions) { writer, rows throws in
+      try writer.archive.append(try writer.archive.data(rows.bytes))
     }
     try archive.append(string: Root.erased)
-    try appendDictionary(header.kinds, parts.tables) { writer, table throws in
-      try writer.append(pairs: table.erasedNumbers.map { ($0, table.revision(of: $0)) })
+    try appendDictionary(shape.kinds, erased) { writer, rows throws in
+      try writer.archive.append(try writer.archive.data(rows.bytes))
+    }
+    try archive.append(string: Root.highest)
+    try appendDictionary(shape.kinds, header.top.tables) { writer, totals throws in
+      try writer.archive.append(integer: Int64(totals.highest))
     }
     try archive.append(string: Root.indexes)
-    try appendDictionary(parts.indexes.map(\.name), parts.indexes) { writer, index throws in
-      try writer.append(pairs: index.index.lines.map { ($0.group, $0.member) })
+    try appendDictionary(shape.indexes, Array(shape.indexes.indices)) { writer, index throws in
+      let lines = try Self.lines(sources, index, kept, isLowest: header.start.revision == 0)
+      try writer.archive.append(try writer.archive.data(lines.bytes))
     }
     try archive.append(string: Root.lists)
-    try appendDictionary(parts.lists.map(\.name), parts.lists) { writer, list throws in
-      try writer.append(texts: list.texts)
+    try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
+      try writer.append(texts: try sources.flatMap { try $0.texts(list) })
     }
     return try archive.end()
+  }
+
+  /// Appends an `NSArray` of the versions of all entities of a kind.
+  /// - Returns: the number and the revision of each, of each deletion, and of those deletions that are erasures.
+  private mutating func entities(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], _ shapes: inout EntityShapes,
+    _ isWhole: Bool
+  ) throws -> (versions: PackedNumbersBuilder, deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder)
+  {
+    var versions = PackedNumbersBuilder(columns: 2)
+    var deletions = PackedNumbersBuilder(columns: 2)
+    var erased = PackedNumbersBuilder(columns: 2)
+    var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
+    try archive.beginArray()
+    while try merge.next() {
+      for (source, version) in merge.group {
+        let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
+        if let row = try sources[source].row(kind, version) {
+          versions.append(numbers)
+          // Going through a state that is backed by files is most of the work, so it is done once for both.
+          if isWhole { digest.append(version.number, row) }
+          try append(version.number, row, &shapes)
+        } else {
+          deletions.append(numbers)
+          if case .deleted(isErased: true) = version.content { erased.append(numbers) }
+        }
+      }
+    }
+    try archive.append(try archive.end())
+    return (versions, deletions, erased)
+  }
+
+  private static func lines(
+    _ sources: [any LayerSource], _ index: Int, _ kept: [Revision], isLowest: Bool
+  ) throws -> PackedNumbersBuilder {
+    var lines = PackedNumbersBuilder(columns: 3)
+    var merge = try LineMerge(
+      try sources.map { try $0.lines(index) }, keeping: kept, isLowest: isLowest)
+    while try merge.next() {
+      for line in merge.group { lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line))) }
+    }
+    return lines
   }
 
   private mutating func appendDictionary<Value>(
@@ -137,22 +201,5 @@ struct SnapshotWriter: ~Copyable {
     try archive.beginArray()
     for text in texts { try archive.append(string: text) }
     try archive.append(try archive.end())
-  }
-
-  /// Appends `SnapshotPairs`.
-  private mutating func append(pairs: [(Int, Int)]) throws {
-    let isNarrow = pairs.allSatisfy { UInt32(exactly: $0.0) != nil && UInt32(exactly: $0.1) != nil }
-    var bytes: [UInt8] = [isNarrow ? 4 : 8]
-    bytes.reserveCapacity(1 + pairs.count * (isNarrow ? 8 : 16))
-    for pair in pairs {
-      if isNarrow {
-        bytes.append(bigEndian: UInt32(pair.0))
-        bytes.append(bigEndian: UInt32(pair.1))
-      } else {
-        bytes.append(bigEndian: UInt64(truncatingIfNeeded: pair.0))
-        bytes.append(bigEndian: UInt64(truncatingIfNeeded: pair.1))
-      }
-    }
-    try archive.append(try archive.data(bytes))
   }
 }

@@ -1,35 +1,45 @@
-/// What stands below the changes of an ``EntityTable``: the entities of one kind as a snapshot has them.
+/// What stands below the changes of an ``EntityTable``: the entities of one kind as the layers of a snapshot have them.
 ///
-/// It never changes: whoever asks twice gets the same answer twice, on any thread. What can't be read is not
-/// passed on as an error, for a reader of a state has nowhere to put one: the base finds the answer elsewhere, or says in
-/// ``failure`` that some are missing.
+/// It never changes: two calls give the same answer, on any thread. What can't be read is not passed on as an error,
+/// for a reader of a state has nowhere to put one; the base says so in ``failure``.
 package protocol EntityBase: AnyObject, Sendable {
   /// How many entities are there.
   var count: Int { get }
-  /// The entity of that number, nil when it is not there.
-  func row(_ number: Int) -> Row?
-  /// The revision of an entity's newest event, its deletion included; 0: it never was. Decodes as little as
-  /// possible.
-  func revision(of number: Int) -> Revision
-  /// How many of the entities that are there have a lower number.
-  func position(of number: Int) -> Int
-  /// The entity at a position from 0 up to ``count``, in the order of numbers.
-  func row(at position: Int) -> (number: Int, row: Row)?
   /// How many entities are gone.
   var deletionCount: Int { get }
-  /// One that is gone, at a position from 0 up to ``deletionCount``, in the order of numbers.
-  func deletion(at position: Int) -> (number: Int, revision: Revision)?
+  /// How many of these are gone because they were erased.
+  var erasedCount: Int { get }
+  /// The entity of that number, nil when it is not there.
+  func row(_ number: Int) -> Row?
+  /// The revision of an entity's newest event, its deletion included; 0: it never was. Decodes nothing else.
+  func revision(of number: Int) -> Revision
+  /// Whether an entity is gone because it was erased.
+  func isErased(_ number: Int) -> Bool
+  /// Gives the entities that are there one after the other, in the order of their numbers, from one on.
+  func rows(from number: Int) -> BaseIterator<Int, Row>
+  /// The same for those that are gone.
+  func deletions() -> BaseIterator<Int, Deletion>
+  /// Whether one of the two was made from the other by what is in the layers between them.
+  func isRelated(to other: any EntityBase) -> Bool
+  /// The numbers of all entities that may be different in another base to which this one is related.
+  func numbers(changedSince other: any EntityBase) -> Set<Int>
   /// Why some answer may be missing, nil when none is.
   var failure: JournalError? { get }
 }
 
-/// What stands below the changes of an ``EntityIndex``: its lines as a snapshot has them. It never changes.
+/// What stands below the changes of an ``EntityIndex``: its lines as the layers of a snapshot have them. It never
+/// changes.
 package protocol IndexBase: AnyObject, Sendable {
-  /// How many lines there are.
-  var count: Int { get }
   func contains(_ key: IndexKey) -> Bool
-  /// How many lines come before that one, which need not be there.
-  func position(of key: IndexKey) -> Int
-  /// The line at a position from 0 up to ``count``, in order.
-  func key(at position: Int) -> IndexKey?
+  /// Gives the lines one after the other, in order, from one on.
+  func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void>
+}
+
+/// Goes through a base. Used by one thread.
+package struct BaseIterator<Key, Value>: IteratorProtocol {
+  private let step: () -> (key: Key, value: Value)?
+
+  package init(_ step: @escaping () -> (key: Key, value: Value)?) { self.step = step }
+
+  package mutating func next() -> (key: Key, value: Value)? { step() }
 }

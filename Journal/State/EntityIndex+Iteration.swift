@@ -23,9 +23,10 @@ extension EntityIndex {
   }
 
   /// All lines, by group and then by member.
-  package var lines: Lines {
-    lines(from: IndexKey(group: 0, member: 0), through: .last)
-  }
+  package var lines: Lines { lines(from: IndexKey(group: 0, member: 0), through: .last) }
+
+  /// How many lines there are: members of all groups together. O(n).
+  package var lineCount: Int { lines.reduce(0) { count, _ in count + 1 } }
 
   /// The lines between two, both included.
   package func lines(from first: IndexKey, through last: IndexKey) -> Lines {
@@ -40,29 +41,50 @@ extension EntityIndex {
 
     package func makeIterator() -> Iterator {
       Iterator(
-        lines: LayeredIterator(
-          index.base.map { BaseLines(base: $0, last: last, position: $0.position(of: first)) },
-          above: index.added.elements(in: first...last).makeIterator(),
-          hidden: index.removed.elements(in: first...last).makeIterator()))
+        last: last, below: index.base?.lines(from: first),
+        above: index.changes.elements(in: first...last).makeIterator())
     }
 
     /// Gives lines one after the other.
     package struct Iterator: IteratorProtocol {
-      fileprivate var lines: LayeredIterator<BaseLines, IndexKey, Void, Void>
-      package mutating func next() -> IndexKey? { lines.next()?.key }
+      private let last: IndexKey
+      private var below: BaseIterator<IndexKey, Void>?
+      private var above: Table<IndexKey, Bool>.Iterator
+      // The next of each, only with a base.
+      private var nextBelow: IndexKey?
+      private var nextAbove: (key: IndexKey, value: Bool)?
+
+      fileprivate init(
+        last: IndexKey, below: BaseIterator<IndexKey, Void>?, above: Table<IndexKey, Bool>.Iterator
+      ) {
+        self.last = last
+        self.below = below
+        self.above = above
+        if self.below == nil { return }
+        nextAbove = self.above.next()
+        stepBelow()
+      }
+
+      package mutating func next() -> IndexKey? {
+        if below == nil { return above.next()?.key }
+        while true {
+          guard let upper = nextAbove else {
+            defer { stepBelow() }
+            return nextBelow
+          }
+          if let lower = nextBelow, lower <= upper.key {
+            stepBelow()
+            if lower < upper.key { return lower }
+          }
+          nextAbove = above.next()
+          if upper.value { return upper.key }
+        }
+      }
+
+      private mutating func stepBelow() {
+        nextBelow = below?.next()?.key
+        if let next = nextBelow, next > last { nextBelow = nil }
+      }
     }
-  }
-}
-
-/// The lines of a base, from a position on up to a line.
-private struct BaseLines: IteratorProtocol {
-  let base: any IndexBase
-  let last: IndexKey
-  var position: Int
-
-  mutating func next() -> (key: IndexKey, value: Void)? {
-    guard position < base.count, let key = base.key(at: position), key <= last else { return nil }
-    position += 1
-    return (key, ())
   }
 }

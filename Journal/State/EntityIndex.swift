@@ -31,57 +31,41 @@ package struct IndexKey: Comparable, Hashable, Sendable {
 /// for account in accountsByBranch.members(of: branch) { … }
 /// ```
 ///
-/// An index is a value, as an ``EntityTable`` is, and may stand on that of a snapshot. All groups stand in one
+/// An index is a value, as an ``EntityTable`` is, and may be backed by the layers of a snapshot. All groups are in one
 /// table, side by side, so a group of one costs no more than a line.
 ///
-/// 1. A line is there when it is in `added`, or in the base and not in `removed`.
-/// 2. No line in `added` is in the base. Each line in `removed` is.
+/// 1. A line whose key is in `changes` is there when that says so. Of any other the base decides, and without a base
+///    it is not there.
+/// 2. Without a base, `changes` has no line that is not there.
 ///
 /// *n* is the number of lines below. Groups and members are any numbers; negative ones come after all others.
 public struct EntityIndex: Sendable {
-  /// The lines of a snapshot, nil for an index that was built from revision 0.
+  /// The lines of a snapshot's layers, nil for an index that was built from revision 0.
   let base: (any IndexBase)?
-  private(set) var added = Table<IndexKey, Void>()
-  private(set) var removed = Table<IndexKey, Void>()
+  /// Which lines were inserted since, and which removed.
+  private(set) var changes = Table<IndexKey, Bool>()
 
   /// An empty index.
   public init() { base = nil }
 
-  /// The index that a snapshot has.
+  /// The index that the layers of a snapshot have.
   package init(base: any IndexBase) { self.base = base }
-
-  /// How many lines there are: members of all groups together. O(1).
-  public var count: Int { added.count + (base?.count ?? 0) - removed.count }
 
   /// Whether a group has that member. O(log n).
   public func contains(_ member: Int, in group: Int) -> Bool {
     let key = IndexKey(group: group, member: member)
-    if added.contains(key) { return true }
-    guard let base else { return false }
-    return !removed.contains(key) && base.contains(key)
+    return changes[key] ?? base?.contains(key) ?? false
   }
 
   /// Puts a member into a group; nothing changes when it is there. O(log n).
   public mutating func insert(_ member: Int, in group: Int) {
-    let key = IndexKey(group: group, member: member)
-    if base == nil { added.updateValue((), forKey: key) } else { insertAboveBase(key) }
-  }
-
-  @inline(never)
-  private mutating func insertAboveBase(_ key: IndexKey) {
-    if base?.contains(key) == true {
-      removed.removeValue(forKey: key)
-    } else {
-      added.updateValue((), forKey: key)
-    }
+    changes.updateValue(true, forKey: IndexKey(group: group, member: member))
   }
 
   /// Takes a member out of a group; nothing changes when it is not there. O(log n).
   public mutating func remove(_ member: Int, from group: Int) {
     let key = IndexKey(group: group, member: member)
-    // Without a base there is nothing below that could have to be hidden.
-    if added.removeValue(forKey: key) == nil, base?.contains(key) == true {
-      removed.updateValue((), forKey: key)
-    }
+    // The base is not asked whether it has the line: that costs a search in each of its layers.
+    if base == nil { changes.removeValue(forKey: key) } else { changes.updateValue(false, forKey: key) }
   }
 }

@@ -3,19 +3,35 @@ import Tables
 extension EntityTable {
   /// The entities whose records differ between another table and this one, in the order of their numbers.
   ///
-  /// What the two share is skipped: O(d log n) for d changes when both have the same base, O(n) otherwise.
+  /// What the two share is skipped: O(d log n) for d changes when both have the same base, or one base was made from the
+  /// other by layers, with all that these hold counted; O(n) otherwise.
   package func changes(since other: EntityTable) -> [(number: Int, old: Row?, new: Row?)] {
-    guard base === other.base else { return changesOfAll(since: other) }
+    guard isNear(other) else { return changesOfAll(since: other) }
     // What is above the base tells which entities can differ: each was written, deleted or brought back there.
     var numbers: Set<Int> = []
-    for change in rows.changes(since: other.rows, by: { $0.record == $1.record }) {
-      numbers.insert(change.key)
+    if base === other.base {
+      for change in rows.changes(since: other.rows, by: { $0.record == $1.record }) {
+        numbers.insert(change.key)
+      }
+      for change in deletions.changes(since: other.deletions) { numbers.insert(change.key) }
+    } else if let base, let otherBase = other.base {
+      numbers = base.numbers(changedSince: otherBase)
+      for table in [self, other] {
+        numbers.formUnion(table.rows.lazy.map(\.key))
+        numbers.formUnion(table.deletions.lazy.map(\.key))
+      }
     }
-    for change in deletions.changes(since: other.deletions) { numbers.insert(change.key) }
     return numbers.sorted().compactMap { number in
       let (old, new) = (other[number], self[number])
       return old?.record == new?.record ? nil : (number, old, new)
     }
+  }
+
+  /// Whether what is different between two tables is found without going through all of them.
+  package func isNear(_ other: EntityTable) -> Bool {
+    if base === other.base { return true }
+    guard let base, let otherBase = other.base else { return false }
+    return base.isRelated(to: otherBase)
   }
 
   /// Walks both tables side by side.

@@ -17,17 +17,19 @@ extension EntityTable {
       problems.append("\(counted) entities of the kind \(kind) are there, but \(count) are counted")
     }
     counted = 0
-    for (number, _) in goneEntities {
+    var erased = 0
+    for (number, _, isErased) in goneEntities {
       counted += 1
+      if isErased { erased += 1 }
       if self[number] != nil || number > highest {
         problems.append("\(kind):\(number) is listed as deleted, but it is there or never was")
       }
     }
-    for number in erasedNumbers where self[number] != nil || revision(of: number) == 0 {
-      problems.append("\(kind):\(number) is listed as erased, but it is there or never was")
-    }
     if counted != deletionCount {
       problems.append("\(counted) entities of the kind \(kind) are gone, but \(deletionCount) are counted")
+    }
+    if erased != erasedCount {
+      problems.append("\(erased) entities of the kind \(kind) are erased, but \(erasedCount) are counted")
     }
     return problems
   }

@@ -6,7 +6,7 @@ extension EntityTable: Sequence {
   public func makeIterator() -> Iterator {
     Iterator(
       LayeredIterator(
-        base.map { BaseRows(base: $0, position: 0) }, above: rows.makeIterator(),
+        base.map { $0.rows(from: 0) }, above: rows.makeIterator(),
         hidden: deletions.makeIterator()))
   }
 
@@ -15,9 +15,11 @@ extension EntityTable: Sequence {
 
   /// Gives entities one after the other.
   public struct Iterator: IteratorProtocol {
-    private var entities: LayeredIterator<BaseRows, Int, Row, Revision>
+    private var entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Deletion>
 
-    fileprivate init(_ entities: LayeredIterator<BaseRows, Int, Row, Revision>) { self.entities = entities }
+    fileprivate init(_ entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Deletion>) {
+      self.entities = entities
+    }
 
     /// The next entity, nil behind the last.
     public mutating func next() -> (number: Int, row: Row)? {
@@ -37,13 +39,13 @@ extension EntityTable: Sequence {
     package func makeIterator() -> Iterator {
       Iterator(
         LayeredIterator(
-          table.base.map { BaseRows(base: $0, position: $0.position(of: start)) },
+          table.base.map { $0.rows(from: start) },
           above: table.rows.elements(from: start).makeIterator(),
           hidden: table.deletions.elements(from: start).makeIterator()))
     }
   }
 
-  /// The entities that are gone, and the revision of the newest deletion of each.
+  /// The entities that are gone, the revision of the newest event of each, and whether it was erased.
   package var goneEntities: GoneEntities { GoneEntities(table: self) }
 
   /// What is gone from a table, in the order of numbers. It keeps the table as it was.
@@ -53,44 +55,18 @@ extension EntityTable: Sequence {
     package func makeIterator() -> Iterator {
       Iterator(
         deletions: LayeredIterator(
-          table.base.map { BaseDeletions(base: $0) }, above: table.deletions.makeIterator(),
+          table.base.map { $0.deletions() }, above: table.deletions.makeIterator(),
           hidden: table.rows.makeIterator()))
     }
 
     /// Gives what is gone one after the other.
     package struct Iterator: IteratorProtocol {
-      fileprivate var deletions: LayeredIterator<BaseDeletions, Int, Revision, Row>
+      fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, Row>
 
-      package mutating func next() -> (number: Int, revision: Revision)? {
-        guard let (number, revision) = deletions.next() else { return nil }
-        return (number, revision)
+      package mutating func next() -> (number: Int, revision: Revision, isErased: Bool)? {
+        guard let (number, deletion) = deletions.next() else { return nil }
+        return (number, deletion.revision, deletion.isErased)
       }
     }
-  }
-}
-
-/// The rows of a base, from a position on.
-struct BaseRows: IteratorProtocol {
-  let base: any EntityBase
-  var position: Int
-
-  mutating func next() -> (key: Int, value: Row)? {
-    guard position < base.count, let (number, row) = base.row(at: position) else { return nil }
-    position += 1
-    return (number, row)
-  }
-}
-
-/// The deletions of a base.
-private struct BaseDeletions: IteratorProtocol {
-  let base: any EntityBase
-  var position = 0
-
-  mutating func next() -> (key: Int, value: Revision)? {
-    guard position < base.deletionCount, let (number, revision) = base.deletion(at: position) else {
-      return nil
-    }
-    position += 1
-    return (number, revision)
   }
 }

@@ -17,6 +17,19 @@ public struct Row: Hashable, Sendable {
   }
 }
 
+/// What is known of an entity that is gone.
+package struct Deletion: Hashable, Sendable {
+  /// The revision of its newest event.
+  package let revision: Revision
+  /// Whether it is gone because what it was has been erased.
+  package let isErased: Bool
+
+  package init(revision: Revision, isErased: Bool = false) {
+    self.revision = revision
+    self.isErased = isErased
+  }
+}
+
 /// All entities of one kind, those that are gone included: what a state is made of.
 ///
 /// ```swift
@@ -28,8 +41,8 @@ public struct Row: Hashable, Sendable {
 /// A table is a value. Copying it takes no time, and no later change reaches a copy. It may stand on the
 /// entities of a snapshot, which it then reads only when they are asked for; it looks the same either way.
 ///
-/// 1. What is in `rows` is there. What is in `deletions` is gone: deleted, or erased when it is in `erased` too. Of any other number the base decides, and
-///    without a base it is not there.
+/// 1. What is in `rows` is there. What is in `deletions` is gone: deleted, or erased. Of any other number the base
+///    decides, and without a base it is not there.
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number, of the base neither, is above `highest`. A number up to `highest` that is neither there nor
 ///    gone was given in an entry that deleted the entity again, or never reached the log.
@@ -37,14 +50,12 @@ public struct Row: Hashable, Sendable {
 ///
 /// *n* is the number of entities below.
 public struct EntityTable: Sendable {
-  /// The entities of a snapshot, nil for a table that was replayed from revision 0.
+  /// The entities of a snapshot's layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
   /// What was added or changed since.
   private(set) var rows = Table<Int, Row>()
-  /// The revision of the newest deletion of each entity that went since.
-  private(set) var deletions = Table<Int, Revision>()
-  /// The entities that are gone because they were erased, those of the base included: there are few, mostly none.
-  private var erased = Table<Int, Void>()
+  /// Each entity that went since.
+  private(set) var deletions = Table<Int, Deletion>()
 
   /// The highest number that was ever given, 0 when none was. The next entity gets the one above.
   public private(set) var highest: Int
@@ -52,6 +63,8 @@ public struct EntityTable: Sendable {
   public private(set) var count: Int
   /// How many entities are gone.
   package private(set) var deletionCount: Int
+  /// How many of these were erased.
+  package private(set) var erasedCount: Int
 
   /// An empty table.
   public init() {
@@ -59,18 +72,17 @@ public struct EntityTable: Sendable {
     highest = 0
     count = 0
     deletionCount = 0
+    erasedCount = 0
   }
 
-  /// The table that a snapshot has.
-  /// - Parameters:
-  ///   - highest: the highest number that was ever given; none of the base is above it.
-  ///   - erased: which of the entities that are gone were erased.
-  package init(base: any EntityBase, highest: Int, erased: some Sequence<Int> = []) {
+  /// The table that the layers of a snapshot have.
+  /// - Parameter highest: the highest number that was ever given; none of the base is above it.
+  package init(base: any EntityBase, highest: Int) {
     self.base = base
     self.highest = highest
     count = base.count
     deletionCount = base.deletionCount
-    for number in erased { self.erased.updateValue((), forKey: number) }
+    erasedCount = base.erasedCount
   }
 
   /// Whether no entity is there. O(1).
@@ -91,14 +103,19 @@ public struct EntityTable: Sendable {
   public func revision(of number: Int) -> Revision {
     // A new number is in no table, and need not be looked for.
     if number > highest { return 0 }
-    return rows[number]?.modified ?? deletions[number] ?? base?.revision(of: number) ?? 0
+    return rows[number]?.modified ?? deletions[number]?.revision ?? base?.revision(of: number) ?? 0
   }
 
   /// The entities that are gone because they were erased, in order.
-  package var erasedNumbers: [Int] { erased.isEmpty ? [] : erased.map(\.key) }
+  package var erasedNumbers: [Int] {
+    erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
+  }
 
-  /// Whether an entity is gone because what it was has been erased. O(log n) in how many were.
-  public func isErased(_ number: Int) -> Bool { !erased.isEmpty && erased.contains(number) }
+  /// Whether an entity is gone because what it was has been erased. O(log n), O(1) while none was.
+  public func isErased(_ number: Int) -> Bool {
+    if erasedCount == 0 || rows.contains(number) { return false }
+    return deletions[number]?.isErased ?? base?.isErased(number) ?? false
+  }
 
   /// Whether an event has lost its content to an erasure, or concerns an entity that has and is not added again.
   public func isErased(_ event: Event) -> Bool {
@@ -122,13 +139,13 @@ extension EntityTable {
   /// Adds an entity that is not there.
   package mutating func add(_ number: Int, _ record: Record, at revision: Revision) {
     if number > highest { highest = number } else { revive(number) }
-    if !erased.isEmpty { erased.removeValue(forKey: number) }
     rows.updateValue(Row(record: record, created: revision, modified: revision), forKey: number)
     count &+= 1
   }
 
   /// Takes an entity that may be gone off the count of those.
   private mutating func revive(_ number: Int) {
+    if isErased(number) { erasedCount -= 1 }
     if deletions.removeValue(forKey: number) != nil || base.map({ $0.revision(of: number) > 0 }) == true {
       deletionCount -= 1
     }
@@ -140,13 +157,14 @@ extension EntityTable {
   /// Deletes an entity that is there.
   package mutating func delete(_ number: Int, at revision: Revision) {
     rows.removeValue(forKey: number)
-    deletions.updateValue(revision, forKey: number)
+    deletions.updateValue(Deletion(revision: revision), forKey: number)
     count &-= 1
     deletionCount &+= 1
   }
 
   /// Makes an entity one that was erased, whatever it was before.
   package mutating func erase(_ number: Int, at revision: Revision) {
+    if !isErased(number) { erasedCount += 1 }
     if number > highest {
       highest = number
       deletionCount += 1
@@ -155,13 +173,12 @@ extension EntityTable {
       deletionCount += 1
     }
     rows.removeValue(forKey: number)
-    deletions.updateValue(revision, forKey: number)
-    erased.updateValue((), forKey: number)
+    deletions.updateValue(Deletion(revision: revision, isErased: true), forKey: number)
   }
 
   /// Notes an event of an entity that was erased: an update leaves it so, a deletion makes it one that is gone.
   package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
-    deletions.updateValue(revision, forKey: number)
-    if isDeletion { erased.removeValue(forKey: number) }
+    deletions.updateValue(Deletion(revision: revision, isErased: !isDeletion), forKey: number)
+    if isDeletion { erasedCount -= 1 }
   }
 }

@@ -13,7 +13,7 @@ package enum StateDigest {
   package static func digest(schema: String, tables: [EntityTable]) -> Digest {
     var builder = Builder(schema: schema)
     for table in tables {
-      builder.begin(table)
+      builder.begin(highest: table.highest, count: table.count)
       for (number, row) in table { builder.append(number, row) }
       builder.end(table)
     }
@@ -30,9 +30,9 @@ package enum StateDigest {
     }
 
     /// Before the entities of a table, all of which are then appended in order.
-    mutating func begin(_ table: EntityTable) {
-      hash.append(table.highest)
-      hash.append(table.count)
+    mutating func begin(highest: Int, count: Int) {
+      hash.append(highest)
+      hash.append(count)
     }
 
     mutating func append(_ number: Int, _ row: Row) {
@@ -43,13 +43,23 @@ package enum StateDigest {
     /// Behind the entities of a table: adds those that are gone, and which of them were erased.
     mutating func end(_ table: EntityTable) {
       hash.append(table.deletionCount)
-      for (number, revision) in table.goneEntities {
+      for (number, revision, _) in table.goneEntities {
         hash.append(number)
         hash.append(revision)
       }
-      let erased = table.erasedNumbers
+      hash.append(table.erasedCount)
+      for number in table.erasedNumbers { hash.append(number) }
+    }
+
+    /// The same of rows of numbers and revisions.
+    mutating func end(deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder) {
+      hash.append(deletions.count)
+      deletions.visit {
+        hash.append(Int($0.0))
+        hash.append(Int($0.1))
+      }
       hash.append(erased.count)
-      for number in erased { hash.append(number) }
+      erased.visit { hash.append(Int($0.0)) }
     }
 
     consuming func finish() -> Digest { hash.finish() }

@@ -1,20 +1,20 @@
 /// What a state is made of, as a snapshot keeps it.
 ///
-/// A model gives its parts with ``EventSourced/parts`` and is made of them again by
-/// ``EventSourced/init(parts:)``. Tables and indexes that a snapshot gives back stand on its file and are read
-/// when they are asked for; lists are read at once, so they should be small.
+/// A model gives its parts with ``EventSourced/parts`` and is made of them again by ``EventSourced/init(parts:)``.
+/// Tables and indexes that a snapshot gives back are backed by its files and read when they are asked for; lists are
+/// read at once, so they should be small.
 public struct StateParts: Sendable {
   /// The entities, a table for each kind, in the order of ``EventSourced/kindNames``.
   public var tables: [EntityTable]
   /// The indexes, each under a name of its own that stays the same.
   public var indexes: [(name: String, index: EntityIndex)]
-  /// Lists of texts, such as those that a ``TextNumbers`` has, each under a name of its own that stays the same.
-  public var lists: [(name: String, texts: [String])]
+  /// The numbers of texts, each list under a name of its own that stays the same.
+  public var lists: [(name: String, texts: TextNumbers)]
 
   /// The parts of a state.
   public init(
     tables: [EntityTable], indexes: [(name: String, index: EntityIndex)] = [],
-    lists: [(name: String, texts: [String])] = []
+    lists: [(name: String, texts: TextNumbers)] = []
   ) {
     self.tables = tables
     self.indexes = indexes
@@ -25,7 +25,9 @@ public struct StateParts: Sendable {
   public func index(_ name: String) -> EntityIndex? { indexes.first { $0.name == name }?.index }
 
   /// The list of that name, nil when there is none.
-  public func list(_ name: String) -> [String]? { lists.first { $0.name == name }?.texts }
+  public func list(_ name: String) -> TextNumbers? { lists.first { $0.name == name }?.texts }
+
+  var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
 }
 
 extension EventSourced {

@@ -46,15 +46,19 @@ public struct TextNumbers: Sendable {
     }
   }
 
+  /// The texts from a number on, in the order of their numbers. O(n).
+  func texts(from first: Int) -> [String] {
+    var texts = Array(repeating: "", count: max(count - first, 0))
+    if texts.isEmpty { return [] }
+    for (key, number) in numbers where number >= first { texts[number - first] = Self.text(key.bytes) }
+    return texts
+  }
+
   /// How many texts were met. O(1).
   public var count: Int { numbers.count }
 
   /// All texts, each at the position that is its number. O(n).
-  public var texts: [String] {
-    var texts = Array(repeating: "", count: count)
-    for (key, number) in numbers { texts[number] = Self.text(key.bytes) }
-    return texts
-  }
+  public var texts: [String] { texts(from: 0) }
 
   /// The number of a text, nil when it was never met. O(log n).
   public func number(of text: String) -> Int? { numbers[Key(text)] }

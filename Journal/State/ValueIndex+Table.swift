@@ -33,8 +33,3 @@ extension ValueIndex {
     }
   }
 }
-
-extension EntityTable {
-  /// Whether what is different between two tables is found without going through all of them.
-  package func isNear(_ other: EntityTable) -> Bool { base === other.base }
-}

@@ -80,13 +80,13 @@ extension Journal {
     try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
   }
 
-  /// The version at a revision, from the nearest snapshot before it, and how many events the entries up to it
+  /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it
   /// have.
   func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
   {
     let replayed = try Replay<State>(log: log, format: format).version(
-      through: revision, from: try ladder.rung(atOrBefore: revision))
-    try ladder.faults.check()
+      through: revision, from: chain.start(atOrBefore: revision))
+    try chain.faults.check()
     return replayed
   }
 }

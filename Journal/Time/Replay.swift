@@ -10,19 +10,23 @@ struct Replay<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
   /// - Complexity: O(n) in the number of events between the two.
   func version(
-    through revision: Revision, from rung: Rung<State> = .start
+    through revision: Revision, from start: ReplayStart<State> = .empty
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
-    var state = rung.state
-    var eventCount = rung.eventCount
-    if revision > rung.revision {
-      let upcast = try EventUpcast(State.self)
-      try EventPipeline.run(log, rung.revision + 1...revision, upcast) {
-        event, revision throws(JournalError) in
-        try state.apply(event, at: revision)
-        eventCount += 1
-      }
+    var state = start.state
+    let eventCount = try apply(start.revision + 1, through: revision, to: &state)
+    return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
+  }
+
+  /// Applies the events of some entries, and gives how many they are.
+  func apply(_ first: Revision, through last: Revision, to state: inout State) throws(JournalError) -> Int {
+    guard first <= last else { return 0 }
+    var eventCount = 0
+    let upcast = try EventUpcast(State.self)
+    try EventPipeline.run(log, first...last, upcast) { event, revision throws(JournalError) in
+      try state.apply(event, at: revision)
+      eventCount += 1
     }
-    return (Version(head: try head(at: revision), state: state), eventCount)
+    return eventCount
   }
 
   /// The number, date and digest of an entry.

@@ -16,17 +16,17 @@ extension Catalog {
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
         (PartName.imagesByItem, imagesByItem),
       ],
-      lists: [(PartName.kinds, kindNumbers.texts)])
+      lists: [(PartName.kinds, kindNumbers)])
   }
 
   /// The catalog that is made of these parts, nil when they are not those of a catalog.
-  /// - Complexity: O(1), but for the kinds.
+  /// - Complexity: O(1)
   public init?(parts: StateParts) {
     guard parts.tables.count == Self.kindNames.count,
       let itemsByKind = parts.index(PartName.itemsByKind),
       let itemsByCategory = parts.index(PartName.itemsByCategory),
       let imagesByItem = parts.index(PartName.imagesByItem),
-      let kinds = parts.list(PartName.kinds), let kindNumbers = TextNumbers(kinds)
+      let kindNumbers = parts.list(PartName.kinds)
     else { return nil }
     (categoryTable, itemTable, imageTable) = (parts.tables[0], parts.tables[1], parts.tables[2])
     tagTable = parts.tables[3]
@@ -34,6 +34,13 @@ extension Catalog {
     self.itemsByCategory = itemsByCategory
     self.imagesByItem = imagesByItem
     self.kindNumbers = kindNumbers
+  }
+
+  /// The same catalog, made of these parts, with its indexes.
+  public func replacing(parts: StateParts) -> Catalog? {
+    guard var catalog = Catalog(parts: parts) else { return nil }
+    catalog.indexCache = indexCache
+    return catalog
   }
 
   /// The names of the fields that the schema defines, as they are written in JSON.

@@ -87,11 +87,12 @@ extension Catalog {
       }
     }
     // All that should be listed is; so whatever else is listed makes the counts differ.
-    if itemsByKind.count != itemTable.count {
-      problems.append("\(itemsByKind.count) items are listed by kind, but there are \(itemTable.count)")
+    if itemsByKind.lineCount != itemTable.count {
+      problems.append("\(itemsByKind.lineCount) items are listed by kind, but there are \(itemTable.count)")
     }
-    if itemsByCategory.count != categorized {
-      problems.append("\(itemsByCategory.count) items are listed by category, but \(categorized) have one")
+    if itemsByCategory.lineCount != categorized {
+      problems.append(
+        "\(itemsByCategory.lineCount) items are listed by category, but \(categorized) have one")
     }
   }
 
@@ -108,8 +109,9 @@ extension Catalog {
         problems.append("image:\(number) is not listed under its item")
       }
     }
-    if imagesByItem.count != imageTable.count {
-      problems.append("\(imagesByItem.count) images are listed by item, but there are \(imageTable.count)")
+    if imagesByItem.lineCount != imageTable.count {
+      problems.append(
+        "\(imagesByItem.lineCount) images are listed by item, but there are \(imageTable.count)")
     }
   }
 }

@@ -28,7 +28,7 @@ public struct Catalog: Sendable {
   var imagesByItem = EntityIndex()
 
   /// The indexes that queries have needed. All states that follow from one another share it.
-  let indexCache = IndexCache()
+  var indexCache = IndexCache()
 
   /// The empty catalog.
   public init() {}

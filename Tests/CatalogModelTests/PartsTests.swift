@@ -46,7 +46,7 @@ struct PartsTests {
     }
     for start in stride(from: 0, through: 60, by: 12) {
       let parts = try #require(history.states[start].parts)
-      var state = try #require(Catalog(parts: parts.frozen()))
+      var state = try #require(Catalog(parts: try parts.frozen()))
       for revision in start..<60 {
         for event in history.entries[revision] { try state.apply(event, at: revision + 1) }
       }
@@ -59,7 +59,7 @@ struct PartsTests {
     let kinds = ["cafe\u{301}", "book", "caf\u{E9}"]
     try history.commit { draft in for kind in kinds { try draft.addItem(kind: kind) } }
     try history.commit { try $0.deleteItem(2) }
-    #expect(history.state.parts?.list("kinds")?.map { Array($0.utf8) } == kinds.map { Array($0.utf8) })
+    #expect(history.state.parts?.list("kinds")?.texts.map { Array($0.utf8) } == kinds.map { Array($0.utf8) })
     try history.standOnBases()
     #expect(history.state.items(ofKind: kinds[0]).map(\.id) == [1])
     #expect(history.state.items(ofKind: kinds[2]).map(\.id) == [3])
@@ -87,8 +87,6 @@ struct PartsTests {
     }
     other = parts
     other.lists = []
-    #expect(Catalog(parts: other) == nil)
-    other.lists = [("kinds", ["book", "book"])]
     #expect(Catalog(parts: other) == nil)
   }
 

@@ -81,11 +81,12 @@ struct SnapshotDamageTests {
     _ isDigestForged: Bool
   ) throws {
     try withSnapshot { garden, snapshot in
-      let older = Array(try garden.archive(asOf: 20))
+      let revision = isDigestForged ? snapshot.revision : 20
+      let archive = Array(try isDigestForged ? Data(contentsOf: snapshot.url) : garden.archive(asOf: 20))
       let past = try garden.stateDigest(asOf: 20)
-      try garden.forge(snapshot, older) { if isDigestForged { $0.stateDigest = past } }
+      try garden.forge(snapshot, archive) { if isDigestForged { $0.stateDigest = past } }
       try garden.open(options: JournalOptions(snapshots: .manual))
-      #expect(garden.journal.state.json == garden.states[20])
+      #expect(garden.journal.state.json == garden.states[revision])
       #expect(try garden.journal.verify().isSound)
       let problems = try garden.journal.verify(deep: true).problems
       #expect(problems.count == 1)
@@ -187,7 +188,9 @@ struct SnapshotDamageTests {
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
       for change in [
-        { $0.eventCount = .max }, { $0.entityCount = .max }, { $0.byteCount = .max },
+        { $0.checkpoints[0].eventCount = .max }, { $0.checkpoints[0].tables[0].count = .max },
+        { $0.byteCount = .max }, { $0.checkpoints[0].tables = [] }, { $0.checkpoints[0].textCounts = [] },
+        { $0.checkpoints = [] }, { $0.generation = .max }, { $0.start.revision = 7 },
       ] as [(inout SnapshotFacts) -> Void] {
         try garden.forge(snapshot, whole, change)
         try garden.open(options: JournalOptions(snapshots: .automatic))
@@ -250,19 +253,23 @@ extension Garden {
     try Data(bytes).write(to: snapshot.url)
     try open(options: JournalOptions(snapshots: .manual))
     defer { try? journal.close() }
-    let record = try journal.ladder.records.record(of: snapshot.revision)
-    let head = try journal.version(asOf: .revision(snapshot.revision)).head
+    let name = LayerName(from: nil, to: snapshot.revision)
+    let record = try journal.chain.records.record(name)
+    let version = try journal.version(replayedTo: .revision(snapshot.revision))
+    let shape = try #require(StateShape(Catalog.self))
+    let parts = try #require(version.state.parts)
     var facts =
       record?.facts
       ?? SnapshotFacts(
-        byteCount: 0, pageChecksums: [], stateDigest: snapshot.stateDigest, entryDigest: head.digest,
-        schema: Catalog.schema, entityCount: 0, eventCount: 0, isAutomatic: false)
+        byteCount: 0, pageChecksums: [], stateDigest: snapshot.stateDigest, entryDigest: version.digest,
+        schema: Catalog.schema, generation: 1, start: .start(shape),
+        checkpoints: [LayerCheckpoint(revision: version.revision, eventCount: 0, parts)])
     facts.byteCount = bytes.count
     facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
       CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
     }
     change(&facts)
-    try journal.ladder.records.write(SnapshotRecord(revision: snapshot.revision, facts: facts))
+    try journal.chain.records.write(name, facts)
   }
 
   /// The file of what is known of a snapshot.

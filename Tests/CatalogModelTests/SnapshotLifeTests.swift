@@ -148,7 +148,7 @@ struct SnapshotLifeTests {
       let state = journal.state
       #expect(state.failure == nil)
       try FileHandle(forUpdating: snapshot.url).truncate(atOffset: 0)
-      journal.ladder.use(nil)
+      journal.chain.use(nil)
       let entries = garden.url.appending(path: "entries")
       let away = garden.url.deletingLastPathComponent().appending(path: "away")
       try FileManager.default.moveItem(at: entries, to: away)
@@ -166,7 +166,7 @@ struct SnapshotLifeTests {
       }
       #expect(commit?.code == .io)
       #expect(journal.head.revision == revision)
-      journal.ladder.use(journal.log)
+      journal.chain.use(journal.log)
       let past = #expect(throws: JournalError.self) { try journal.state(asOf: .revision(revision - 1)) }
       #expect(past?.code == .io)
       let taken = #expect(throws: JournalError.self) { try journal.takeSnapshot() }

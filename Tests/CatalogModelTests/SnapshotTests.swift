@@ -146,8 +146,7 @@ struct SnapshotTests {
       try Data("bplist00".utf8).write(to: newest.url)
       try garden.open(mode: .readOnly)
       #expect(garden.journal.snapshotProblems.map(\.revision) == [newest.revision])
-      let base = try garden.journal.ladder.rung(atOrBefore: newest.revision)
-      #expect(base.revision == 20)
+      #expect(garden.journal.chain.start(atOrBefore: newest.revision).revision == 20)
       #expect(garden.journal.state.json == garden.states.last)
     }
   }
@@ -186,11 +185,13 @@ struct SnapshotTests {
       try garden.grow(1)
       let good = try garden.journal.takeSnapshot()
       try garden.reopen()
-      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(garden.journal.snapshotProblems.map(\.revision) == [bad.revision])
       // One that somebody asked for stays until they drop it or ask for it again.
       #expect(try garden.journal.snapshots().map(\.revision) == [bad.revision, good.revision])
       try garden.journal.takeSnapshot(asOf: .revision(bad.revision))
       #expect(try garden.journal.verify(deep: true).isSound)
+      try garden.reopen()
+      #expect(garden.journal.snapshotProblems.isEmpty)
     }
   }
 
@@ -222,58 +223,6 @@ struct SnapshotTests {
     }
   }
 
-  // MARK: Of its own accord
-
-  @Test func aJournalWithoutSnapshotsSoonHasOne() throws {
-    try withGarden { garden in
-      try garden.journal.close()
-      var options = JournalOptions()
-      options.snapshots = SnapshotPolicy(
-        isAutomatic: true, minimumEventCount: 10, minimumEventCountAtClosing: 5)
-      try garden.open(options: options)
-      let isThere = try eventually { try !garden.journal.snapshots().isEmpty }
-      #expect(isThere)
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
-    }
-  }
-
-  @Test func snapshotsAreTakenWhileCommitsGoOnAndAreThinned() throws {
-    try withGarden { garden in
-      var options = JournalOptions()
-      options.snapshots = SnapshotPolicy(
-        isAutomatic: true, minimumEventCount: 20, minimumEventCountAtClosing: 5)
-      try garden.reopen(options: options)
-      try garden.grow(400)
-      try garden.reopen(options: options)
-      let snapshots = try garden.journal.snapshots()
-      #expect(snapshots.count > 2)
-      let areAutomatic = snapshots.allSatisfy(\.isAutomatic)
-      #expect(areAutomatic)
-      // None that is left has neighbours closer than what makes it superfluous.
-      let records = try records(of: garden.journal)
-      #expect(options.snapshots.superfluous(records) == [])
-      // Closing takes one more unless what came after the last is soon replayed.
-      let newest = try #require(records.last?.facts)
-      let eventCount = try garden.journal.replayed(through: garden.journal.head.revision).eventCount
-      let isDue = options.snapshots.isDueAtClosing(
-        eventCount: eventCount - newest.eventCount, entityCount: newest.entityCount)
-      #expect(!isDue)
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
-      let files = try FileManager.default.contentsOfDirectory(
-        atPath: garden.url.appending(path: "snapshots").path)
-      #expect(files.count == 2 * snapshots.count)
-    }
-  }
-
-  @Test func oneThatWasAskedForIsNotThinned() throws {
-    let kept = SnapshotFacts.example(events: 10, isAutomatic: false)
-    let thinned = SnapshotFacts.example(events: 20, isAutomatic: true)
-    let newest = [30, 40].map { SnapshotFacts.example(events: $0, isAutomatic: true) }
-    let all = ([kept, thinned] + newest).enumerated().map { (revision: $0.offset + 1, facts: $0.element) }
-    #expect(SnapshotPolicy.automatic.superfluous(all) == [2])
-    #expect(SnapshotPolicy.manual.superfluous(all) == [])
-  }
-
   @Test func aJournalThatIsReadOnlyTakesNone() throws {
     try withGarden { garden in
       try garden.journal.close()
@@ -296,25 +245,5 @@ struct SnapshotTests {
         atPath: garden.url.appending(path: "snapshots").path)
       #expect(left == [])
     }
-  }
-
-  private func records(of journal: CatalogJournal) throws -> [(revision: Revision, facts: SnapshotFacts)] {
-    try journal.ladder.records.all().compactMap { record in record.facts.map { (record.revision, $0) } }
-  }
-
-  private func eventually(_ condition: () throws -> Bool) throws -> Bool {
-    for _ in 0..<1000 {
-      if try condition() { return true }
-      Thread.sleep(forTimeInterval: 0.01)
-    }
-    return false
-  }
-}
-
-extension SnapshotFacts {
-  fileprivate static func example(events: Int, isAutomatic: Bool) -> SnapshotFacts {
-    SnapshotFacts(
-      byteCount: 0, pageChecksums: [], stateDigest: .zero, entryDigest: .zero, schema: "", entityCount: 1,
-      eventCount: events, isAutomatic: isAutomatic)
   }
 }

@@ -23,8 +23,7 @@ import Testing
       let url = URL(filePath: folder.path("Crowd.journal"))
       var options = JournalOptions(snapshots: .manual)
       if hasSnapshots {
-        options.snapshots = SnapshotPolicy(
-          isAutomatic: true, minimumEventCount: 100, minimumEventCountAtClosing: 10)
+        options.snapshots = .often(100)
         // Files are read page by page while they are dropped.
         options.snapshots.memoryByteCount = 0
       }
@@ -64,8 +63,7 @@ import Testing
       try await withTemporaryFolder { folder in
         let url = URL(filePath: folder.path("Crowd.journal"))
         var options = JournalOptions()
-        options.snapshots = SnapshotPolicy(
-          isAutomatic: true, minimumEventCount: 5, minimumEventCountAtClosing: 2)
+        options.snapshots = .often(5)
         let journal = try CatalogJournal.create(at: url, options: options)
         let committed = await onThreads(8) { thread in
           var newest = 0
@@ -109,5 +107,14 @@ private func onThreads<Result: Sendable>(
     }
     return await group.reduce(into: [Int: Result]()) { $0[$1.0] = $1.1 }.sorted { $0.key < $1.key }.map(
       \.value)
+  }
+}
+
+extension SnapshotPolicy {
+  /// Writes a layer after so many events.
+  static func often(_ eventCount: Int) -> SnapshotPolicy {
+    var policy = SnapshotPolicy.automatic
+    policy.eventCount = eventCount
+    return policy
   }
 }

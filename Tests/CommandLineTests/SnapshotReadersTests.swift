@@ -9,9 +9,6 @@ import Testing
   private static let script = """
     import base64, datetime, json, plistlib, struct, sys
 
-    archive = plistlib.load(open(sys.argv[1], "rb"))
-    objects = archive["$objects"]
-
     def value(x):
         if isinstance(x, plistlib.UID):
             x = objects[x.data]
@@ -28,13 +25,29 @@ import Testing
             return {"$date": date.isoformat(timespec="microseconds") + "Z"}
         return {key: value(field) for key, field in x.items() if key != "$class"}
 
-    root = value(archive["$top"]["root"])
-    assert "NSKeyedArchiver" in root["about"]
-
-    def pairs(data):
+    def rows(data, columns):
         data = base64.b64decode(data["$data"])
-        size = {4: ">II", 8: ">QQ"}[data[0]]
+        size = ">" + {4: "I", 8: "Q"}[data[0]] * columns
         return list(struct.iter_unpack(size, data[1:]))
+
+    # Layer by layer, the oldest first: what a newer one has counts.
+    newest, lines = {}, {}
+    for path in sys.argv[1:]:
+        archive = plistlib.load(open(path, "rb"))
+        objects = archive["$objects"]
+        root = value(archive["$top"]["root"])
+        assert "NSKeyedArchiver" in root["about"]
+        for kind in root["kinds"]:
+            entities = root["entities"][kind]
+            assert [(e["number"], e["modified"]) for e in entities] == rows(root["versions"][kind], 2)
+            changes = [(e["modified"], e["number"], e) for e in entities]
+            changes += [(revision, number, None) for number, revision in rows(root["deleted"][kind], 2)]
+            for _, number, entity in sorted(changes, key=lambda change: change[0]): newest[kind, number] = entity
+        for name in root["indexes"]:
+            for group, member, time in rows(root["indexes"][name], 3): lines[name, group, member] = time % 2
+
+    def there(kind):
+        return [newest[key] for key in sorted(newest) if key[0] == kind and newest[key]]
 
     def common(entity):
         return {"id": entity["number"], "created": entity["created"], "modified": entity["modified"]}
@@ -43,21 +56,22 @@ import Testing
         return parts and "#" + "".join("%02X" % round(255 * part) for part in parts)
 
     images = {}
-    for item, image in pairs(root["indexes"]["imagesByItem"]): images.setdefault(item, []).append(image)
+    for name, item, image in sorted(lines):
+        if name == "imagesByItem" and lines[name, item, image]: images.setdefault(item, []).append(image)
     print(json.dumps({
         "revision": root["revision"], "date": root["date"]["$date"], "digest": root["digest"],
         "categories": [
             common(c) | {"name": c["name"], "color": color(c.get("color"))}
-            for c in root["entities"]["category"]],
+            for c in there("category")],
         "items": [
             common(i) | {"kind": i["kind"], "category": i.get("category"),
                          "attributes": i.get("attributes", {}), "images": images.get(i["number"], [])}
-            for i in root["entities"]["item"]],
+            for i in there("item")],
         "images": [
             common(m) | {"item": m["item"], "name": m["name"], "mediaType": m["mediaType"],
                          "byteCount": m["byteCount"],
                          "sha256": base64.b64decode(m["sha256"]["$data"]).hex()}
-            for m in root["entities"]["image"]],
+            for m in there("image")],
     }))
     """
 
@@ -74,6 +88,42 @@ import Testing
       let right = try #require(try JSONSerialization.jsonObject(with: expected.output) as? NSDictionary)
       #expect(left == right)
       #expect((right["items"] as? [Any])?.count == 301)
+    }
+  }
+
+  @Test(.enabled(if: isPythonThere, "python3 is missing"))
+  func pythonRebuildsAStackOfLayers() throws {
+    try withTemporaryFolder { folder in
+      let (path, whole) = try makeSnapshot(folder)
+      var policy = SnapshotPolicy.automatic
+      policy.eventCount = 20
+      policy.fanout = 3
+      let journal = try CatalogJournal.open(
+        at: URL(filePath: path), options: JournalOptions(snapshots: policy))
+      for turn in 0..<200 {
+        try journal.commit { draft in
+          let item = 3 + turn % 40
+          switch turn % 4 {
+          case 0: try draft.updateItem(item + 100, set: ["turn": .integer(Int64(turn))])
+          case 1: try draft.setCategory(ofItem: item + 150, to: turn % 8 == 1 ? 1 : nil)
+          case 2: try draft.deleteItem(200 + turn / 2)
+          default: _ = try draft.addItem(kind: "late \(turn % 5)", category: 1)
+          }
+        }
+      }
+      journal.waitForLayers()
+      let revision = try journal.statistics().newestCheckpoint
+      let layers = try journal.snapshotFileNames().filter { $0.hasSuffix(".plist") && $0.contains("-") }
+      #expect(layers.count > 1 && revision > 100)
+      try journal.close()
+      let script = folder.path("read.py")
+      try Self.script.write(toFile: script, atomically: true, encoding: .utf8)
+      let found = try run("python3", [script, whole] + layers.map { "\(path)/snapshots/\($0)" })
+      #expect(String(decoding: found.error, as: UTF8.self) == "")
+      let expected = try run(journalPath, ["replay", path, "--json", "--from-start", "--at", "\(revision)"])
+      let left = try #require(try JSONSerialization.jsonObject(with: found.output) as? NSDictionary)
+      let right = try #require(try JSONSerialization.jsonObject(with: expected.output) as? NSDictionary)
+      #expect(left == right)
     }
   }
 

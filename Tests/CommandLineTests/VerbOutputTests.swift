@@ -243,6 +243,8 @@ import Testing
         log           <n> bytes
         blobs         5 bytes in 1 file
         snapshots     none
+        layers        none
+        replayed      7 events at opening
         """)
     try expect(
       ["stat", "--json"],
@@ -250,7 +252,8 @@ import Testing
         {"id":"<id>","revision":3,"firstDate":"2026-08-01T10:00:00.000000Z",\
         "date":"2026-08-03T00:00:00.000000Z","digest":"<digest>","items":1,"categories":1,"images":1,\
         "logByteCount":<n>,"blobCount":1,"blobByteCount":5,"snapshotCount":0,"snapshotByteCount":0,\
-        "newestSnapshot":null}
+        "newestSnapshot":null,"layerCount":0,"layerByteCount":0,"newestCheckpoint":0,"writeAmplification":0.0,\
+        "replayedEventCount":7}
         """)
   }
 

@@ -33,12 +33,11 @@ extension Battery {
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
             let journal = try Journal<Logbook>.open(at: url, mode: mode)
             let problem = try acknowledgements.problem(with: journal)
-            let known = try journal.snapshots().count
+            let known = try journal.snapshotFileNames().count
             let files = try FileManager.default.contentsOfDirectory(
               atPath: url.appendingPathComponent("snapshots").path)
             snapshots += known
-            // A file and a record each.
-            unfinished += files.count - 2 * known
+            unfinished += files.count - known
             try journal.close()
             try #require(problem == nil, "round \(rounds), \(writers) writers")
           }

@@ -71,10 +71,7 @@ struct Oracle: Sendable {
   private func strays(in journal: Journal<Logbook>) throws -> String? {
     let path = journal.url.appendingPathComponent("snapshots").path
     let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-    let known = try journal.snapshots().flatMap { snapshot in
-      let name = snapshot.url.lastPathComponent
-      return [name, name.replacing(".plist", with: ".record")]
-    }
+    let known = try journal.snapshotFileNames()
     return names == known ? nil : "the snapshots are \(known), and their folder has \(names)"
   }
 }

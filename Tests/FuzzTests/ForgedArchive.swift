@@ -19,12 +19,15 @@ struct ForgedArchive {
   }
 
   private static func archive(_ state: Catalog, _ head: Head, _ id: JournalID) throws -> [UInt8] {
-    guard let parts = state.parts else { return [] }
-    let header = SnapshotHeader(
-      journal: id, schema: Catalog.schema, head: head, kinds: Catalog.kindNames,
-      fieldNames: Catalog.allFieldNames)
+    guard let parts = state.parts, let shape = StateShape(Catalog.self) else { return [] }
+    let header = LayerHeader(
+      journal: id, shape: shape, head: head, start: .start(shape),
+      checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 0, parts)])
     var bytes: [UInt8] = []
-    _ = try unsafe SnapshotWriter.write(parts, header) { piece in unsafe bytes.append(contentsOf: piece) }
+    _ = try unsafe SnapshotWriter.write([WholeState(parts: parts, revision: head.revision)], header) {
+      piece in
+      unsafe bytes.append(contentsOf: piece)
+    }
     return bytes
   }
 
@@ -78,23 +81,31 @@ struct ForgedArchive {
 
   /// Opens altered bytes as those of a snapshot and does everything with them that can be done with a state.
   func look(_ altered: [UInt8]) -> Outcome {
-    var isReplaced = false
-    guard let truth = version.state.parts,
-      let contents = try? SnapshotContents(
-        ArchiveBytes(altered), revision: version.revision, kinds: Catalog.kindNames,
-        fieldNames: Catalog.allFieldNames)
+    let revision = version.revision
+    guard let truth = version.state.parts, let shape = StateShape(Catalog.self),
+      let contents = try? LayerFile(ArchiveBytes(altered), revision: revision, shape: shape)
     else { return .refused }
     let replaced = Flag()
-    let base = SnapshotBase(contents, faults: ReadFaults()) { _ in
+    let checkpoint = LayerCheckpoint(revision: revision, eventCount: 0, truth)
+    let facts = SnapshotFacts(
+      byteCount: altered.count, pageChecksums: [], entryDigest: version.digest, schema: Catalog.schema,
+      generation: 1, start: .start(shape), checkpoints: [checkpoint])
+    let faults = ReadFaults { _, _ in }
+    let layer = Layer(LayerName(from: nil, to: revision), facts, contents, faults: faults) {
+      [bytes] (_) throws(JournalError) in
       replaced.isSet = true
-      return truth
+      guard let whole = try? LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape) else {
+        throw JournalError(.io, "the archive can't be read")
+      }
+      return whole
     }
-    guard let state = Catalog(parts: base.parts) else { return .refused }
+    let stack = LayerStack([layer], at: checkpoint, faults: faults)
+    guard let lists = (try? stack.lists(shape)) ?? nil, let state = Catalog(parts: stack.parts(shape, lists))
+    else { return .refused }
     read(state)
     _ = try? Self.archive(state, version.head, id)
     change(state)
-    isReplaced = replaced.isSet
-    return isReplaced ? .replaced : .read
+    return replaced.isSet ? .replaced : .read
   }
 
   private func read(_ state: Catalog) {

@@ -33,7 +33,8 @@ import Testing
       let url = journal.url
       let snapshot = try journal.takeSnapshot()
       let archive = try ForgedArchive(journal)
-      let facts = try #require(try journal.ladder.records.record(of: snapshot.revision)?.facts)
+      let facts = try #require(
+        try journal.chain.records.record(LayerName(from: nil, to: snapshot.revision))?.facts)
       try journal.close()
       var mutator = Mutator(seed: seed)
       for round in cases(60) {
@@ -91,6 +92,6 @@ import Testing
     facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
       CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
     }
-    try journal.ladder.records.write(SnapshotRecord(revision: snapshot.revision, facts: facts))
+    try journal.chain.records.write(LayerName(from: nil, to: snapshot.revision), facts)
   }
 }

@@ -1,7 +1,11 @@
 package import Journaling
 
 extension SnapshotPolicy {
-  /// Takes snapshots and thins them all the time, so that whatever happens to a journal happens to them too.
-  package static let many = SnapshotPolicy(
-    isAutomatic: true, minimumEventCount: 8, minimumEventCountAtClosing: 2)
+  /// Writes layers and merges them all the time, so that whatever happens to a journal happens to them too.
+  package static var many: SnapshotPolicy {
+    var policy = SnapshotPolicy.automatic
+    policy.eventCount = 6
+    policy.fanout = 3
+    return policy
+  }
 }

@@ -7,9 +7,9 @@ enum SnapshotVerb: Verb {
   static let name = "snapshot"
   static let summary = "takes, lists or drops snapshots"
   static let explanation = """
-    A snapshot is a state written as a keyed archive, so that opening and time travel start there. The journal
-    takes them of its own accord; one that is taken here stays until it is dropped here. Dropping one loses no
-    state and no history.
+    A snapshot is a whole state written as a keyed archive in one file, which other programs read. It stays until it
+    is dropped, and dropping it loses no state and no history. Opening and time travel need none: the journal writes
+    what changes to layers by itself, which journal stat counts.
 
     take writes one and says where it is. list reads every snapshot's file and says whether it is whole; it
     exits with 1 when one is not. drop removes the one of a revision.
@@ -86,7 +86,7 @@ enum SnapshotVerb: Verb {
       let date = try journal.entry(at: snapshot.revision).date
       rows.append([
         "\(snapshot.revision)", date.printable, snapshot.entityCount.grouped, snapshot.byteCount.grouped,
-        snapshot.isAutomatic ? "the journal" : "asked for", problem.map { $0.message.printable } ?? "whole",
+        problem.map { $0.message.printable } ?? "whole",
       ])
     }
     terminal.progress.clear()
@@ -106,7 +106,7 @@ enum SnapshotVerb: Verb {
   private static let columns = [
     Table.Column(title: "REVISION", alignment: .right, style: .yellow), Table.Column(title: "DATE (UTC)"),
     Table.Column(title: "ENTITIES", alignment: .right), Table.Column(title: "BYTES", alignment: .right),
-    Table.Column(title: "TAKEN BY"), Table.Column(title: "STATE"),
+    Table.Column(title: "STATE"),
   ]
 
   private static func drop(
@@ -132,7 +132,6 @@ enum SnapshotVerb: Verb {
     writer.member("revision", snapshot.revision)
     writer.member("entities", snapshot.entityCount)
     writer.member("byteCount", snapshot.byteCount)
-    writer.member("automatic", snapshot.isAutomatic)
     writer.member("schema", snapshot.schema)
     writer.member("stateDigest", snapshot.stateDigest.hex)
     writer.member("path", snapshot.url.path)

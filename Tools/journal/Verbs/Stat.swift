@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 import JSON
 
 /// `journal stat JOURNAL`
@@ -35,6 +36,11 @@ enum Stat: Verb {
       writer.member("snapshotByteCount", snapshotByteCount)
       writer.key("newestSnapshot")
       if let newest = snapshots.last { writer.integer(newest.revision) } else { writer.null() }
+      writer.member("layerCount", statistics.layerCount)
+      writer.member("layerByteCount", statistics.layerByteCount)
+      writer.member("newestCheckpoint", statistics.newestCheckpoint)
+      writer.member("writeAmplification", .double(statistics.writeAmplification))
+      writer.member("replayedEventCount", statistics.replayedEventCount)
       writer.endObject()
       writer.newline()
       try terminal.output.write(writer.bytes)
@@ -58,6 +64,15 @@ enum Stat: Verb {
             + newest.revision.grouped
         } ?? "none"
       ),
+      (
+        "layers",
+        statistics.layerCount == 0
+          ? "none"
+          : "\(statistics.layerByteCount.counted("byte")) in \(statistics.layerCount.counted("file")) up to revision "
+            + "\(statistics.newestCheckpoint.grouped), written "
+            + String(format: "%.1f times", statistics.writeAmplification)
+      ),
+      ("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"),
     ]
     for (name, text) in lines {
       let gap = String(repeating: " ", count: 12 - name.count)

@@ -1,0 +1,338 @@
+import Foundation
+import KeyedArchiving
+import Locks
+
+/// All layers of a journal, and the state that a replay can start from: that of the newest checkpoint at or before a
+/// revision which layers lead up to without a gap, else the empty one of revision 0.
+///
+/// 1. A layer is trusted for nothing: it is used when it has a record, its entry is the log's, its schema is the
+///    model's, and what is read of it has the checksums of the record.
+/// 2. One that is damaged is noted, and not used again. One that can't be read at the moment is looked at again by
+///    the next opening, and nothing is marked or removed for it.
+/// 3. When one fails that states are backed by already, its contents are rebuilt from the layers below and the log.
+///    So a reader gets the right answer, late.
+///
+/// Safe to use from many threads.
+final class LayerChain<State: EventSourced>: Sendable {
+  let records: SnapshotRecords
+  let faults: ReadFaults
+  /// Nil for a model without snapshots.
+  let shape: StateShape?
+  private let folder: JournalFolder
+  private let format: JournalFormat
+  private let options: JournalOptions
+  /// What is open of the log; nil when the journal has been closed.
+  private let log: Lock<(any EntryLog)?>
+  private let findings: Findings
+  /// In the order of their ends. Each can lead back here, for it may have to be rebuilt; closing ends that.
+  private let known = Lock<[Layer]>([])
+
+  /// What was found wrong, which layers tell of.
+  final class Findings: Sendable {
+    struct Found: Sendable {
+      var errors: [JournalError] = []
+      var damaged: Set<LayerName> = []
+      /// Can't be read at the moment.
+      var unreadable: Set<LayerName> = []
+    }
+    let found = Lock(Found())
+    private let options: JournalOptions
+
+    init(_ options: JournalOptions) { self.options = options }
+
+    func note(_ error: JournalError, of name: LayerName?) {
+      let isNew = found.withLock { found in
+        if let name {
+          if error.code == .damaged {
+            guard found.damaged.insert(name).inserted else { return false }
+          } else {
+            found.unreadable.insert(name)
+          }
+        }
+        if found.errors.contains(where: { $0.description == error.description }) { return false }
+        found.errors.append(error)
+        return true
+      }
+      if isNew { options.note(.warning, "a snapshot is not used", cause: error) }
+    }
+  }
+
+  init(_ folder: JournalFolder, format: JournalFormat, log: any EntryLog, options: JournalOptions) {
+    self.folder = folder
+    records = SnapshotRecords(folder: folder)
+    self.format = format
+    self.options = options
+    self.log = Lock(log)
+    let findings = Findings(options)
+    self.findings = findings
+    faults = ReadFaults { error, name in findings.note(error, of: name) }
+    shape = StateShape(State.self)
+  }
+
+  /// Changes to another opening of the same log.
+  func use(_ log: (any EntryLog)?) { self.log.withLock { $0 = log } }
+
+  /// Ends the use of the log. States that are held stay.
+  func close() {
+    use(nil)
+    known.withLock { $0 = [] }
+  }
+
+  // MARK: What is known
+
+  /// What was found wrong so far, in the order in which it was.
+  var problems: [JournalError] { findings.found.withLock { $0.errors } }
+  var damaged: Set<LayerName> { findings.found.withLock { $0.damaged } }
+  var unreadable: Set<LayerName> { findings.found.withLock { $0.unreadable } }
+
+  func note(_ error: JournalError, of name: LayerName? = nil) { findings.note(error, of: name) }
+
+  /// All layers that can be used, in the order of their ends.
+  var layers: [Layer] { known.withLock { $0 } }
+
+  /// How many are in memory and have no file yet.
+  var pendingCount: Int { layers.count { $0.facts == nil } }
+
+  /// The oldest of these whose entries are all durable.
+  func pending(through revision: Revision) -> Layer? {
+    layers.first { $0.facts == nil && $0.top.revision <= revision }
+  }
+
+  func hasPending(through revision: Revision) -> Bool { pending(through: revision) != nil }
+
+  func add(_ layer: Layer) {
+    known.withLock { known in
+      known.removeAll { $0.name == layer.name }
+      known.append(layer)
+      known.sort { $0.name < $1.name }
+    }
+    findings.found.withLock { _ = $0.damaged.remove(layer.name) }
+  }
+
+  /// Removes the layers in memory that go beyond a revision: nothing of that was written.
+  func takeBack(to revision: Revision) {
+    let taken = layers.filter { $0.facts == nil && $0.top.revision > revision }
+    for layer in taken { layer.takeBack() }
+    remove(taken.map(\.name))
+  }
+
+  func remove(_ names: [LayerName]) {
+    known.withLock { known in known.removeAll { names.contains($0.name) } }
+    findings.found.withLock { $0.damaged.subtract(names) }
+  }
+
+  /// Finds the layers that have records and opens those that can be used.
+  func load(through newest: Revision, in log: any EntryLog) throws(JournalError) {
+    guard shape != nil, newest > 0 else { return }
+    for name in try records.names() {
+      do throws(JournalError) {
+        guard let record = try records.record(name) else { continue }
+        if let problem = record.problem { throw problem }
+        guard let facts = record.facts, facts.schema == State.schema else { continue }
+        let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
+        guard let head, head.digest == facts.entryDigest else {
+          throw JournalError(
+            .damaged, "the snapshot is of another entry than the log has", revision: name.to,
+            path: folder.path(of: name))
+        }
+        add(try open(name, facts))
+      } catch {
+        if error.code == .closed { throw error }
+        note(error, of: name)
+      }
+    }
+  }
+
+  /// Opens the file of a layer.
+  func open(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> Layer {
+    Layer(name, facts, try contents(name, facts), faults: faults) { (layer) throws(JournalError) in
+      try self.rebuild(layer)
+    }
+  }
+
+  func contents(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> LayerFile {
+    guard let shape, facts.start.tables.count == shape.kinds.count,
+      facts.start.textCounts.count == shape.lists.count
+    else {
+      throw JournalError(
+        .damaged, "the snapshot lacks what the model is made of", revision: name.to,
+        path: folder.path(of: name))
+    }
+    return try file(name, facts, memoryByteCount: options.snapshots.memoryByteCount).contents(shape)
+  }
+
+  /// Opens the file of a layer, of which nothing is made yet.
+  func file(
+    _ name: LayerName, _ facts: SnapshotFacts,
+    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
+  ) throws(JournalError) -> SnapshotFile {
+    try SnapshotFile(name, in: folder.openSnapshots(), facts: facts, memoryByteCount: memoryByteCount)
+  }
+
+  func path(of name: LayerName) -> String { folder.path(of: name) }
+
+  // MARK: States
+
+  /// Whether the layers lead up to a revision or beyond without one of them.
+  func reaches(_ revision: Revision, without layer: Layer) -> Bool {
+    let stack = stack(of: layers.filter { $0 !== layer && $0.facts != nil }, atOrBefore: .max)
+    return stack.map { $0.checkpoint.revision >= revision } ?? false
+  }
+
+  /// The layers that lead up to the newest checkpoint at or before a revision, nil when there are none.
+  func stack(atOrBefore revision: Revision) -> LayerStack? { stack(of: layers, atOrBefore: revision) }
+
+  private func stack(of layers: [Layer], atOrBefore revision: Revision) -> LayerStack? {
+    var chosen: [Layer] = []
+    var reached: LayerCheckpoint?
+    while true {
+      var best: (layer: Layer, checkpoint: LayerCheckpoint)?
+      for layer in layers where layer.start.revision <= reached?.revision ?? 0 {
+        guard let checkpoint = layer.checkpoint(atOrBefore: revision),
+          checkpoint.revision > best?.checkpoint.revision ?? reached?.revision ?? 0
+        else { continue }
+        best = (layer, checkpoint)
+      }
+      guard let best else { break }
+      chosen.append(best.layer)
+      reached = best.checkpoint
+    }
+    return reached.map { LayerStack(chosen.reversed(), at: $0, faults: faults) }
+  }
+
+  /// The state to start from for a revision.
+  func start(atOrBefore revision: Revision) -> ReplayStart<State> {
+    guard let shape, let stack = stack(atOrBefore: revision) else { return .empty }
+    do throws(ArchiveError) {
+      if let lists = try stack.lists(shape), let state = State(parts: stack.parts(shape, lists)) {
+        return ReplayStart(
+          revision: stack.checkpoint.revision, state: state, eventCount: stack.checkpoint.eventCount,
+          stack: stack)
+      }
+    } catch {
+      // The texts were read when the files were opened.
+    }
+    note(
+      JournalError(
+        .damaged, "the snapshot lacks what the model is made of", revision: stack.checkpoint.revision,
+        path: folder.snapshots))
+    return .empty
+  }
+
+  // MARK: Freezing
+
+  /// Puts what a state has above its layers into a layer in memory.
+  /// - Returns: the same state, backed by that layer too; nil for a model whose states can't be.
+  func freeze(_ version: Version<State>, eventCount: Int) -> ReplayStart<State>? {
+    guard let shape, let parts = version.state.parts, !parts.tables.isEmpty else { return nil }
+    let base = LayerStack.backing(version.state)
+    let start = base?.checkpoint ?? .start(shape)
+    let checkpoint = LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)
+    let layer = Layer(
+      MemoryLayer(parts, at: checkpoint, after: start), from: start, to: checkpoint,
+      entryDigest: version.digest, faults: faults
+    ) { (layer) throws(JournalError) in
+      try self.rebuild(layer)
+    }
+    add(layer)
+    var stack = stack(atOrBefore: version.revision)
+    if stack?.checkpoint.revision != version.revision {
+      // What the state was backed by has been dropped, or was found damaged: the state goes on with it.
+      stack = LayerStack([layer] + (base?.layers ?? []), at: checkpoint, faults: faults)
+    }
+    guard let stack,
+      let state = version.state.replacing(parts: stack.parts(shape, parts.lists.map(\.texts)))
+    else {
+      remove([layer.name])
+      return nil
+    }
+    return ReplayStart(revision: checkpoint.revision, state: state, eventCount: eventCount, stack: stack)
+  }
+
+  /// The entry of a revision.
+  func head(at revision: Revision) throws(JournalError) -> Head {
+    try Replay<State>(log: openLog(), format: format).head(at: revision)
+  }
+
+  /// About how many bytes the log takes.
+  func logByteCount() throws(JournalError) -> Int { try openLog().byteCount() }
+
+  private func openLog() throws(JournalError) -> any EntryLog {
+    guard let log = log.withLock({ $0 }) else {
+      throw JournalError(.closed, "the journal has been closed", path: folder.path)
+    }
+    return log
+  }
+
+  // MARK: Rebuilding
+
+  /// The contents of a layer whose file failed while it was in use.
+  private func rebuild(_ layer: Layer) throws(JournalError) -> LayerFile {
+    if let log = log.withLock({ $0 }) {
+      do throws(JournalError) {
+        // Where states have lost something already, layers are no base for anything.
+        let start = faults.failure == nil ? start(atOrBefore: layer.start.revision) : .empty
+        let contents = try rebuild(layer, in: log, from: start)
+        if start.revision > 0 { try faults.check() }
+        return contents
+      } catch {
+        // It may have been closed this very moment.
+        if self.log.withLock({ $0 }) != nil { throw error }
+      }
+    }
+    // A look of our own, which changes nothing on disk.
+    let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
+    defer { try? log.close() }
+    return try rebuild(layer, in: log, from: .empty)
+  }
+
+  private func rebuild(
+    _ layer: Layer, in log: any EntryLog, from start: ReplayStart<State>
+  ) throws(JournalError) -> LayerFile {
+    let replay = Replay<State>(log: log, format: format)
+    let head = try replay.head(at: layer.top.revision)
+    // Another history may have taken the place of this one: a backup that was put back.
+    guard head.digest == layer.entryDigest, let shape else {
+      throw JournalError(
+        .damaged, "the log has another entry than the snapshot is of", revision: head.revision,
+        path: folder.entries)
+    }
+    var state = start.state
+    _ = try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
+    var before = state.parts
+    var checkpoint = layer.start
+    var sources: [MemoryLayer] = []
+    for next in layer.checkpoints {
+      _ = try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
+      let parts = state.parts
+      if let parts, let before {
+        sources.append(MemoryLayer(parts, since: before, at: next, after: checkpoint))
+      }
+      before = parts
+      checkpoint = next
+    }
+    let header = LayerHeader(
+      journal: format.id, shape: shape, head: head, start: layer.start, checkpoints: layer.checkpoints)
+    do {
+      var bytes: [UInt8] = []
+      _ = try unsafe SnapshotWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }
+      return try LayerFile(ArchiveBytes(bytes), revision: layer.top.revision, shape: shape)
+    } catch {
+      throw error as? JournalError
+        ?? JournalError(.io, "a layer can't be rebuilt", revision: head.revision, cause: error)
+    }
+  }
+}
+
+/// Where a replay starts.
+struct ReplayStart<State: EventSourced>: Sendable {
+  let revision: Revision
+  let state: State
+  /// How many events the entries up to here have.
+  let eventCount: Int
+  /// What the state is backed by.
+  var stack: LayerStack? = nil
+
+  /// The empty journal, from which everything can be replayed.
+  static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }
+}

@@ -1,0 +1,61 @@
+/// A revision at which a layer's states can be opened, and what is known of the state there without reading it.
+struct LayerCheckpoint: Sendable, Equatable {
+  /// What is known of the entities of one kind.
+  struct Totals: Sendable, Equatable {
+    var highest: Int
+    var count: Int
+    var deletionCount: Int
+    var erasedCount: Int
+  }
+
+  var revision: Revision
+  /// How many events the entries up to here have.
+  var eventCount: Int
+  /// By kind.
+  var tables: [Totals]
+  /// By list: how many texts have a number.
+  var textCounts: [Int]
+}
+
+extension LayerCheckpoint {
+  init(revision: Revision, eventCount: Int, _ parts: StateParts) {
+    self.init(
+      revision: revision, eventCount: eventCount,
+      tables: parts.tables.map {
+        Totals(
+          highest: $0.highest, count: $0.count, deletionCount: $0.deletionCount, erasedCount: $0.erasedCount)
+      }, textCounts: parts.lists.map(\.texts.count))
+  }
+
+  /// The empty state.
+  static func start(_ shape: StateShape) -> LayerCheckpoint {
+    LayerCheckpoint(
+      revision: 0, eventCount: 0,
+      tables: shape.kinds.map { _ in Totals(highest: 0, count: 0, deletionCount: 0, erasedCount: 0) },
+      textCounts: shape.lists.map { _ in 0 })
+  }
+
+  var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
+}
+
+/// What all states of a model are made of: what a layer is read and written by.
+struct StateShape: Sendable {
+  let schema: String
+  let kinds: [String]
+  /// The names of the numbered fields of each kind.
+  let fieldNames: [[String]]
+  let indexes: [String]
+  let lists: [String]
+}
+
+extension StateShape {
+  /// Nil for a model without snapshots: its states do not say their parts.
+  init?<State: EventSourced>(_: State.Type) {
+    guard let parts = State().parts else { return nil }
+    schema = State.schema
+    kinds = State.kindNames
+    fieldNames = kinds.indices.map { State.fieldNames(of: EntityKind(rawValue: UInt8($0))) }
+    indexes = parts.indexes.map(\.name)
+    lists = parts.lists.map(\.name)
+  }
+}

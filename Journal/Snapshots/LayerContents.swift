@@ -1,0 +1,59 @@
+import KeyedArchiving
+
+/// What became of an entity in an entry: it was added or changed, deleted or erased.
+struct EntityVersion {
+  enum Content {
+    /// Gone.
+    case deleted(isErased: Bool)
+    case row(Row)
+    /// In the archive, at this position among the entities of its kind.
+    case archived(Int)
+  }
+
+  let number: Int
+  let revision: Revision
+  let content: Content
+
+  var isErased: Bool { if case .deleted(isErased: true) = content { true } else { false } }
+}
+
+/// A line of an index that was inserted or removed. The revision is that of the checkpoint at which it first shows.
+struct LineVersion {
+  let key: IndexKey
+  let revision: Revision
+  let isThere: Bool
+}
+
+/// Gives versions one after the other, nil behind the last.
+typealias VersionCursor = () throws(ArchiveError) -> EntityVersion?
+typealias LineCursor = () throws(ArchiveError) -> LineVersion?
+
+/// What a layer is written from: all that changed between two revisions.
+protocol LayerSource {
+  /// All versions of all entities of a kind, by their numbers and then by their revisions.
+  func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
+  /// The entity of a version that this source gave; nil for one that is gone.
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> Row?
+  /// All lines of an index that changed, by their keys and then by their revisions.
+  func lines(_ index: Int) throws(ArchiveError) -> LineCursor
+  /// The texts of a list that got a number, in the order of these.
+  func texts(_ list: Int) throws(ArchiveError) -> [String]
+}
+
+/// What a layer holds, in memory or in its file, and how a state looks things up in it.
+///
+/// *As of* a revision, nothing that came later is seen. What a layer does not know, those below it may.
+protocol LayerContents: LayerSource, AnyObject, Sendable {
+  /// The newest version of an entity, nil when the layer knows none.
+  func version(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion?
+  /// Whether a line is there, nil when the layer does not know.
+  func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool?
+  /// The newest version of each entity of a kind, by their numbers, from one on.
+  func newestVersions(
+    _ kind: Int, from number: Int, asOf revision: Revision
+  ) throws(ArchiveError) -> VersionCursor
+  /// The newest version of each line, by their keys, from one on.
+  func newestLines(
+    _ index: Int, from key: IndexKey, asOf revision: Revision
+  ) throws(ArchiveError) -> LineCursor
+}

@@ -1,0 +1,172 @@
+import KeyedArchiving
+
+/// The archive of a layer, of which nothing is read before it is asked for.
+///
+/// Safe to use from many threads.
+final class LayerFile: LayerContents {
+  private let tables: [SnapshotEntities]
+  private let indexes: [PackedNumbers]
+  private let lists: [[String]]
+  /// The revision that the layer goes up to.
+  private let revision: Revision
+
+  /// - Parameters:
+  ///   - revision: what the layer goes up to.
+  ///   - shape: what the model's states are made of.
+  init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
+    typealias Root = SnapshotLayout.Root
+    // Of the other forms that an archive can have, one is read as a whole.
+    guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
+    // The record says how large the file is, and nothing of it is read before it is asked for.
+    var limits = ArchiveLimits()
+    limits.byteCount = .max
+    let list = try PropertyList(bytes, limits: limits)
+    let reader = try SnapshotReader(list)
+    let root = try reader.members(ofDictionary: reader.root)
+    func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
+      guard let number = root[key] else { throw SnapshotReader.foreign(at: 0) }
+      return try reader.resolve(number)
+    }
+    func members(_ key: String) throws(ArchiveError) -> (String) throws(ArchiveError) -> ObjectHeader {
+      let members = try reader.members(ofDictionary: member(key))
+      return { (name) throws(ArchiveError) in
+        guard let number = members[name] else { throw SnapshotReader.foreign(at: 0) }
+        return try reader.resolve(number)
+      }
+    }
+    guard try reader.count(member(Root.format)) == SnapshotLayout.version,
+      try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds)
+    else { throw SnapshotReader.foreign(at: 0) }
+
+    let keys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
+    let entities = try members(Root.entities)
+    let versions = try members(Root.versions)
+    let deleted = try members(Root.deleted)
+    let erased = try members(Root.erased)
+    let highest = try members(Root.highest)
+    var tables: [SnapshotEntities] = []
+    for (index, kind) in shape.kinds.enumerated() {
+      tables.append(
+        try SnapshotEntities(
+          reader, try entities(kind), versions: PackedNumbers(reader, try versions(kind), columns: 2),
+          deletions: PackedNumbers(reader, try deleted(kind), columns: 2),
+          erased: PackedNumbers(reader, try erased(kind), columns: 2),
+          highest: try reader.count(try highest(kind)), revision: revision, fieldKeys: keys[index]))
+    }
+    self.tables = tables
+    let indexes = try members(Root.indexes)
+    var packed: [PackedNumbers] = []
+    for name in shape.indexes { packed.append(try PackedNumbers(reader, try indexes(name), columns: 3)) }
+    self.indexes = packed
+    let lists = try members(Root.lists)
+    var texts: [[String]] = []
+    for name in shape.lists { texts.append(try reader.texts(try lists(name))) }
+    self.lists = texts
+    self.revision = revision
+  }
+
+  // MARK: Writing
+
+  func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor {
+    try tables[kind].cursor(from: 0, asOf: nil)
+  }
+
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> Row? {
+    guard case .archived(let position) = version.content else { return nil }
+    return try tables[kind].row(version, at: position)
+  }
+
+  func lines(_ index: Int) throws(ArchiveError) -> LineCursor {
+    var position = 0
+    let list = indexes[index]
+    return { () throws(ArchiveError) in
+      guard position < list.count else { return nil }
+      position += 1
+      return try self.line(list, at: position - 1)
+    }
+  }
+
+  func texts(_ list: Int) -> [String] { lists[list] }
+
+  // MARK: Looking up
+
+  func version(
+    _ kind: Int, _ number: Int, asOf revision: Revision
+  ) throws(ArchiveError) -> EntityVersion? {
+    try tables[kind].version(number, asOf: revision)
+  }
+
+  func newestVersions(
+    _ kind: Int, from number: Int, asOf revision: Revision
+  ) throws(ArchiveError) -> VersionCursor {
+    try tables[kind].cursor(from: number, asOf: revision)
+  }
+
+  func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool? {
+    let list = indexes[index]
+    let position = try list.position(of: (key.words.0, key.words.1, Self.time(behind: revision))) - 1
+    guard position >= 0 else { return nil }
+    let line = try line(list, at: position)
+    return line.key == key ? line.isThere : nil
+  }
+
+  func newestLines(
+    _ index: Int, from key: IndexKey, asOf revision: Revision
+  ) throws(ArchiveError) -> LineCursor {
+    let list = indexes[index]
+    var position = try list.position(of: (key.words.0, key.words.1, 0))
+    return { () throws(ArchiveError) in
+      while position < list.count {
+        let (newest, end) = try list.newest(at: position, notAfter: Self.time(behind: revision) - 1)
+        position = end
+        if let newest { return try self.line(list, at: newest) }
+      }
+      return nil
+    }
+  }
+
+  /// A line's time is its revision and whether it is there, the lowest bit.
+  static func time(_ line: LineVersion) -> UInt64 { UInt64(line.revision) << 1 | (line.isThere ? 1 : 0) }
+
+  private static func time(behind revision: Revision) -> UInt64 { (UInt64(revision) + 1) << 1 }
+
+  private func line(_ list: PackedNumbers, at position: Int) throws(ArchiveError) -> LineVersion {
+    let row = try list.row(at: position)
+    let revision = row.2 >> 1
+    guard revision > 0, revision <= UInt64(self.revision) else { throw list.foreign }
+    return LineVersion(
+      key: IndexKey(group: Int(truncatingIfNeeded: row.0), member: Int(truncatingIfNeeded: row.1)),
+      revision: Int(revision), isThere: row.2 & 1 == 1)
+  }
+}
+
+extension IndexKey {
+  /// The two numbers in the order in which keys are compared.
+  var words: (UInt64, UInt64) {
+    (UInt64(truncatingIfNeeded: group), UInt64(truncatingIfNeeded: member))
+  }
+}
+
+extension SnapshotReader {
+  /// The object numbers of the names of fields: they are among the first objects of the archive.
+  func fieldKeys(_ fields: [[String]]) throws(ArchiveError) -> [[Int]] {
+    var numbers: [[UInt8]: Int] = [:]
+    let bound = min(list.objectCount, 64 + fields.reduce(0) { $0 + $1.count + 8 })
+    for number in 0..<bound {
+      let header = try list.header(number)
+      guard header.kind.isString else { continue }
+      let text = Array(try list.string(header).utf8)
+      if numbers[text] == nil { numbers[text] = number }
+    }
+    var keys: [[Int]] = []
+    for names in fields {
+      var found: [Int] = []
+      for name in names {
+        guard let number = numbers[Array(name.utf8)] else { throw Self.foreign(at: 0) }
+        found.append(number)
+      }
+      keys.append(found)
+    }
+    return keys
+  }
+}

@@ -1,0 +1,108 @@
+import KeyedArchiving
+
+/// Goes through the versions of several sources together, entity by entity, and leaves out those that are not seen at
+/// any checkpoint that is kept.
+///
+/// The sources are in the order of time. Where two overlap, they say the same.
+struct VersionMerge {
+  typealias Found = (source: Int, version: EntityVersion)
+
+  private let cursors: [VersionCursor]
+  private var heads: [EntityVersion?] = []
+  private let checkpoints: [Revision]
+  private var all: [Found] = []
+  /// The versions of the entity that was found last, the oldest first.
+  private(set) var group: [Found] = []
+
+  /// - Parameter checkpoints: in rising order.
+  init(_ cursors: [VersionCursor], keeping checkpoints: [Revision]) throws(ArchiveError) {
+    self.cursors = cursors
+    self.checkpoints = checkpoints
+    for cursor in cursors { heads.append(try cursor()) }
+  }
+
+  /// Finds the next entity, false behind the last.
+  mutating func next() throws(ArchiveError) -> Bool {
+    var number: Int?
+    for head in heads {
+      if let head, head.number < number ?? .max { number = head.number }
+    }
+    guard let number else { return false }
+    all.removeAll(keepingCapacity: true)
+    for source in heads.indices {
+      while let head = heads[source], head.number == number {
+        if head.revision > all.last?.version.revision ?? 0 { all.append((source, head)) }
+        heads[source] = try cursors[source]()
+      }
+    }
+    group.removeAll(keepingCapacity: true)
+    for (index, found) in all.enumerated() {
+      let end = index + 1 < all.count ? all[index + 1].version.revision : .max
+      if checkpoints.isSeen(from: found.version.revision, before: end) { group.append(found) }
+    }
+    return true
+  }
+
+  /// How many versions of the entity would stay if fewer checkpoints were kept.
+  func groupCount(keeping checkpoints: [Revision]) -> Int {
+    // Mostly there is one, and the last checkpoint sees it.
+    if group.count == 1 { return 1 }
+    return group.indices.count { index in
+      let end = index + 1 < group.count ? group[index + 1].version.revision : .max
+      return checkpoints.isSeen(from: group[index].version.revision, before: end)
+    }
+  }
+}
+
+/// The same for lines of an index. A line that is as it was before is left out too.
+struct LineMerge {
+  private let cursors: [LineCursor]
+  private var heads: [LineVersion?] = []
+  private let checkpoints: [Revision]
+  /// Whether there is nothing below, so that what was removed need not be said.
+  private let isLowest: Bool
+  private var all: [LineVersion] = []
+  private(set) var group: [LineVersion] = []
+
+  init(_ cursors: [LineCursor], keeping checkpoints: [Revision], isLowest: Bool) throws(ArchiveError) {
+    self.cursors = cursors
+    self.checkpoints = checkpoints
+    self.isLowest = isLowest
+    for cursor in cursors { heads.append(try cursor()) }
+  }
+
+  mutating func next() throws(ArchiveError) -> Bool {
+    var key: IndexKey?
+    for head in heads {
+      if let head, key.map({ head.key < $0 }) ?? true { key = head.key }
+    }
+    guard let key else { return false }
+    all.removeAll(keepingCapacity: true)
+    for source in heads.indices {
+      while let head = heads[source], head.key == key {
+        if head.revision > all.last?.revision ?? 0 { all.append(head) }
+        heads[source] = try cursors[source]()
+      }
+    }
+    group.removeAll(keepingCapacity: true)
+    for (index, line) in all.enumerated() {
+      let end = index + 1 < all.count ? all[index + 1].revision : .max
+      guard checkpoints.isSeen(from: line.revision, before: end) else { continue }
+      let before = group.last?.isThere ?? (isLowest ? false : nil)
+      if line.isThere != before { group.append(line) }
+    }
+    return true
+  }
+}
+
+extension [Revision] {
+  /// Whether one of these, which rise, is in a range.
+  fileprivate func isSeen(from first: Revision, before end: Revision) -> Bool {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if self[middle] < first { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low] < end
+  }
+}

@@ -1,0 +1,319 @@
+import KeyedArchiving
+
+/// Layers that together have a state at one of their checkpoints: what the tables and indexes of a state are backed by.
+///
+/// 1. The layers reach from revision 0 up to the checkpoint without a gap.
+/// 2. Of what several of them know, the newest one is right.
+final class LayerStack: Sendable {
+  /// The newest first.
+  let layers: [Layer]
+  let checkpoint: LayerCheckpoint
+  let faults: ReadFaults
+
+  init(_ layers: [Layer], at checkpoint: LayerCheckpoint, faults: ReadFaults) {
+    self.layers = layers
+    self.checkpoint = checkpoint
+    self.faults = faults
+  }
+
+  /// What a state is backed by; nil for one that was replayed from revision 0.
+  static func backing(_ state: some EventSourced) -> LayerStack? {
+    (state.parts?.tables.first?.base as? StackedEntities)?.stack
+  }
+
+  /// The parts of the state, backed by these layers.
+  func parts(_ shape: StateShape, _ lists: [TextNumbers]) -> StateParts {
+    StateParts(
+      tables: shape.kinds.indices.map { kind in
+        EntityTable(base: StackedEntities(self, kind), highest: checkpoint.tables[kind].highest)
+      },
+      indexes: shape.indexes.enumerated().map { ($1, EntityIndex(base: StackedIndex(self, $0))) },
+      lists: zip(shape.lists, lists).map { ($0, $1) })
+  }
+
+  /// The numbers of texts, which are read at once; nil when these are none.
+  func lists(_ shape: StateShape) throws(ArchiveError) -> [TextNumbers]? {
+    var lists: [TextNumbers] = []
+    for list in shape.lists.indices {
+      var texts: [String] = []
+      for layer in layers.reversed() {
+        let start = layer.start.textCounts[list]
+        guard start <= texts.count else { return nil }
+        texts += try layer.contents.texts(list).dropFirst(texts.count - start)
+      }
+      let count = checkpoint.textCounts[list]
+      guard texts.count >= count, let numbers = TextNumbers(Array(texts.prefix(count))) else { return nil }
+      lists.append(numbers)
+    }
+    return lists
+  }
+}
+
+/// The entities of one kind.
+private final class StackedEntities: EntityBase {
+  fileprivate let stack: LayerStack
+  private let kind: Int
+
+  init(_ stack: LayerStack, _ kind: Int) {
+    self.stack = stack
+    self.kind = kind
+  }
+
+  private var revision: Revision { stack.checkpoint.revision }
+
+  var count: Int { stack.checkpoint.tables[kind].count }
+  var deletionCount: Int { stack.checkpoint.tables[kind].deletionCount }
+  var erasedCount: Int { stack.checkpoint.tables[kind].erasedCount }
+  var failure: JournalError? { stack.faults.failure }
+
+  func row(_ number: Int) -> Row? {
+    for layer in stack.layers {
+      let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: Row?) in
+        guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
+        return (true, try contents.row(kind, version))
+      }
+      if let found, found.isKnown { return found.row }
+    }
+    return nil
+  }
+
+  func revision(of number: Int) -> Revision {
+    for layer in stack.layers {
+      let found: Revision?? = layer.read { (contents) throws(ArchiveError) in
+        try contents.version(kind, number, asOf: revision)?.revision
+      }
+      if let found = found ?? nil { return found }
+    }
+    return 0
+  }
+
+  func isErased(_ number: Int) -> Bool {
+    if erasedCount == 0 { return false }
+    for layer in stack.layers {
+      let found: EntityVersion.Content?? = layer.read { (contents) throws(ArchiveError) in
+        try contents.version(kind, number, asOf: revision)?.content
+      }
+      guard let found = found ?? nil else { continue }
+      if case .deleted(isErased: true) = found { return true }
+      return false
+    }
+    return false
+  }
+
+  func rows(from number: Int) -> BaseIterator<Int, Row> {
+    var merge = merge(entitiesFrom: number)
+    return BaseIterator {
+      while let (source, version) = merge.next() {
+        if case .deleted = version.content { continue }
+        if let row = source.row(version) { return (version.number, row) }
+      }
+      return nil
+    }
+  }
+
+  func deletions() -> BaseIterator<Int, Deletion> {
+    var merge = merge(entitiesFrom: 0)
+    return BaseIterator {
+      while let (_, version) = merge.next() {
+        if case .deleted(let isErased) = version.content {
+          return (version.number, Deletion(revision: version.revision, isErased: isErased))
+        }
+      }
+      return nil
+    }
+  }
+
+  func isRelated(to other: any EntityBase) -> Bool {
+    guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults
+    else {
+      return false
+    }
+    // Entries that were taken back lead to no others.
+    return !stack.layers.contains(where: \.isTakenBack) && !other.stack.layers.contains(where: \.isTakenBack)
+  }
+
+  func numbers(changedSince other: any EntityBase) -> Set<Int> {
+    guard let other = other as? StackedEntities else { return [] }
+    let older = min(revision, other.revision)
+    let newer = revision >= other.revision ? self : other
+    var numbers: Set<Int> = []
+    for layer in newer.stack.layers where layer.top.revision > older {
+      let source = VersionSource(layer, kind, from: 0, asOf: newer.revision)
+      while let version = source.next() {
+        if version.revision > older { numbers.insert(version.number) }
+      }
+    }
+    return numbers
+  }
+
+  private func merge(entitiesFrom number: Int) -> MergedSources<VersionSource> {
+    MergedSources(stack.layers.map { VersionSource($0, kind, from: number, asOf: revision) })
+  }
+}
+
+/// The lines of one index.
+private final class StackedIndex: IndexBase {
+  private let stack: LayerStack
+  private let index: Int
+
+  init(_ stack: LayerStack, _ index: Int) {
+    self.stack = stack
+    self.index = index
+  }
+
+  func contains(_ key: IndexKey) -> Bool {
+    let revision = stack.checkpoint.revision
+    for layer in stack.layers {
+      let found: Bool?? = layer.read { (contents) throws(ArchiveError) in
+        try contents.line(index, key, asOf: revision)
+      }
+      if let found = found ?? nil { return found }
+    }
+    return false
+  }
+
+  func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void> {
+    let revision = stack.checkpoint.revision
+    var merge = MergedSources(stack.layers.map { LineSource($0, index, from: key, asOf: revision) })
+    return BaseIterator {
+      while let (_, line) = merge.next() {
+        if line.isThere { return (line.key, ()) }
+      }
+      return nil
+    }
+  }
+}
+
+// MARK: Going through several layers at once
+
+/// Gives what a layer has one after the other, from another place when its file fails on the way.
+private protocol MergedSource: AnyObject {
+  associatedtype Element
+  associatedtype Key: Comparable
+  func next() -> Element?
+  static func key(_ element: Element) -> Key
+}
+
+/// Of each key, what the first source has that knows it.
+private struct MergedSources<Source: MergedSource> {
+  private let sources: [Source]
+  private var heads: [Source.Element?]
+
+  init(_ sources: [Source]) {
+    self.sources = sources
+    heads = sources.map { $0.next() }
+  }
+
+  mutating func next() -> (Source, Source.Element)? {
+    var lowest: (source: Int, key: Source.Key, element: Source.Element)?
+    for (index, head) in heads.enumerated() {
+      guard let head else { continue }
+      let key = Source.key(head)
+      if let found = lowest, found.key <= key { continue }
+      lowest = (index, key, head)
+    }
+    guard let lowest else { return nil }
+    for index in lowest.source..<heads.count {
+      if let head = heads[index], Source.key(head) == lowest.key { heads[index] = sources[index].next() }
+    }
+    return (sources[lowest.source], lowest.element)
+  }
+}
+
+private final class VersionSource: MergedSource {
+  private let layer: Layer
+  private let kind: Int
+  private let revision: Revision
+  private var contents: any LayerContents
+  private var cursor: VersionCursor?
+  /// Where to begin again when the file fails.
+  private var start: Int
+
+  init(_ layer: Layer, _ kind: Int, from number: Int, asOf revision: Revision) {
+    self.layer = layer
+    self.kind = kind
+    self.revision = revision
+    contents = layer.contents
+    start = number
+  }
+
+  static func key(_ version: EntityVersion) -> Int { version.number }
+
+  func next() -> EntityVersion? {
+    while true {
+      do throws(ArchiveError) {
+        let cursor: VersionCursor
+        if let known = self.cursor {
+          cursor = known
+        } else {
+          cursor = try contents.newestVersions(kind, from: start, asOf: revision)
+        }
+        self.cursor = cursor
+        guard let version = try cursor() else { return nil }
+        start = version.number + 1
+        return version
+      } catch {
+        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        contents = other
+        cursor = nil
+      }
+    }
+  }
+
+  func row(_ version: EntityVersion) -> Row? {
+    do throws(ArchiveError) {
+      return try contents.row(kind, version)
+    } catch {
+      guard let other = layer.replacement(of: contents, because: error) else { return nil }
+      contents = other
+      cursor = nil
+      return layer.read { (contents) throws(ArchiveError) -> Row? in
+        guard let found = try contents.version(kind, version.number, asOf: revision) else { return nil }
+        return try contents.row(kind, found)
+      } ?? nil
+    }
+  }
+}
+
+private final class LineSource: MergedSource {
+  private let layer: Layer
+  private let index: Int
+  private let revision: Revision
+  private var contents: any LayerContents
+  private var cursor: LineCursor?
+  private let start: IndexKey
+  private var last: IndexKey?
+
+  init(_ layer: Layer, _ index: Int, from key: IndexKey, asOf revision: Revision) {
+    self.layer = layer
+    self.index = index
+    self.revision = revision
+    contents = layer.contents
+    start = key
+  }
+
+  static func key(_ line: LineVersion) -> IndexKey { line.key }
+
+  func next() -> LineVersion? {
+    while true {
+      do throws(ArchiveError) {
+        let cursor: LineCursor
+        if let known = self.cursor {
+          cursor = known
+        } else {
+          cursor = try contents.newestLines(index, from: last ?? start, asOf: revision)
+        }
+        self.cursor = cursor
+        guard let line = try cursor() else { return nil }
+        // After a new beginning, the last one comes again.
+        if line.key == last { continue }
+        last = line.key
+        return line
+      } catch {
+        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        contents = other
+        cursor = nil
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import KeyedArchiving
+import Tables
+
+/// What changed between two checkpoints, in memory: what a state kept above its layers, before it is in a file.
+final class MemoryLayer: LayerContents {
+  struct Entities: Sendable {
+    var rows = Table<Int, Row>()
+    var deletions = Table<Int, Deletion>()
+  }
+
+  /// The checkpoint up to which this goes.
+  private let revision: Revision
+  private let tables: [Entities]
+  private let indexes: [Table<IndexKey, Bool>]
+  private let lists: [TextNumbers]
+  /// How many texts each list had before.
+  private let textStarts: [Int]
+
+  init(
+    revision: Revision, tables: [Entities], indexes: [Table<IndexKey, Bool>], lists: [TextNumbers],
+    textStarts: [Int]
+  ) {
+    self.revision = revision
+    self.tables = tables
+    self.indexes = indexes
+    self.lists = lists
+    self.textStarts = textStarts
+  }
+
+  /// All that a state has put above its layers.
+  convenience init(_ parts: StateParts, at checkpoint: LayerCheckpoint, after start: LayerCheckpoint) {
+    self.init(
+      revision: checkpoint.revision,
+      tables: parts.tables.map { Entities(rows: $0.rows, deletions: $0.deletions) },
+      indexes: parts.indexes.map(\.index.changes), lists: parts.lists.map(\.texts),
+      textStarts: start.textCounts)
+  }
+
+  /// What a state has put above its layers since an earlier one, which is backed by the same.
+  convenience init(
+    _ parts: StateParts, since earlier: StateParts, at checkpoint: LayerCheckpoint,
+    after start: LayerCheckpoint
+  ) {
+    var tables: [Entities] = []
+    for (table, before) in zip(parts.tables, earlier.tables) {
+      var entities = Entities()
+      for change in table.rows.changes(since: before.rows) {
+        if let row = change.new { entities.rows.updateValue(row, forKey: change.key) }
+      }
+      for change in table.deletions.changes(since: before.deletions) {
+        if let deletion = change.new { entities.deletions.updateValue(deletion, forKey: change.key) }
+      }
+      tables.append(entities)
+    }
+    var indexes: [Table<IndexKey, Bool>] = []
+    for (part, before) in zip(parts.indexes, earlier.indexes) {
+      var changes = Table<IndexKey, Bool>()
+      for change in part.index.changes.changes(since: before.index.changes) {
+        changes.updateValue(change.new ?? false, forKey: change.key)
+      }
+      indexes.append(changes)
+    }
+    self.init(
+      revision: checkpoint.revision, tables: tables, indexes: indexes, lists: parts.lists.map(\.texts),
+      textStarts: start.textCounts)
+  }
+
+  // MARK: Writing
+
+  func versions(_ kind: Int) -> VersionCursor { newestVersions(kind, from: 0, asOf: revision) }
+
+  func row(_ kind: Int, _ version: EntityVersion) -> Row? {
+    if case .row(let row) = version.content { row } else { nil }
+  }
+
+  func lines(_ index: Int) -> LineCursor {
+    newestLines(index, from: IndexKey(group: 0, member: 0), asOf: revision)
+  }
+
+  func texts(_ list: Int) -> [String] { lists[list].texts(from: textStarts[list]) }
+
+  // MARK: Looking up
+
+  func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? {
+    if let row = tables[kind].rows[number] {
+      return row.modified <= revision
+        ? EntityVersion(number: number, revision: row.modified, content: .row(row)) : nil
+    }
+    guard let deletion = tables[kind].deletions[number], deletion.revision <= revision else { return nil }
+    return EntityVersion(
+      number: number, revision: deletion.revision, content: .deleted(isErased: deletion.isErased))
+  }
+
+  func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) -> Bool? {
+    self.revision <= revision ? indexes[index][key] : nil
+  }
+
+  func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
+    var rows = tables[kind].rows.elements(from: number).makeIterator()
+    var deletions = tables[kind].deletions.elements(from: number).makeIterator()
+    var row = rows.next()
+    var deletion = deletions.next()
+    return { () throws(ArchiveError) in
+      while true {
+        // No number is in both.
+        if let next = row, deletion.map({ next.key < $0.key }) ?? true {
+          row = rows.next()
+          guard next.value.modified <= revision else { continue }
+          return EntityVersion(
+            number: next.key, revision: next.value.modified, content: .row(next.value))
+        }
+        guard let next = deletion else { return nil }
+        deletion = deletions.next()
+        guard next.value.revision <= revision else { continue }
+        return EntityVersion(
+          number: next.key, revision: next.value.revision, content: .deleted(isErased: next.value.isErased))
+      }
+    }
+  }
+
+  func newestLines(_ index: Int, from key: IndexKey, asOf revision: Revision) -> LineCursor {
+    let own = self.revision
+    guard own <= revision else { return { () throws(ArchiveError) in nil } }
+    var lines = indexes[index].elements(from: key).makeIterator()
+    return { () throws(ArchiveError) in
+      lines.next().map { LineVersion(key: $0.key, revision: own, isThere: $0.value) }
+    }
+  }
+}
+
+/// A whole state, as what changed since revision 0.
+struct WholeState: LayerSource {
+  let parts: StateParts
+  let revision: Revision
+
+  func versions(_ kind: Int) -> VersionCursor {
+    var rows = parts.tables[kind].makeIterator()
+    var deletions = parts.tables[kind].goneEntities.makeIterator()
+    var row = rows.next()
+    var deletion = deletions.next()
+    return { () throws(ArchiveError) in
+      if let next = row, deletion.map({ next.number < $0.number }) ?? true {
+        row = rows.next()
+        return EntityVersion(number: next.number, revision: next.row.modified, content: .row(next.row))
+      }
+      guard let next = deletion else { return nil }
+      deletion = deletions.next()
+      return EntityVersion(
+        number: next.number, revision: next.revision, content: .deleted(isErased: next.isErased))
+    }
+  }
+
+  func row(_ kind: Int, _ version: EntityVersion) -> Row? {
+    if case .row(let row) = version.content { row } else { nil }
+  }
+
+  func lines(_ index: Int) -> LineCursor {
+    var lines = parts.indexes[index].index.lines.makeIterator()
+    return { [revision] () throws(ArchiveError) in
+      lines.next().map { LineVersion(key: $0, revision: revision, isThere: true) }
+    }
+  }
+
+  func texts(_ list: Int) -> [String] { parts.lists[list].texts.texts }
+}

@@ -1,0 +1,133 @@
+import KeyedArchiving
+
+/// Rows of two or three numbers in rising order, in data of a snapshot: a byte that says how many bytes a number has,
+/// and the numbers, the most significant byte first.
+///
+/// Numbers are compared as unsigned ones; a negative one is the one with the same bits.
+struct PackedNumbers: Sendable {
+  typealias Row = (UInt64, UInt64, UInt64)
+
+  private let list: PropertyList
+  private let start: Int
+  private let width: Int
+  private let columns: Int
+  let count: Int
+
+  init(_ reader: SnapshotReader, _ header: ObjectHeader, columns: Int) throws(ArchiveError) {
+    list = reader.list
+    guard header.kind == .data, header.count > 0 else { throw SnapshotReader.foreign(at: header.offset) }
+    let width = try unsafe list.bytes.withBytes(in: header.start..<header.start + 1) {
+      (bytes) throws(ArchiveError) in unsafe Int(bytes[0])
+    }
+    guard width == 4 || width == 8, (header.count - 1) % (columns * width) == 0 else {
+      throw SnapshotReader.foreign(at: header.offset)
+    }
+    self.width = width
+    self.columns = columns
+    start = header.start + 1
+    count = (header.count - 1) / (columns * width)
+  }
+
+  /// What to throw for numbers that no snapshot has.
+  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+
+  /// The row at a position; its third number is 0 where there are two.
+  func row(at position: Int) throws(ArchiveError) -> Row {
+    guard position >= 0, position < count else { throw foreign }
+    let size = columns * width
+    let offset = start + position * size
+    return try unsafe list.bytes.withBytes(in: offset..<offset + size) {
+      (bytes) throws(ArchiveError) -> Row in
+      (
+        unsafe Self.number(bytes, 0, width), unsafe Self.number(bytes, 1, width),
+        columns == 3 ? unsafe Self.number(bytes, 2, width) : 0
+      )
+    }
+  }
+
+  @inline(__always)
+  private static func number(_ bytes: UnsafeRawBufferPointer, _ column: Int, _ width: Int) -> UInt64 {
+    width == 4
+      ? unsafe UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: column * 4, as: UInt32.self)))
+      : unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: column * 8, as: UInt64.self))
+  }
+
+  /// How many rows come before that one, which need not be there.
+  /// - Parameter first: where to begin; what is before is known to come before.
+  func position(of row: Row, from first: Int = 0) throws(ArchiveError) -> Int {
+    var (low, high) = (first, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try self.row(at: middle) < row { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The position of the newest row as of a time among those with the same first number, or the same first two; and
+  /// that of the first row behind all of them.
+  ///
+  /// The last column is a time. Mostly there is one row of a kind, so the next is looked at before a search.
+  func newest(at first: Int, notAfter time: UInt64) throws(ArchiveError) -> (newest: Int?, end: Int) {
+    let row = try row(at: first)
+    var end = first + 1
+    if end < count, try isAlike(self.row(at: end), row) {
+      end = try position(of: columns == 3 ? (row.0, row.1, .max) : (row.0, .max, 0), from: end)
+      // The last time of all may be there itself.
+      while end < count, try isAlike(self.row(at: end), row) { end += 1 }
+    }
+    var (low, high) = (first, end)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try self.time(self.row(at: middle)) <= time { low = middle + 1 } else { high = middle }
+    }
+    return (low > first ? low - 1 : nil, end)
+  }
+
+  func time(_ row: Row) -> UInt64 { columns == 3 ? row.2 : row.1 }
+
+  private func isAlike(_ left: Row, _ right: Row) -> Bool {
+    left.0 == right.0 && (columns == 2 || left.1 == right.1)
+  }
+}
+
+/// Makes the bytes of packed numbers. They are narrow as long as all fit.
+struct PackedNumbersBuilder {
+  private let columns: Int
+  private(set) var bytes: [UInt8] = [4]
+  private(set) var count = 0
+
+  init(columns: Int) { self.columns = columns }
+
+  mutating func append(_ row: PackedNumbers.Row) {
+    count += 1
+    if bytes[0] == 4, max(row.0, row.1, row.2) > UInt64(UInt32.max) { widen() }
+    append(row.0)
+    append(row.1)
+    if columns == 3 { append(row.2) }
+  }
+
+  /// Calls `body` with each row.
+  func visit(_ body: (PackedNumbers.Row) -> Void) {
+    let width = Int(bytes[0])
+    var numbers: [UInt64] = []
+    for start in stride(from: 1, to: bytes.count, by: width) {
+      numbers.append(bytes[start..<start + width].reduce(0) { $0 << 8 | UInt64($1) })
+      if numbers.count < columns { continue }
+      body((numbers[0], numbers[1], columns == 3 ? numbers[2] : 0))
+      numbers.removeAll(keepingCapacity: true)
+    }
+  }
+
+  private mutating func append(_ number: UInt64) {
+    if bytes[0] == 4 { bytes.append(bigEndian: UInt32(number)) } else { bytes.append(bigEndian: number) }
+  }
+
+  private mutating func widen() {
+    let narrow = bytes
+    bytes = [8]
+    for start in stride(from: 1, to: narrow.count, by: 4) {
+      bytes.append(contentsOf: [0, 0, 0, 0])
+      bytes.append(contentsOf: narrow[start..<start + 4])
+    }
+  }
+}

@@ -1,0 +1,493 @@
+import CatalogModel
+import Files
+import Foundation
+import Locks
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Layers are written, merged and thinned by themselves, and whatever becomes of them, every state is the replay's.
+struct LayerTests {
+  @Test(arguments: [false, true]) func everyStateIsTheReplaysWhileLayersAreWrittenAndMerged(
+    _ isLate: Bool
+  ) throws {
+    try withLayeredGarden(isLate: isLate) { garden, options in
+      var held: [(Catalog, String)] = []
+      for _ in 0..<4 {
+        try garden.grow(25)
+        held.append((garden.journal.state, try #require(garden.states.last)))
+      }
+      garden.journal.waitForLayers()
+      try garden.expectEveryRevision()
+      for (state, json) in held { #expect(state.json == json) }
+      let statistics = try garden.journal.statistics()
+      #expect(statistics.layerCount > 0 && statistics.writeAmplification > 1)
+      try garden.reopen(options: options)
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      try garden.expectEveryRevision()
+      for (state, json) in held { #expect(state.json == json) }
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func openingReplaysFewEventsWhereverTheProcessEnded() throws {
+    try withLayeredGarden { garden, options in
+      for round in 0..<6 {
+        try garden.grow(Int.random(in: 1...20))
+        garden.journal.waitForLayers()
+        // What is on disk now is what a process leaves that is killed.
+        let copy = garden.url.deletingLastPathComponent().appending(path: "Killed\(round).journal")
+        try FileManager.default.copyItem(at: garden.url, to: copy)
+        let killed = try CatalogJournal.open(at: copy, mode: .readOnly, options: options)
+        let events = try killed.replayed(through: killed.head.revision).eventCount
+        let start = killed.chain.start(atOrBefore: killed.head.revision)
+        // An entry has up to four events, and the last layer but one may just have been frozen.
+        #expect(events - start.eventCount < options.snapshots.eventCount + 4)
+        #expect(killed.state.json == garden.states.last)
+        try killed.close()
+      }
+    }
+  }
+
+  /// The process can end before, in and after each operation on a file of a layer, while commits go on.
+  @Test func openingReplaysFewEventsWhenTheProcessEndsWhileALayerIsWrittenOrMerged() throws {
+    try withLayeredGarden { garden, options in
+      var options = options
+      let (isNext, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let isWatched = Atomic<Bool>(true)
+      options.fileHook = { operation in
+        if isWatched.load(ordering: .acquiring), operation.path.contains("/snapshots") {
+          isNext.signal()
+          goesOn.wait()
+        }
+        return .proceed
+      }
+      try garden.reopen(options: options)
+      let copy = garden.url.deletingLastPathComponent().appending(path: "Killed.journal")
+      var (looks, unfinished, most) = (0, 0, 0)
+      while looks < 200 {
+        guard isNext.wait(timeout: .now() + .milliseconds(20)) == .success else {
+          if garden.journal.keeper?.isWriting == false { try garden.grow(1) }
+          continue
+        }
+        // What is on disk now is what a process leaves that is killed.
+        try FileManager.default.copyItem(at: garden.url, to: copy)
+        goesOn.signal()
+        let killed = try CatalogJournal.open(at: copy, mode: .readOnly)
+        #expect(killed.state.json == garden.states.last)
+        most = max(most, try killed.statistics().replayedEventCount)
+        looks += 1
+        if looks % 3 == 0 { try garden.grow(1) }
+        let names = try FileManager.default.contentsOfDirectory(
+          atPath: copy.appending(path: "snapshots").path)
+        if try names.count > killed.snapshotFileNames().count { unfinished += 1 }
+        try killed.close()
+        try FileManager.default.removeItem(at: copy)
+      }
+      isWatched.store(false, ordering: .releasing)
+      goesOn.signal()
+      garden.journal.waitForLayers()
+      #expect(unfinished > 50)
+      // An entry, of up to four events, for each three operations on files: a layer is due while another is written.
+      #expect(most >= options.snapshots.eventCount && most <= 6 * options.snapshots.eventCount, "\(most)")
+    }
+  }
+
+  /// A merge of a large journal takes long; what is committed meanwhile waited for its end.
+  @Test func whatIsCommittedDuringAMergeIsWrittenDuringIt() throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(snapshots: .often(50))
+      options.snapshots.fanout = 2
+      let (hasBegun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let merge = Lock<(name: String, renamed: [String])?>(nil)
+      options.fileHook = { operation in
+        guard operation.path.contains("/snapshots/") else { return .proceed }
+        let name = operation.path.split(separator: "/").last.map(String.init) ?? ""
+        if operation.kind == .write, name.hasPrefix("0000000000000000-"), name.hasSuffix(".plist.new"),
+          operation.offset == 0,
+          merge.withLock({ merge in
+            if merge != nil || !name.contains("-0000000000000002") { return false }
+            merge = (name, [])
+            return true
+          })
+        {
+          hasBegun.signal()
+          goesOn.wait()
+        }
+        if operation.kind == .rename { merge.withLock { $0?.renamed.append(name) } }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Large.journal"), options: options)
+      for _ in 0..<2 {
+        try journal.commit { draft in
+          for number in 0..<4_000 {
+            _ = try draft.addItem(kind: "one", attributes: ["number": .integer(Int64(number))])
+          }
+        }
+        if journal.head.revision == 1 { journal.waitForLayers() }
+      }
+      hasBegun.wait()
+      for _ in 0..<60 { try journal.commit { _ = try $0.addItem(kind: "late") } }
+      goesOn.signal()
+      journal.waitForLayers()
+      let (name, renamed) = try #require(merge.withLock { $0 })
+      let end = try #require(renamed.firstIndex(of: name))
+      #expect(renamed[..<end].contains { $0.hasPrefix("0000000000000002-") && $0.hasSuffix(".plist.new") })
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
+  /// One that writes faster than layers can be written waits before opening would take long.
+  @Test func commitsThatComeFasterThanLayersWaitForThem() throws {
+    try withLayeredGarden { garden, options in
+      var options = options
+      let goesOn = DispatchSemaphore(value: 0)
+      let isHeld = Atomic<Bool>(true)
+      options.fileHook = { operation in
+        if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
+          isHeld.load(ordering: .acquiring)
+        {
+          goesOn.wait()
+          isHeld.store(false, ordering: .releasing)
+        }
+        return .proceed
+      }
+      let bound = options.snapshots.backlogCount
+      try garden.reopen(options: options)
+      let journal = garden.journal
+      let before = journal.head.revision
+      let hasCommitted = DispatchSemaphore(value: 0)
+      let committed = Atomic<Int>(0)
+      Thread.detachNewThread {
+        for _ in 0..<2 * bound {
+          _ = try? journal.commit { _ = try $0.addItem(kind: "fast") }
+          committed.add(1, ordering: .relaxed)
+        }
+        hasCommitted.signal()
+      }
+      // It comes as far as that and no further.
+      var count = -1
+      while count != committed.load(ordering: .relaxed) || count == 0 {
+        count = committed.load(ordering: .relaxed)
+        Thread.sleep(forTimeInterval: 0.5)
+      }
+      #expect(count > bound / 4 && count <= bound)
+      goesOn.signal()
+      hasCommitted.wait()
+      #expect(journal.head.revision == before + 2 * bound)
+      journal.waitForLayers()
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func droppingASnapshotThatLayersLeadUpFromKeepsThemInUse() throws {
+    try withGarden { garden in
+      try garden.reopen(options: JournalOptions(snapshots: .manual))
+      try garden.grow(30)
+      let snapshot = try garden.journal.takeSnapshot()
+      let options = JournalOptions(snapshots: .often(12))
+      try garden.reopen(options: options)
+      try garden.grow(20)
+      garden.journal.waitForLayers()
+      try garden.journal.dropSnapshot(at: snapshot.revision)
+      try garden.grow(20)
+      garden.journal.waitForLayers()
+      try garden.reopen(options: options)
+      #expect(try garden.journal.statistics().replayedEventCount < 12 + 4)
+      #expect(try garden.journal.snapshots().isEmpty)
+      try garden.expectEveryRevision()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func theNumberOfLayersGrowsWithTheLogarithmOfTheEvents() throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 3
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Many.journal"), options: options)
+      for count in 1...900 {
+        try journal.commit { _ = try $0.addItem(kind: "one") }
+        if count % 100 != 0 { continue }
+        journal.waitForLayers()
+        var levels = 1
+        var size = options.snapshots.eventCount
+        while size < count {
+          size *= options.snapshots.fanout
+          levels += 1
+        }
+        let statistics = try journal.statistics()
+        #expect(statistics.layerCount > 0)
+        #expect(statistics.layerCount <= levels * options.snapshots.fanout)
+        #expect(statistics.writeAmplification <= Double(levels))
+        #expect(try journal.snapshotFileNames().count == 2 * statistics.layerCount)
+      }
+      try journal.close()
+    }
+  }
+
+  @Test func mergesRunsOfLayersOfASizeAndNoOthers() {
+    var policy = SnapshotPolicy.automatic
+    policy.eventCount = 10
+    policy.fanout = 4
+    #expect(policy.run([]) == 0..<0)
+    #expect(policy.run([10, 12, 10]) == 0..<0)
+    #expect(policy.run([10, 12, 10, 11]) == 0..<4)
+    #expect(policy.run([43, 10, 12, 10]) == 0..<0)
+    #expect(policy.run([43, 10, 12, 10, 10]) == 1..<5)
+    #expect(policy.run([43, 43, 43, 43, 10]) == 0..<4)
+    #expect(policy.run([700, 43, 43, 43, 10]) == 0..<0)
+    #expect(policy.run([10, 10, 10, 900, 10, 10, 10, 900, 10, 10]) == 0..<0)
+    #expect(policy.run((0..<40).map { $0 % 4 == 3 ? 900 : 10 }).count > 30)
+    #expect(policy.run([1_000_000, 10, 10, 10]) == 0..<0)
+  }
+
+  @Test func checkpointsThatTakeMoreThanTheirShareAreThinned() {
+    let policy = SnapshotPolicy.automatic
+    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 1000) == 0)
+    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 600) == 2)
+    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 100) == 3)
+    #expect(policy.choice(versionCounts: [100, 99, 98, 97], byteCount: 1000, share: 100) == 0)
+    #expect(SnapshotPolicy.small.choice(versionCounts: [100, 99], byteCount: 10, share: 1000) == 1)
+  }
+
+  @Test func withoutAPastOnlyTheNewestStateIsKeptAndEveryOtherIsReplayed() throws {
+    try withLayeredGarden { garden, options in
+      var options = options
+      options.snapshots.keepsPast = false
+      try garden.reopen(options: options)
+      try garden.grow(80)
+      garden.journal.waitForLayers()
+      for layer in garden.journal.chain.layers { #expect(layer.checkpoints.count == 1) }
+      try garden.expectEveryRevision()
+      try garden.reopen(options: options)
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  /// An update was added to the log for each of the entities, over and over.
+  @Test func oneEntityThatChangesAllTheTimeIsOneVersionForEachCheckpoint() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Hot.journal")
+      let options = JournalOptions(snapshots: .often(50))
+      let journal = try CatalogJournal.create(at: url, options: options)
+      try journal.commit { draft in for _ in 0..<3 { _ = try draft.addItem(kind: "hot") } }
+      for turn in 0..<1_000 {
+        try journal.commit { try $0.updateItem(1, set: ["turn": .integer(Int64(turn))]) }
+      }
+      journal.waitForLayers()
+      for revision in stride(from: 1, through: 1_001, by: 37) {
+        let state = try journal.state(asOf: .revision(revision))
+        #expect(state.item(1)?["turn"] == (revision > 1 ? .integer(Int64(revision - 2)) : nil))
+        #expect(state.items.map(\.id) == [1, 2, 3])
+      }
+      #expect(try journal.statistics().layerByteCount < 100_000)
+      try journal.close()
+      let again = try CatalogJournal.open(at: url, options: options)
+      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      try again.close()
+    }
+  }
+
+  // MARK: Damage
+
+  /// What becomes of the file of a layer.
+  enum Damage: CaseIterable {
+    case flipped, cut, emptied, deleted, swapped, foreign, unrecorded, recordFlipped
+  }
+
+  @Test(arguments: Damage.allCases, [false, true]) func damageToAnyLayerCostsTimeOnly(
+    _ damage: Damage, readingLate isLate: Bool
+  ) throws {
+    try withLayeredGarden(isLate: isLate) { garden, options in
+      try garden.grow(70)
+      garden.journal.waitForLayers()
+      try garden.journal.close()
+      let folder = garden.url.appending(path: "snapshots")
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+        $0.hasSuffix(".plist")
+      }.sorted()
+      try #require(names.count > 2)
+      for (index, name) in names.enumerated() {
+        let file = folder.appending(path: name)
+        let record = folder.appending(path: name.replacing(".plist", with: ".record"))
+        let (whole, known) = (try Data(contentsOf: file), try Data(contentsOf: record))
+        let other = try Data(contentsOf: folder.appending(path: names[(index + 1) % names.count]))
+        switch damage {
+        case .flipped:
+          var bytes = whole
+          bytes[whole.count / 2] ^= 4
+          try bytes.write(to: file)
+        case .cut: try whole.prefix(whole.count - 1).write(to: file)
+        case .emptied: try Data().write(to: file)
+        case .deleted: try FileManager.default.removeItem(at: file)
+        case .swapped: try other.write(to: file)
+        case .foreign: try Data(whole.reversed()).write(to: file)
+        case .unrecorded: try FileManager.default.removeItem(at: record)
+        case .recordFlipped:
+          var bytes = known
+          bytes[known.count / 2] ^= 4
+          try bytes.write(to: record)
+        }
+        try garden.open(mode: .readOnly, options: options)
+        #expect(garden.journal.state.json == garden.states.last)
+        for revision in stride(from: 0, to: garden.states.count, by: 29) {
+          #expect(try garden.journal.state(asOf: .revision(revision)).json == garden.states[revision])
+        }
+        // A file without a record is what a crash leaves: nothing is missed.
+        let isSound = try garden.journal.verify().isSound
+        #expect(isSound == (damage == .unrecorded))
+        #expect(garden.journal.state.failure == nil)
+        try garden.journal.close()
+        try whole.write(to: file)
+        try known.write(to: record)
+      }
+      // With one of them gone the journal mends itself.
+      try FileManager.default.removeItem(at: folder.appending(path: names[0]))
+      try garden.open(options: options)
+      try garden.grow(40)
+      garden.journal.waitForLayers()
+      try garden.reopen(options: options)
+      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      try garden.expectEveryRevision()
+    }
+  }
+
+  /// A state whose snapshot and log were both gone ended the process.
+  @Test func aStateThatCantBeReadAnyMoreSaysSoAndNothingIsMadeOfIt() throws {
+    try withLayeredGarden(isLate: true) { garden, options in
+      try garden.plant(400)
+      garden.journal.waitForLayers()
+      try garden.reopen(options: options)
+      let journal = garden.journal
+      let state = journal.state
+      for name in try FileManager.default.contentsOfDirectory(
+        atPath: garden.url.appending(path: "snapshots").path)
+      where name.hasSuffix(".plist") {
+        let file = garden.url.appending(path: "snapshots/\(name)")
+        let handle = try FileHandle(forUpdating: file)
+        try handle.write(contentsOf: Data(count: try Data(contentsOf: file).count))
+        try handle.close()
+      }
+      // The log is still there: the answers are right.
+      #expect(state.json == garden.states.last)
+      #expect(state.failure == nil)
+      #expect(!journal.snapshotProblems.isEmpty)
+    }
+    try withLayeredGarden(isLate: true) { garden, options in
+      try garden.plant(400)
+      garden.journal.waitForLayers()
+      try garden.reopen(options: options)
+      let journal = garden.journal
+      let state = journal.state
+      let (items, problems) = (state.itemCount, journal.snapshotProblems.count)
+      for name in try FileManager.default.contentsOfDirectory(
+        atPath: garden.url.appending(path: "snapshots").path)
+      where name.hasSuffix(".plist") {
+        let file = garden.url.appending(path: "snapshots/\(name)")
+        try FileHandle(forUpdating: file).truncate(atOffset: 0)
+      }
+      journal.chain.use(nil)
+      try FileManager.default.removeItem(at: garden.url.appending(path: "entries"))
+      let began = ContinuousClock.now
+      #expect(state.items.reduce(0) { count, _ in count + 1 } <= items)
+      for number in 1...items { _ = state.item(number) }
+      #expect(state.failure?.code == .io)
+      #expect(journal.state.failure != nil)
+      #expect(journal.snapshotProblems.count > problems)
+      let error = #expect(throws: JournalError.self) {
+        try journal.commit { _ = try $0.addItem(kind: "late") }
+      }
+      #expect(error?.code == .io)
+      #expect(throws: JournalError.self) { try journal.takeSnapshot() }
+      // It is not tried again for each of them.
+      #expect(began.duration(to: .now) < .seconds(60))
+    }
+  }
+
+  @Test func closingWaitsForNoMerge() throws {
+    try withLayeredGarden { garden, options in
+      var options = options
+      let isMerging = DispatchSemaphore(value: 0)
+      let goesOn = DispatchSemaphore(value: 0)
+      let creations = Atomic<Int>(0)
+      options.fileHook = { operation in
+        if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
+          creations.add(1, ordering: .relaxed).newValue == 3
+        {
+          isMerging.signal()
+          goesOn.wait()
+        }
+        return .proceed
+      }
+      try garden.reopen(options: options)
+      try garden.grow(60)
+      isMerging.wait()
+      // Commits do not wait for the file that is being written.
+      try garden.grow(60)
+      let journal = garden.journal
+      let closed = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        try? journal.close()
+        closed.signal()
+      }
+      while journal.keeper?.isClosed == false { Thread.sleep(forTimeInterval: 0.001) }
+      goesOn.signal()
+      closed.wait()
+      // Nothing but the piece that was being written.
+      #expect(creations.load(ordering: .relaxed) == 3)
+      try garden.open(options: options)
+      #expect(garden.journal.state.json == garden.states.last)
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func aThousandStatesShareTheFilesOfTheirLayers() throws {
+    try withLayeredGarden(isLate: true) { garden, _ in
+      try garden.grow(60)
+      garden.journal.waitForLayers()
+      let before = try openFileCount()
+      var states: [Catalog] = []
+      for turn in 0..<1_000 {
+        let state = try garden.journal.state(asOf: .revision(turn % garden.states.count))
+        _ = state.item(turn % 50)
+        states.append(state)
+      }
+      #expect(try openFileCount() <= before + 2)
+      #expect(states[50].json == garden.states[50])
+    }
+  }
+
+  private func openFileCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+
+  /// Calls `body` with a journal that writes and merges layers all the time.
+  private func withLayeredGarden(
+    isLate: Bool = false, _ body: (Garden, JournalOptions) throws -> Void
+  ) throws {
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 3
+      if isLate { options.snapshots.memoryByteCount = 0 }
+      try garden.reopen(options: options)
+      try body(garden, options)
+    }
+  }
+}
+
+extension Garden {
+  /// Compares the state of each revision with what it was.
+  fileprivate func expectEveryRevision(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    for (revision, json) in states.enumerated() where revision % 3 == 0 {
+      let state = try journal.state(asOf: .revision(revision))
+      #expect(state.json == json, "revision \(revision)", sourceLocation: sourceLocation)
+    }
+  }
+}
