@@ -92,7 +92,7 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
+        "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
         "TestSupport",
         "journal",
       ]),

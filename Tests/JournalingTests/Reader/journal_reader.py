@@ -253,7 +253,7 @@ def read_format(data):
 
 def read_head(data, journal):
     newest = None
-    for at in (0, 4096):
+    for at in (0, 4096, 8192):
         slot = data[at:at + 68]
         if len(slot) == 68 and slot[:24] == b"JRNLHEAD" + journal and crc32c(slot[:64]).to_bytes(4, "big") == slot[64:]:
             mark = (int.from_bytes(slot[24:32], "big"), slot[32:64])
