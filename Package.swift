@@ -13,7 +13,7 @@ let package = Package(
     .executable(name: "journal", targets: ["journal"]),
   ],
   targets: [
-    // The floors, lowest first: each knows only those below it.
+    // The modules, lowest first: each knows only those below it.
     .target(name: "Locks"),
     .target(name: "CFiles"),
     .target(

@@ -22,6 +22,8 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   public let revision: Revision?
   /// The error behind it.
   public let cause: JournalError?
+  /// What is odd about the clock, when it is about that.
+  public let clockWarning: ClockWarning?
 
   /// The level and the sentence.
   public var description: String { "\(level): \(message)" }
@@ -31,12 +33,13 @@ extension JournalOptions {
   /// Tells the app's log, if it has given one.
   func note(
     _ level: JournalNotice.Level, _ message: @autoclosure () -> String, revision: Revision? = nil,
-    cause: JournalError? = nil
+    cause: JournalError? = nil, clockWarning: ClockWarning? = nil
   ) {
     guard let log else { return }
     let reason = cause.map { ": \($0)" } ?? ""
     log(
       JournalNotice(
-        level: level, message: message() + reason, revision: revision ?? cause?.revision, cause: cause))
+        level: level, message: message() + reason, revision: revision ?? cause?.revision, cause: cause,
+        clockWarning: clockWarning))
   }
 }

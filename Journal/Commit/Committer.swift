@@ -3,8 +3,8 @@ import Locks
 
 /// Turns bodies into entries and entries into durable ones.
 ///
-/// 1. Bodies run one at a time, each over the state that the one before it left (``DraftingTurn``).
-/// 2. An entry is sealed under the same turn, so the chain of digests is the order of the bodies.
+/// 1. Bodies run one at a time, each over the state that the one before it left (``WriteLock``).
+/// 2. An entry is sealed under the same lock, so the chain of digests is the order of the bodies.
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``).
 /// 4. Readers see a state when its entry is durable, and not before.
 /// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started before. Nothing
@@ -12,7 +12,7 @@ import Locks
 /// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
 ///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.
 ///
-/// Safe to use from many threads. Locks are taken in this order: turn, queue, published.
+/// Safe to use from many threads. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
   /// What the next body starts from, durable or not.
   private struct Accepted: Sendable {
@@ -47,7 +47,7 @@ final class Committer<State: EventSourced>: Sendable {
   private let keeper: SnapshotKeeper<State>
   /// What takes longer to be stored is said: a drive that is busy or failing.
   private static var slowAppend: Duration { .seconds(1) }
-  private let turn: DraftingTurn<Accepted>
+  private let writeLock: WriteLock<Accepted>
   private let queue: Lock<CommitQueue<State>>
   private let published: Published<State>
   /// Leads batches whose first commit is a task's.
@@ -65,7 +65,7 @@ final class Committer<State: EventSourced>: Sendable {
     self.published = published
     self.options = options
     self.keeper = keeper
-    turn = DraftingTurn(Accepted(version: published.version, batch: nil))
+    writeLock = WriteLock(Accepted(version: published.version, batch: nil))
     queue = Lock(CommitQueue(log.limits))
     queue.withLock { $0.start() }
   }
@@ -106,7 +106,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Fails inside of a commit's body, which closing would wait for.
   func checkIsOutsideOfBody() throws(JournalError) {
-    if turn.isTakenByThisThread {
+    if writeLock.isTakenByThisThread {
       throw JournalError(.wrongUse, "a commit's body can't close the journal; close it after the commit")
     }
   }
@@ -114,7 +114,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Lets commits in progress end and refuses all others.
   func close() throws {
     defer { leader.close() }
-    let last = try turn.take { accepted in
+    let last = try writeLock.take { accepted in
       queue.withLock { queue in
         if queue.refusal == nil { queue.refusal = JournalError(.closed, "the journal has been closed") }
       }
@@ -125,7 +125,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Lets the next entry carry the digest of a state that is known by now.
   func note(_ checkpoint: Checkpoint) {
-    try? turn.take { accepted in accepted.checkpoint = checkpoint }
+    try? writeLock.take { accepted in accepted.checkpoint = checkpoint }
   }
 
   private func wait<Value>(for prepared: Prepared<Value>) throws(JournalError) {
@@ -152,7 +152,7 @@ final class Committer<State: EventSourced>: Sendable {
   private func prepare<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Prepared<Value> {
-    try turn.take { accepted in
+    try writeLock.take { accepted in
       try queue.withLock { queue throws(JournalError) in
         if let refusal = queue.refusal { throw refusal }
         if accepted.takenBackCount == queue.takenBackCount { return }
@@ -213,7 +213,7 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch = batch
     accepted.checkpoint = nil
     if let warning = clock.warning, case .ahead = warning {
-      options.note(.warning, warning.description, revision: revision)
+      options.note(.warning, warning.description, revision: revision, clockWarning: warning)
     }
     let commit = Commit(
       value: value, revision: revision, isEmpty: false, date: clock.date.date,

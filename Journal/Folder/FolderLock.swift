@@ -5,7 +5,7 @@ import Locks
 /// what is open.
 ///
 /// The folder itself is locked, as no copy shares it: a file in it can have a second name in a backup that was made
-/// of hard links. LevelDB's own lock is not enough: it is lost as soon as any code of the process closes that file.
+/// of hard links. A lock that the log takes on a file of its own is lost as soon as any code of the process closes that file.
 final class FolderLock: Sendable {
   /// Per folder, how many read; -1: one writes.
   private static let open = Lock<[FileIdentity: Int]>([:])

@@ -22,7 +22,7 @@ final class LayerStack: Sendable {
   }
 
   /// The parts of the state, backed by these layers.
-  func parts(_ shape: StateShape, _ lists: [TextNumbers]) -> StateParts {
+  func parts(_ shape: StateShape, _ lists: [TextInterner]) -> StateParts {
     StateParts(
       tables: shape.kinds.indices.map { kind in
         EntityTable(base: StackedEntities(self, kind), highest: checkpoint.tables[kind].highest)
@@ -32,8 +32,8 @@ final class LayerStack: Sendable {
   }
 
   /// The numbers of texts, which are read at once; nil when these are none.
-  func lists(_ shape: StateShape) throws(ArchiveError) -> [TextNumbers]? {
-    var lists: [TextNumbers] = []
+  func lists(_ shape: StateShape) throws(ArchiveError) -> [TextInterner]? {
+    var lists: [TextInterner] = []
     for list in shape.lists.indices {
       var texts: [String] = []
       for layer in layers.reversed() {
@@ -42,7 +42,7 @@ final class LayerStack: Sendable {
         texts += try layer.contents.texts(list).dropFirst(texts.count - start)
       }
       let count = checkpoint.textCounts[list]
-      guard texts.count >= count, let numbers = TextNumbers(Array(texts.prefix(count))) else { return nil }
+      guard texts.count >= count, let numbers = TextInterner(Array(texts.prefix(count))) else { return nil }
       lists.append(numbers)
     }
     return lists

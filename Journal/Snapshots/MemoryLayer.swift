@@ -12,12 +12,12 @@ final class MemoryLayer: LayerContents {
   private let revision: Revision
   private let tables: [Entities]
   private let indexes: [Table<IndexKey, Bool>]
-  private let lists: [TextNumbers]
+  private let lists: [TextInterner]
   /// How many texts each list had before.
   private let textStarts: [Int]
 
   init(
-    revision: Revision, tables: [Entities], indexes: [Table<IndexKey, Bool>], lists: [TextNumbers],
+    revision: Revision, tables: [Entities], indexes: [Table<IndexKey, Bool>], lists: [TextInterner],
     textStarts: [Int]
   ) {
     self.revision = revision

@@ -7,7 +7,7 @@ import Synchronization
 /// Turns what has changed into layers when that is due, and has a thread in the background write, merge and thin
 /// them.
 ///
-/// A layer is frozen in memory first, under the drafting turn and in no time; from then on the state is backed by it.
+/// A layer is frozen in memory first, under the write lock and in no time; from then on the state is backed by it.
 /// The thread writes its file, flushes it and gives it its name, then does the same with its record, and the memory is
 /// free again. Merges write a new layer in the same way, and then remove those that it replaces. What a crash leaves is
 /// a file without a record, or layers that another one has replaced; both are removed by the next writing. Commits
@@ -75,7 +75,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Takes the next accepted version, and gives the same back, backed by one more layer if one is due.
   ///
-  /// Called with the drafting turn taken.
+  /// Called with the write lock taken.
   func accept(_ version: Version<State>, eventCount: Int) -> Version<State> {
     waitForRoom()
     return accepted.withLock { accepted in
@@ -121,7 +121,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Forgets what was accepted after a version: nothing of it was written, and other entries will have its revisions.
   ///
-  /// Called with the drafting turn taken.
+  /// Called with the write lock taken.
   func takeBack(to version: Version<State>) {
     chain.takeBack(to: version.revision)
     let eventCount = progress.withLock { $0.eventCount }

@@ -9,12 +9,12 @@ public struct StateParts: Sendable {
   /// The indexes, each under a name of its own that stays the same.
   public var indexes: [(name: String, index: EntityIndex)]
   /// The numbers of texts, each list under a name of its own that stays the same.
-  public var lists: [(name: String, texts: TextNumbers)]
+  public var lists: [(name: String, texts: TextInterner)]
 
   /// The parts of a state.
   public init(
     tables: [EntityTable], indexes: [(name: String, index: EntityIndex)] = [],
-    lists: [(name: String, texts: TextNumbers)] = []
+    lists: [(name: String, texts: TextInterner)] = []
   ) {
     self.tables = tables
     self.indexes = indexes
@@ -25,7 +25,7 @@ public struct StateParts: Sendable {
   public func index(_ name: String) -> EntityIndex? { indexes.first { $0.name == name }?.index }
 
   /// The list of that name, nil when there is none.
-  public func list(_ name: String) -> TextNumbers? { lists.first { $0.name == name }?.texts }
+  public func list(_ name: String) -> TextInterner? { lists.first { $0.name == name }?.texts }
 
   var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
 }

@@ -22,7 +22,7 @@ public struct Catalog: Sendable {
   var imageTable = EntityTable()
   var tagTable = EntityTable()
 
-  var kindNumbers = TextNumbers()
+  var kindNumbers = TextInterner()
   var itemsByKind = EntityIndex()
   var itemsByCategory = EntityIndex()
   var imagesByItem = EntityIndex()

@@ -77,21 +77,21 @@ struct EntityIndexTests {
   }
 
   @Test func textsKeepTheNumbersThatTheyWereGiven() throws {
-    var numbers = TextNumbers()
+    var numbers = TextInterner()
     // The same to Swift, others to a journal.
     let texts = ["film", "caf\u{E9}", "cafe\u{301}", "", String(repeating: "x", count: 300)]
     for (number, text) in (texts + texts).enumerated() { #expect(numbers.assign(text) == number % 5) }
     #expect(numbers.count == 5)
     #expect(numbers.texts.map { Array($0.utf8) } == texts.map { Array($0.utf8) })
-    var restored = try #require(TextNumbers(numbers.texts))
+    var restored = try #require(TextInterner(numbers.texts))
     for (number, text) in texts.enumerated() { #expect(restored.number(of: text) == number) }
     #expect(restored.number(of: "book") == nil)
     #expect(restored.assign("book") == 5)
-    #expect(TextNumbers(["a", "b", "a"]) == nil)
+    #expect(TextInterner(["a", "b", "a"]) == nil)
   }
 
   @Test func aTextInARecordHasTheNumberOfTheText() throws {
-    var numbers = try #require(TextNumbers(["film", "book"]))
+    var numbers = try #require(TextInterner(["film", "book"]))
     for (text, number) in [("book", 1), ("game", 2), ("game", 2), ("film", 0)] {
       let record = Record(fields: [0: .string(text)])
       // Behind the head of the map and the field's number.

@@ -78,7 +78,7 @@ import Testing
       try withTemporaryFolder { folder in
         let journal = try folder.journal()
         try journal.importStore(store)
-        let exported = ExportedItems(journal.state, Ledger(journal.state, .archive, name: ""))
+        let exported = ExportedItems(journal.state, ImportMemory(journal.state, .archive, name: ""))
         var ours: [String: [String]] = [:]
         for item in journal.state.things {
           let className = exported.className(of: item)

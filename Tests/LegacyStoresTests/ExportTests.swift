@@ -93,12 +93,12 @@ import Testing
         for name in ["../../evil", "/tmp/evil", "..", ".hidden", "data.plist", "DATA.PLIST", "a\u{0}b"] {
           try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
         }
-        // A ledger that somebody made up.
-        let row = Ledger.Row(
+        // A memory that somebody made up.
+        let row = ImportMemory.Element(
           item: 1, revision: 1, fingerprint: Data(count: 8), list: "scarybugs", key: "../../evil.scarybug",
           className: "ScaryBugData")
         try draft.addItem(
-          kind: Ledger.kind,
+          kind: ImportMemory.kind,
           attributes: ["source": .string("scarybugs"), "part": .integer(0), "rows": .array([row.value])])
       }
       let out = folder.url.appending(path: "deep/er/out")

@@ -179,8 +179,8 @@ import Testing
         let wanted = store.items.map { "\($0.attributes["name"]!) \($0.attributes["number"]!)" }.sorted()
         #expect(found == wanted, "round \(round)")
         #expect(try journal.importStore(store).revisions.isEmpty, "round \(round)")
-        let ledger = Ledger(journal.state, .defaults, name: "")
-        let order = ledger.rows.compactMap { journal.state.item($0.item)?["name"] }
+        let memory = ImportMemory(journal.state, .defaults, name: "")
+        let order = memory.rows.compactMap { journal.state.item($0.item)?["name"] }
         #expect(order == store.items.map { $0.attributes["name"]! }, "round \(round)")
       }
     }

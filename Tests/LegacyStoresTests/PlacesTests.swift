@@ -113,10 +113,10 @@ import Testing
       try other.importStore(.archives(files))
       #expect(other.state.contents == journal.state.contents)
       // Even what an import remembers is the same.
-      let ledgers = try [journal, other].map { journal in
-        try #require(journal.state.items(ofKind: Ledger.kind).first { _ in true }).attributes
+      let memories = try [journal, other].map { journal in
+        try #require(journal.state.items(ofKind: ImportMemory.kind).first { _ in true }).attributes
       }
-      #expect(ledgers[0] == ledgers[1])
+      #expect(memories[0] == memories[1])
     }
   }
 

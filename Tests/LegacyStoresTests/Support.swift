@@ -28,7 +28,7 @@ extension Catalog {
   var contents: [String] {
     let names = Dictionary(uniqueKeysWithValues: categories.map { ($0.id, $0.name) })
     var lines = categories.map { "category \($0.name) \($0.color.map { "\($0)" } ?? "-")" }
-    for item in items where item.kind != Ledger.kind {
+    for item in items where item.kind != ImportMemory.kind {
       let attributes = item.attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
       let images = images(of: item.id).map { "\($0.name):\($0.mediaType):\($0.blob.digest.hex.prefix(8))" }
       lines.append(
@@ -39,7 +39,7 @@ extension Catalog {
   }
 
   /// The items of the app.
-  var things: [Item] { items.filter { $0.kind != Ledger.kind } }
+  var things: [Item] { items.filter { $0.kind != ImportMemory.kind } }
 }
 
 /// Builders of the archives that the apps wrote.

@@ -20,30 +20,31 @@ struct Alignment {
   private(set) var gone: [Int] = []
 
   private let store: LegacyStore
-  private let ledger: Ledger
+  private let memory: ImportMemory
   private var taken: [Bool]
 
   /// - Parameter attributes: what the file once said of a row.
   init(
-    _ store: LegacyStore, fingerprints: [Data], _ ledger: Ledger, attributes: (Ledger.Row) -> [String: Value]
+    _ store: LegacyStore, fingerprints: [Data], _ memory: ImportMemory,
+    attributes: (ImportMemory.Element) -> [String: Value]
   ) {
     self.store = store
-    self.ledger = ledger
+    self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
-    taken = Array(repeating: false, count: ledger.rows.count)
+    taken = Array(repeating: false, count: memory.rows.count)
     matchKeys()
     matchContents(fingerprints)
     if rows.contains(where: { $0 == nil }), taken.contains(false) {
       var known: [Int: [String: Value]] = [:]
-      for (index, row) in ledger.rows.enumerated() where !taken[index] && row.key == nil {
+      for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
         known[index] = attributes(row)
       }
       matchNames(known)
       matchPlaces(known)
       matchLikeness(known)
     }
-    gone = ledger.rows.indices.filter { index in
-      let row = ledger.rows[index]
+    gone = memory.rows.indices.filter { index in
+      let row = memory.rows[index]
       guard !taken[index], !store.isUnreadable(row) else { return false }
       return store.lists.contains(row.list) || row.list.isEmpty && store.hasDerivedItems
     }
@@ -55,14 +56,14 @@ struct Alignment {
   }
 
   private func mayBe(_ item: Int, _ row: Int) -> Bool {
-    let (item, row) = (store.items[item], ledger.rows[row])
+    let (item, row) = (store.items[item], memory.rows[row])
     // What is in no list of its own may have been in any.
     return store.lists.contains(row.list) || item.list == row.list || item.list.isEmpty || row.list.isEmpty
   }
 
   private mutating func matchKeys() {
     var byKey: [String: Int] = [:]
-    for (index, row) in ledger.rows.enumerated() { if let key = row.key { byKey[key] = index } }
+    for (index, row) in memory.rows.enumerated() { if let key = row.key { byKey[key] = index } }
     for (index, item) in store.items.enumerated() {
       if let key = item.key, let row = byKey[key], !taken[row] { match(index, row) }
     }
@@ -72,15 +73,15 @@ struct Alignment {
     // In its own list first, then in any.
     for inOwnList in [true, false] {
       var waiting: [Data: [Int]] = [:]
-      for (index, row) in ledger.rows.enumerated().reversed() where !taken[index] && row.key == nil {
+      for (index, row) in memory.rows.enumerated().reversed() where !taken[index] && row.key == nil {
         waiting[row.fingerprint, default: []].append(index)
       }
       if waiting.isEmpty { return }
       for (index, item) in store.items.enumerated() where rows[index] == nil && item.key == nil {
         guard let candidates = waiting[fingerprints[index]],
           let place = candidates.lastIndex(where: {
-            (inOwnList ? ledger.rows[$0].list == item.list : mayBe(index, $0))
-              && ledger.rows[$0].className == item.className
+            (inOwnList ? memory.rows[$0].list == item.list : mayBe(index, $0))
+              && memory.rows[$0].className == item.className
           })
         else { continue }
         match(index, candidates[place])
@@ -125,7 +126,7 @@ struct Alignment {
   private mutating func matchPlaces(_ known: [Int: [String: Value]]) {
     for list in Set(store.items.map(\.list)).sorted() {
       let items = store.items.indices.filter { store.items[$0].list == list }
-      let old = ledger.rows.indices.filter { ledger.rows[$0].list == list }
+      let old = memory.rows.indices.filter { memory.rows[$0].list == list }
       var start = 0
       while start < items.count {
         guard rows[items[start]] == nil, store.items[items[start]].key == nil else {
@@ -136,7 +137,7 @@ struct Alignment {
         while end < items.count, rows[items[end]] == nil { end += 1 }
         let low = start == 0 ? -1 : rows[items[start - 1]] ?? -1
         let high = end == items.count ? Int.max : rows[items[end]] ?? Int.max
-        let between = old.filter { $0 > low && $0 < high && !taken[$0] && ledger.rows[$0].key == nil }
+        let between = old.filter { $0 > low && $0 < high && !taken[$0] && memory.rows[$0].key == nil }
         pair(Array(items[start..<end]), between, known)
         start = end
       }
@@ -147,7 +148,7 @@ struct Alignment {
     let isAlone = items.count == 1 && between.count == 1
     for item in items {
       let found = between.first { row in
-        guard !taken[row], ledger.rows[row].className == store.items[item].className else { return false }
+        guard !taken[row], memory.rows[row].className == store.items[item].className else { return false }
         return isAlone || shares(store.items[item].attributes, known[row] ?? [:])
       }
       if let found { match(item, found) }
@@ -168,7 +169,7 @@ struct Alignment {
       var likeness: [Int: Int] = [:]
       for part in Self.parts(of: item.attributes) {
         for row in saying[part] ?? [] where !taken[row] && mayBe(index, row) {
-          if ledger.rows[row].className == item.className { likeness[row, default: 0] += 1 }
+          if memory.rows[row].className == item.className { likeness[row, default: 0] += 1 }
         }
       }
       // The first of those that are equally like it.
@@ -197,7 +198,7 @@ extension LegacyStore {
   var hasDerivedItems: Bool { items.contains { $0.list.isEmpty } }
 
   /// Whether what a row was may be there, and can't be read.
-  func isUnreadable(_ row: Ledger.Row) -> Bool {
+  func isUnreadable(_ row: ImportMemory.Element) -> Bool {
     // What is in no list of its own may be reached from what can't be read.
     if row.list.isEmpty, !incompleteLists.isEmpty { return true }
     return incompleteLists.contains(row.list) || row.key.map { unreadableKeys.contains($0) } ?? false

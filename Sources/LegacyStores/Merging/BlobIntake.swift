@@ -14,9 +14,9 @@ struct BlobIntake {
   private let known: Set<Blob>
   private let knownSizes: Set<Int>
 
-  init(_ journal: CatalogJournal, _ ledger: Ledger) {
+  init(_ journal: CatalogJournal, _ memory: ImportMemory) {
     blobs = journal.blobs
-    known = Set(ledger.rows.flatMap { $0.images.values.map(\.blob) })
+    known = Set(memory.rows.flatMap { $0.images.values.map(\.blob) })
     knownSizes = Set(known.map(\.byteCount))
   }
 

@@ -30,7 +30,7 @@ extension Journal where State == Catalog {
     var report = LegacyImportReport()
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
-    let intake = BlobIntake(self, Ledger(state, store.source, name: store.name))
+    let intake = BlobIntake(self, ImportMemory(state, store.source, name: store.name))
     let taken = try intake.take(images) { progress($0, images.count) }
     var stored: [Blob?] = []
     for (image, result) in zip(images, taken) {

@@ -3,9 +3,9 @@ import CatalogModel
 extension StoreMerge {
   mutating func mergeCategories(_ draft: inout Draft<Catalog>) throws {
     var matches: [Int?] = Array(repeating: nil, count: store.categories.count)
-    var free = Set(ledger.groups.indices)
+    var free = Set(memory.groups.indices)
     for (index, category) in store.categories.enumerated() {
-      matches[index] = free.sorted().first { ledger.groups[$0].name.utf8.elementsEqual(category.name.utf8) }
+      matches[index] = free.sorted().first { memory.groups[$0].name.utf8.elementsEqual(category.name.utf8) }
       if let match = matches[index] { free.remove(match) }
     }
     let new = matches.indices.filter { matches[$0] == nil }
@@ -14,16 +14,16 @@ extension StoreMerge {
       let match = free.sorted().first { group in
         isRename
           || store.categories[index].color != nil
-            && ledger.groups[group].color == store.categories[index].color
-          || !ledger.groups[group].fields.isEmpty
-            && Value.dictionary(ledger.groups[group].fields).isIdentical(
+            && memory.groups[group].color == store.categories[index].color
+          || !memory.groups[group].fields.isEmpty
+            && Value.dictionary(memory.groups[group].fields).isIdentical(
               to: .dictionary(store.categories[index].fields))
       }
       guard let match else { continue }
       matches[index] = match
       free.remove(match)
     }
-    var inUse = Set(ledger.groups.map(\.category))
+    var inUse = Set(memory.groups.map(\.category))
     categories = []
     groupIndexes = []
     for (index, category) in store.categories.enumerated() {
@@ -33,9 +33,9 @@ extension StoreMerge {
       } else {
         let number = try addCategory(category, &inUse, &draft)
         categories.append(number)
-        groupIndexes.append(ledger.groups.count)
-        ledger.groups.append(
-          Ledger.Group(
+        groupIndexes.append(memory.groups.count)
+        memory.groups.append(
+          ImportMemory.Group(
             category: number, list: category.list, className: category.className, name: category.name,
             color: category.color, fields: category.fields))
       }
@@ -65,14 +65,14 @@ extension StoreMerge {
   mutating func change(
     _ match: Int, to category: LegacyCategory, _ draft: inout Draft<Catalog>
   ) throws -> Int? {
-    let old = ledger.groups[match]
+    let old = memory.groups[match]
     var group = old
     group.name = category.name
     group.color = category.color
     group.fields = category.fields
     group.className = category.className
     if !category.list.isEmpty { group.list = category.list }
-    ledger.groups[match] = group
+    memory.groups[match] = group
     guard let there = draft.state.category(old.category) else { return nil }
     let isRenamed = !old.name.utf8.elementsEqual(category.name.utf8)
     let name = isRenamed ? category.name.usableName : there.name
@@ -84,10 +84,10 @@ extension StoreMerge {
 
   mutating func deleteUnusedCategories(_ draft: inout Draft<Catalog>) throws {
     let present = Set(categories.compactMap(\.self))
-    let used = Set(ledger.rows.compactMap(\.category))
-    for group in ledger.groups where !present.contains(group.category) && !used.contains(group.category) {
+    let used = Set(memory.rows.compactMap(\.category))
+    for group in memory.groups where !present.contains(group.category) && !used.contains(group.category) {
       guard group.list.isEmpty || store.lists.contains(group.list) else { continue }
-      ledger.groups.removeAll { $0.category == group.category }
+      memory.groups.removeAll { $0.category == group.category }
       guard let there = draft.state.category(group.category), there.name == group.name,
         there.color == group.color,
         draft.state.items(in: there.id).first(where: { _ in true }) == nil

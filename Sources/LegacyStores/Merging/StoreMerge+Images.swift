@@ -2,7 +2,7 @@ import CatalogModel
 
 extension StoreMerge {
   mutating func mergeImages(
-    _ index: Int, _ row: inout Ledger.Row, _ draft: inout Draft<Catalog>
+    _ index: Int, _ row: inout ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws {
     let item = store.items[index]
     for (image, blob) in zip(item.images, blobs[index]) {
@@ -20,11 +20,11 @@ extension StoreMerge {
               + "image:\(there.id)'s history has the other")
         }
         try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
-        row.images[image.name] = Ledger.Picture(image: there.id, blob: blob)
+        row.images[image.name] = ImportMemory.Picture(image: there.id, blob: blob)
       } else {
         let number = try draft.addImage(
           to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
-        row.images[image.name] = Ledger.Picture(image: number, blob: blob)
+        row.images[image.name] = ImportMemory.Picture(image: number, blob: blob)
       }
       report.images += 1
     }

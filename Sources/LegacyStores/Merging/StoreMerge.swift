@@ -21,11 +21,11 @@ struct StoreMerge {
   let attributes: (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: Value]
 
   var report = LegacyImportReport()
-  var ledger: Ledger
+  var memory: ImportMemory
   var budget = 0
   /// The number of each category of the store, nil when the journal has deleted it.
   var categories: [Int?] = []
-  /// Where each category of the store stands in the ledger.
+  /// Where each category of the store stands in the memory.
   var groupIndexes: [Int] = []
   /// The number of each item that is there.
   var numbers: [Int?] = []
@@ -39,7 +39,7 @@ struct StoreMerge {
     self.blobs = blobs
     self.ownBlobs = ownBlobs
     self.attributes = attributes
-    ledger = Ledger(catalog, store.source, name: store.name)
+    memory = ImportMemory(catalog, store.source, name: store.name)
   }
 
   /// Changes up to `limit` items.
@@ -49,19 +49,19 @@ struct StoreMerge {
     // Items that name each other come in one entry, so that no state has half of them.
     budget = hasReferences ? .max : limit
     let before = draft.state
-    let alignment = Alignment(store, fingerprints: fingerprints, ledger) { baseAttributes($0, before) }
+    let alignment = Alignment(store, fingerprints: fingerprints, memory) { baseAttributes($0, before) }
     try mergeCategories(&draft)
-    var rows = ledger.rows.filter {
+    var rows = memory.rows.filter {
       !store.lists.contains($0.list) && !($0.list.isEmpty && store.hasDerivedItems)
     }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
     numbers = alignment.rows.map { row in
-      row.map { ledger.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
+      row.map { memory.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
     }
     var isComplete = true
-    var newRows: [Ledger.Row?] = Array(repeating: nil, count: store.items.count)
+    var newRows: [ImportMemory.Element?] = Array(repeating: nil, count: store.items.count)
     for index in store.items.indices {
-      let old = alignment.rows[index].map { ledger.rows[$0] }
+      let old = alignment.rows[index].map { memory.rows[$0] }
       if budget <= 0, old == nil || isChanged(index, old) {
         newRows[index] = old
         isComplete = false
@@ -74,7 +74,7 @@ struct StoreMerge {
       else {
         continue
       }
-      newRows[index] = try mergeReferences(index, alignment.rows[index].map { ledger.rows[$0] }, row, &draft)
+      newRows[index] = try mergeReferences(index, alignment.rows[index].map { memory.rows[$0] }, row, &draft)
     }
     try order(&newRows, alignment, &draft)
     for row in newRows.compactMap(\.self) {
@@ -82,7 +82,7 @@ struct StoreMerge {
       if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
     }
     for index in alignment.gone {
-      let row = ledger.rows[index]
+      let row = memory.rows[index]
       guard budget > 0 else {
         rows.append(row)
         isComplete = false
@@ -92,11 +92,11 @@ struct StoreMerge {
     }
     // What is there and can't be read stays as it was.
     let present = Set(rows.map(\.item))
-    rows += ledger.rows.enumerated().filter { index, row in
+    rows += memory.rows.enumerated().filter { index, row in
       !present.contains(row.item) && !alignment.gone.contains(index) && store.isUnreadable(row)
     }.map(\.element)
     // List by list, whichever of them were read, so that the same state is always remembered the same.
-    ledger.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
+    memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
       .map(\.element)
     try finish(&draft, isComplete: isComplete)
     return isComplete
@@ -105,21 +105,21 @@ struct StoreMerge {
   mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
     // What a category holds may name other categories and items, whose numbers are known only now.
     for (category, group) in zip(store.categories, groupIndexes) {
-      ledger.groups[group].fields = resolved(category.fields)
+      memory.groups[group].fields = resolved(category.fields)
     }
     if isComplete { try deleteUnusedCategories(&draft) }
-    ledger.files.merge(store.files) { $1 }
+    memory.files.merge(store.files) { $1 }
     for (name, found) in store.classes {
-      var known = ledger.classes[name] ?? found
+      var known = memory.classes[name] ?? found
       known.noteOptional(found)
       for key in found.order { known.note(key, found.fields[key] ?? LegacyClass.Form.null) }
       known.mapping = found.mapping.merging(known.mapping) { first, _ in first }
       if !found.kind.isEmpty { known.kind = found.kind }
-      ledger.classes[name] = known
+      memory.classes[name] = known
     }
-    guard !(ledger.rows.isEmpty && ledger.groups.isEmpty && ledger.files.isEmpty) else { return }
-    try ledger.write(to: &draft)
-    guard let own = ledger.firstPart else { return }
+    guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
+    try memory.write(to: &draft)
+    guard let own = memory.firstPart else { return }
     for (image, blob) in zip(store.images, ownBlobs) {
       guard let blob else { continue }
       if let there = draft.state.images(of: own).first(where: { $0.name == image.name }) {
@@ -131,7 +131,7 @@ struct StoreMerge {
   }
 
   /// Whether the file says anything else of an element than it did.
-  func isChanged(_ index: Int, _ old: Ledger.Row?) -> Bool {
+  func isChanged(_ index: Int, _ old: ImportMemory.Element?) -> Bool {
     guard let old else { return true }
     let item = store.items[index]
     return fingerprints[index] != old.fingerprint || categoryNumber(of: item) != old.category
@@ -148,10 +148,10 @@ struct StoreMerge {
 
   // MARK: One item
 
-  /// - Returns: what the ledger shall know of it; nil when the catalog's rules do not let it in.
+  /// - Returns: what the memory shall know of it; nil when the catalog's rules do not let it in.
   mutating func merge(
-    _ index: Int, _ old: Ledger.Row?, _ draft: inout Draft<Catalog>
-  ) throws -> Ledger.Row? {
+    _ index: Int, _ old: ImportMemory.Element?, _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element? {
     let item = store.items[index]
     guard let old else { return try add(index, &draft) }
     guard isChanged(index, old) else {
@@ -187,7 +187,7 @@ struct StoreMerge {
   }
 
   /// Notes that an item is as the file has it, but for what the journal has another opinion of.
-  func agree(_ row: inout Ledger.Row, _ index: Int, _ catalog: Catalog, at revision: Revision) {
+  func agree(_ row: inout ImportMemory.Element, _ index: Int, _ catalog: Catalog, at revision: Revision) {
     guard let item = catalog.item(row.item) else { return }
     let wanted = resolved(store.items[index].attributes)
     let now = item.attributes
@@ -205,13 +205,13 @@ struct StoreMerge {
   }
 
   /// What the file once said of an item.
-  func baseAttributes(_ row: Ledger.Row, _ catalog: Catalog) -> [String: Value] {
+  func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: Value] {
     var base = attributes(row.item, row.revision, catalog)
     for (name, value) in row.kept { base[name] = value }
     return base
   }
 
-  mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> Ledger.Row? {
+  mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> ImportMemory.Element? {
     let item = store.items[index]
     var attributes = resolved(item.attributes)
     if let isDone = item.isDone, attributes["done"] == nil { attributes["done"] = .bool(isDone) }
@@ -220,7 +220,7 @@ struct StoreMerge {
       return nil
     }
     numbers[index] = number
-    var row = Ledger.Row(
+    var row = ImportMemory.Element(
       item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
       key: item.key,
       className: item.className, category: category)
@@ -245,7 +245,7 @@ struct StoreMerge {
   }
 
   mutating func change(
-    _ index: Int, _ row: inout Ledger.Row, _ current: Item, _ draft: inout Draft<Catalog>
+    _ index: Int, _ row: inout ImportMemory.Element, _ current: Item, _ draft: inout Draft<Catalog>
   ) throws {
     let item = store.items[index]
     if fingerprints[index] != row.fingerprint {
@@ -269,7 +269,7 @@ struct StoreMerge {
   }
 
   mutating func changeAttributes(
-    _ wanted: [String: Value], _ index: Int, _ row: inout Ledger.Row, _ current: Item,
+    _ wanted: [String: Value], _ index: Int, _ row: inout ImportMemory.Element, _ current: Item,
     _ draft: inout Draft<Catalog>
   ) throws {
     let base = baseAttributes(row, draft.state)
@@ -299,8 +299,8 @@ struct StoreMerge {
 
   /// The second look at items that name others, when all of those have numbers.
   mutating func mergeReferences(
-    _ index: Int, _ old: Ledger.Row?, _ row: Ledger.Row, _ draft: inout Draft<Catalog>
-  ) throws -> Ledger.Row {
+    _ index: Int, _ old: ImportMemory.Element?, _ row: ImportMemory.Element, _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element {
     guard old == nil || fingerprints[index] != old?.fingerprint else { return row }
     var row = row
     try draft.updateItem(
@@ -320,7 +320,7 @@ struct StoreMerge {
     }
   }
 
-  mutating func delete(_ row: Ledger.Row, _ draft: inout Draft<Catalog>) throws -> Bool {
+  mutating func delete(_ row: ImportMemory.Element, _ draft: inout Draft<Catalog>) throws -> Bool {
     let catalog = draft.state
     guard let item = catalog.item(row.item) else { return false }
     let isOurs =
@@ -346,7 +346,7 @@ struct StoreMerge {
   }
 
   func order(
-    _ rows: inout [Ledger.Row?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
+    _ rows: inout [ImportMemory.Element?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
   ) throws {
     for list in store.lists.sorted() {
       var elements: [ItemOrder.Element] = []
@@ -355,7 +355,7 @@ struct StoreMerge {
         guard let row, item.list == list, item.isDone != nil, let there = draft.state.item(row.item) else {
           continue
         }
-        let before = alignment.rows[index].flatMap { ledger.rows[$0].list == list ? $0 : nil }
+        let before = alignment.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
         var order: Int64?
         if case .integer(let number)? = there["order"] { order = number }
         elements.append(ItemOrder.Element(item: row.item, place: before, order: order))

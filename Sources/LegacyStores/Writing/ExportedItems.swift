@@ -5,7 +5,7 @@ import KeyedArchiving
 /// What a store holds as of a state: its files' layouts, and the items and categories of each list.
 struct ExportedItems {
   let catalog: Catalog
-  let ledger: Ledger
+  let memory: ImportMemory
   /// Whether no import has shown what the files look like.
   let isNew: Bool
   /// The items of each list, in the order in which the files have them.
@@ -14,19 +14,19 @@ struct ExportedItems {
   private(set) var categoryLists: [String: [Int]] = [:]
   /// The items of each category, in the order in which the lists have them.
   private(set) var itemsByCategory: [Int: [Int]] = [:]
-  private(set) var rows: [Int: Ledger.Row] = [:]
-  private(set) var groups: [Int: Ledger.Group] = [:]
+  private(set) var rows: [Int: ImportMemory.Element] = [:]
+  private(set) var groups: [Int: ImportMemory.Group] = [:]
   private(set) var files: [String: Value]
   private(set) var classes: [String: LegacyClass]
   /// All items, those of the lists first.
   private(set) var items: [Int] = []
 
-  init(_ catalog: Catalog, _ ledger: Ledger) {
+  init(_ catalog: Catalog, _ memory: ImportMemory) {
     self.catalog = catalog
-    self.ledger = ledger
-    files = ledger.files
-    classes = ledger.classes
-    let standard = DefaultLayouts.layouts(of: ledger.source)
+    self.memory = memory
+    files = memory.files
+    classes = memory.classes
+    let standard = DefaultLayouts.layouts(of: memory.source)
     isNew = files.isEmpty
     if isNew { files = standard.files }
     // An import of an empty list has not shown what its elements look like.
@@ -34,11 +34,11 @@ struct ExportedItems {
     if standard.classes.values.allSatisfy({ $0.kind.isEmpty || !kinds.contains($0.kind) }) {
       classes.merge(standard.classes) { known, _ in known }
     }
-    for row in ledger.rows where catalog.item(row.item) != nil {
+    for row in memory.rows where catalog.item(row.item) != nil {
       rows[row.item] = row
       lists[row.list, default: []].append(row.item)
     }
-    for group in ledger.groups where catalog.category(group.category) != nil {
+    for group in memory.groups where catalog.category(group.category) != nil {
       groups[group.category] = group
       if !group.list.isEmpty { categoryLists[group.list, default: []].append(group.category) }
     }
@@ -53,11 +53,11 @@ struct ExportedItems {
 
   /// Items that were made in the journal go to the end of the list where those of their kind are.
   private mutating func addNewItems() {
-    var kinds = Set(classes.values.map(\.kind)).union(DefaultLayouts.kinds(of: ledger.source))
-    kinds.subtract(["", LegacyClass.categories, Ledger.kind])
-    var taken = Set(ledger.rows.map(\.item))
-    for name in Ledger.names(catalog, ledger.source) where name != ledger.name {
-      taken.formUnion(Ledger(catalog, ledger.source, name: name).rows.map(\.item))
+    var kinds = Set(classes.values.map(\.kind)).union(DefaultLayouts.kinds(of: memory.source))
+    kinds.subtract(["", LegacyClass.categories, ImportMemory.kind])
+    var taken = Set(memory.rows.map(\.item))
+    for name in ImportMemory.names(catalog, memory.source) where name != memory.name {
+      taken.formUnion(ImportMemory(catalog, memory.source, name: name).rows.map(\.item))
     }
     let known = Layout.lists(in: files)
     for kind in kinds.sorted() {
@@ -65,7 +65,7 @@ struct ExportedItems {
       let list =
         used.filter { known.contains($0) }.min() ?? known.first { !$0.lowercased().contains("categor") }
         ?? known.first
-        ?? ledger.source.rawValue
+        ?? memory.source.rawValue
       for item in catalog.items(ofKind: kind) where !taken.contains(item.id) {
         lists[list, default: []].append(item.id)
       }
@@ -73,11 +73,11 @@ struct ExportedItems {
   }
 
   private mutating func addNewCategories() {
-    guard ledger.source == .archive else { return }
+    guard memory.source == .archive else { return }
     let known = Layout.lists(in: files)
     let list = categoryLists.keys.min() ?? known.first { $0.lowercased().contains("categor") }
     guard let list else { return }
-    let ours = Set(ledger.groups.map(\.category))
+    let ours = Set(memory.groups.map(\.category))
     for category in catalog.categories where !ours.contains(category.id) {
       categoryLists[list, default: []].append(category.id)
     }

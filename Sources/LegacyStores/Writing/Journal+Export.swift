@@ -43,7 +43,7 @@ extension Journal where State == Catalog {
     replacing: Bool = false
   ) throws -> LegacyExportReport {
     let version = try version(asOf: selector)
-    let names = Ledger.names(version.state, source)
+    let names = ImportMemory.names(version.state, source)
     if let name, !names.contains(name) {
       throw LegacyError(
         .notFound, "nothing was imported from a \(source.rawValue) store called \"\(name)\" by then")
@@ -52,8 +52,8 @@ extension Journal where State == Catalog {
       throw LegacyError(
         .wrongUse, "there are several stores of that source; name one of " + names.joined(separator: ", "))
     }
-    let ledger = Ledger(version.state, source, name: name ?? (names.count == 1 ? names[0] : ""))
-    let export = try LegacyExport(version.state, ledger, blobs)
+    let memory = ImportMemory(version.state, source, name: name ?? (names.count == 1 ? names[0] : ""))
+    let export = try LegacyExport(version.state, memory, blobs)
     let target = ExportTarget(try TargetFolder(making: folder), blobs)
     var report = LegacyExportReport()
     report.revision = version.revision

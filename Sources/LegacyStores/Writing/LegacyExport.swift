@@ -27,10 +27,10 @@ struct LegacyExport {
   private(set) var problems: [LegacyProblem] = []
   private(set) var itemCount = 0
 
-  init(_ catalog: Catalog, _ ledger: Ledger, _ blobs: BlobStore) throws {
-    store = ExportedItems(catalog, ledger)
+  init(_ catalog: Catalog, _ memory: ImportMemory, _ blobs: BlobStore) throws {
+    store = ExportedItems(catalog, memory)
     self.blobs = blobs
-    if ledger.source == .scarybugs { try makeBugs() } else { try makeFiles() }
+    if memory.source == .scarybugs { try makeBugs() } else { try makeFiles() }
   }
 
   private func writer() -> ObjectWriter {
@@ -42,7 +42,7 @@ struct LegacyExport {
   private mutating func makeFiles() throws {
     itemCount = store.items.count
     guard !store.isNew || itemCount > 0 || !store.categoryLists.isEmpty else {
-      let kinds = DefaultLayouts.kinds(of: store.ledger.source)
+      let kinds = DefaultLayouts.kinds(of: store.memory.source)
       throw LegacyError(
         .notFound,
         "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "

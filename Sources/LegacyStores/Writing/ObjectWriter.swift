@@ -43,7 +43,7 @@ final class ObjectWriter {
     _ top: [String: Value], archiver: String = KeyedArchiveWriter.standardArchiver, only: Int? = nil
   ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
-    var context = Context(item: store.ledger.firstPart, of: top.values)
+    var context = Context(item: store.memory.firstPart, of: top.values)
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
       // Nil at the top was nil there; what was an `NSNull` says so.
       members.append((key, value == .null ? .null : content(value, &context, only: only)))
@@ -157,7 +157,7 @@ final class ObjectWriter {
       var keys: [String: String] = [:]
       for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
       let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
-      var context = Context(item: store.ledger.firstPart, of: (group?.fields ?? [:]).values)
+      var context = Context(item: store.memory.firstPart, of: (group?.fields ?? [:]).values)
       fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key in
         if key == nameKey { return .string(category.name) }
         if key == keys["$items"] {

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import Locks
 
 extension Arguments {
   /// Opens the journal that is named on the command line; for reading if not told otherwise, which changes
@@ -9,7 +10,7 @@ extension Arguments {
   func openJournal(
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly
   ) throws -> CatalogJournal {
-    // A verb does what it says and nothing beside it: it takes no snapshots of its own accord.
+    // A verb does what it says and nothing else: it takes no snapshots automatically.
     let journal = try CatalogJournal.open(
       at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
     if !has("--verbose") {
@@ -18,13 +19,15 @@ extension Arguments {
     return journal
   }
 
-  /// How a verb keeps a journal open: with `--verbose`, what it does and finds is said at once.
+  /// How a verb keeps a journal open: with `--verbose`, what it does and finds is said at once, and without it that the
+  /// clock is far ahead, once. No later entry can have an earlier date.
   func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
-    var options = JournalOptions(snapshots: snapshots)
-    if has("--verbose") {
-      options.log = { notice in StandardError.write("journal: \(notice.description.printable)\n") }
+    let isVerbose = has("--verbose")
+    let hasWarned = Lock(false)
+    return JournalOptions(snapshots: snapshots) { notice in
+      guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
+      StandardError.write("journal: \(notice.description.printable)\n")
     }
-    return options
   }
 
   /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.
@@ -42,6 +45,17 @@ extension Arguments {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let entity = try Catalog.entity(parts[0])
     return (entity, parts.count == 2 ? try selector(parts[1]) : nil)
+  }
+}
+
+extension JournalNotice {
+  /// Whether it says that the clock is far ahead, and nothing has said so before.
+  fileprivate func isFirstOfClockAhead(_ hasWarned: borrowing Lock<Bool>) -> Bool {
+    guard case .ahead? = clockWarning else { return false }
+    return hasWarned.withLock { hasWarned in
+      defer { hasWarned = true }
+      return !hasWarned
+    }
   }
 }
 

@@ -13,7 +13,15 @@ extension Syntax {
   ]
 
   /// Which point in time is meant.
-  static let point = Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given")
+  static let point = pointOption("the point in time; HEAD if not given")
+
+  /// The same for a verb that says more of it.
+  static func pointOption(_ help: String) -> Option {
+    Option(
+      name: "--at", value: "SELECTOR",
+      help: help + "; a date is compared with the dates that order entries, and not with what a clock said")
+  }
+
   static let full = Option(name: "--full", help: "cut no values and leave no lines out")
   static let author = Option(
     name: "--by", value: "AUTHOR", help: "the author of the new entry; your login name if not given")

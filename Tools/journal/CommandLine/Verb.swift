@@ -26,7 +26,7 @@ enum Verbs {
       "What is there, and who changed it",
       [
         Find.self, Log.self, Show.self, History.self, BlameVerb.self, Diff.self, Bisect.self, Cat.self,
-        Replay.self,
+        ReplayVerb.self,
       ]
     ),
     ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),

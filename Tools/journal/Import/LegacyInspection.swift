@@ -27,10 +27,10 @@ enum LegacyInspection {
         ]
       }
       guard !rows.isEmpty else { continue }
-      try Table.print(
+      try TextTable.print(
         [
-          Table.Column(title: "  KEY"), Table.Column(title: "COUNT", alignment: .right),
-          Table.Column(title: "HOLDS"), Table.Column(title: "BECOMES"),
+          TextTable.Column(title: "  KEY"), TextTable.Column(title: "COUNT", alignment: .right),
+          TextTable.Column(title: "HOLDS"), TextTable.Column(title: "BECOMES"),
         ], rows, terminal)
     }
   }

@@ -11,7 +11,7 @@ final class LogPrinter {
   private let isPatch: Bool
   private let isStat: Bool
   private let isNarrowed: Bool
-  private let table: Table
+  private let table: TextTable
   private let tags: [Revision: [String]]
   private var writer = JSONWriter()
   private var hasTitles = false
@@ -32,13 +32,13 @@ final class LogPrinter {
     isStat = arguments.has("--stat")
     isNarrowed = isPatch || isStat
     tags = Dictionary(grouping: journal.state.tags, by: \.revision).mapValues { $0.map(\.name) }
-    table = Table(
+    table = TextTable(
       [
-        Table.Column(
+        TextTable.Column(
           title: "REVISION", alignment: .right, width: String(widestRevision).count, style: .yellow),
-        Table.Column(title: terminal.dateTitle, width: 19),
-        Table.Column(title: "AUTHOR", width: authorWidth),
-        Table.Column(title: "CHANGES", width: 12, style: .faint), Table.Column(title: "NOTE"),
+        TextTable.Column(title: terminal.dateTitle, width: 19),
+        TextTable.Column(title: "AUTHOR", width: authorWidth),
+        TextTable.Column(title: "CHANGES", width: 12, style: .faint), TextTable.Column(title: "NOTE"),
       ], isCut: !arguments.has("--full"))
   }
 

@@ -90,13 +90,14 @@ struct RestoreReport {
       ]
     }
     let columns = [
-      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
-      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "ENTITY"),
-      Table.Column(title: "CHANGE"), Table.Column(title: "NOTE"),
+      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: "ENTITY"),
+      TextTable.Column(title: "CHANGE"), TextTable.Column(title: "NOTE"),
     ]
     try terminal.output.line()
     try terminal.output.line(title)
-    try Table.print(columns, rows, isCut: true, terminal)
+    try TextTable.print(columns, rows, isCut: true, terminal)
     let hidden = edits.count - rows.count
     if hidden > 0 { try terminal.output.line("… and \(hidden.grouped) more; --full prints all") }
   }

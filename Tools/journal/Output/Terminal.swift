@@ -3,7 +3,7 @@ import Foundation
 /// Where the program's words go: results to standard output, everything else to standard error.
 final class Terminal {
   let output: Output
-  let progress: Progress
+  let progress: ProgressLine
   /// Whether results may be coloured: on a terminal, unless `NO_COLOR` is set.
   let usesColor: Bool
   /// How many columns a line has; nil where nobody looks at it.
@@ -20,7 +20,7 @@ final class Terminal {
     usesColor = isatty(STDOUT_FILENO) == 1 && !isPlain
     width = Self.columns(environment)
     output = Output(STDOUT_FILENO)
-    progress = Progress(isShown: isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb")
+    progress = ProgressLine(isShown: isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb")
   }
 
   /// The width of the terminal that standard output is, or what `COLUMNS` says.

@@ -120,7 +120,7 @@ private struct StateCommand {
     do {
       defer { close(descriptor) }
       let output = Output(descriptor)
-      try Replay.writeJSON(version, to: output)
+      try ReplayVerb.writeJSON(version, to: output)
       try output.flush()
     }
     let process = Process()

@@ -56,11 +56,12 @@ enum BlameVerb: Verb {
       ]
     }
     let columns = [
-      Table.Column(title: "FIELD"), Table.Column(title: "VALUE"),
-      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
-      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "NOTE"),
+      TextTable.Column(title: "FIELD"), TextTable.Column(title: "VALUE"),
+      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: "NOTE"),
     ]
-    try Table.print(columns, rows, isCut: !arguments.has("--full"), terminal)
+    try TextTable.print(columns, rows, isCut: !arguments.has("--full"), terminal)
     return .done
   }
 }

@@ -77,10 +77,11 @@ enum Diff: Verb {
       ]
     }
     let columns = [
-      Table.Column(title: ""), Table.Column(title: "ENTITY", style: .yellow), Table.Column(title: "LABEL"),
-      Table.Column(title: "CHANGED"),
+      TextTable.Column(title: ""), TextTable.Column(title: "ENTITY", style: .yellow),
+      TextTable.Column(title: "LABEL"),
+      TextTable.Column(title: "CHANGED"),
     ]
-    try Table.print(columns, rows, isCut: true, terminal)
+    try TextTable.print(columns, rows, isCut: true, terminal)
     let counts = Event.Operation.allCases.map { operation in
       "\(differences.count { $0.operation == operation }.grouped) \(operation.past)"
     }

@@ -24,7 +24,7 @@ enum Export: Verb {
     ],
     options: [
       Syntax.Option(name: "--to", value: "DIR", help: "the folder to write to; made if it is not there"),
-      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given"),
+      Syntax.point,
       Syntax.Option(name: "--store", value: "NAME", help: "which store, if several were imported"),
       Syntax.Option(name: "--force", help: "replace files that have other contents"),
       Syntax.json,

@@ -32,11 +32,12 @@ enum Find: Verb {
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
     let isDeleted = arguments.has("--deleted")
     var writer = JSONWriter()
-    let table = Table(
+    let table = TextTable(
       [
-        Table.Column(title: "ENTITY", width: 10, style: .yellow), Table.Column(title: "KIND", width: 10),
-        Table.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
-        Table.Column(title: "LABEL"),
+        TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
+        TextTable.Column(title: "KIND", width: 10),
+        TextTable.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
+        TextTable.Column(title: "LABEL"),
       ], isCut: true)
     var count = 0
     let catalog = try journal.state(asOf: .revision(try journal.revision(point)))

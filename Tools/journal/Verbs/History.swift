@@ -61,9 +61,10 @@ enum History: Verb {
 
   private static func printTable(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
     let columns = [
-      Table.Column(title: "REVISION", alignment: .right, style: .yellow),
-      Table.Column(title: terminal.dateTitle), Table.Column(title: "AUTHOR"), Table.Column(title: "CHANGE"),
-      Table.Column(title: "NOTE"),
+      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: "CHANGE"),
+      TextTable.Column(title: "NOTE"),
     ]
     let rows = changes.map { change in
       [
@@ -72,7 +73,7 @@ enum History: Verb {
         change.event.outline, change.note.subject + change.date.clockRemark(change.clockDate),
       ]
     }
-    try Table.print(columns, rows, isCut: true, terminal)
+    try TextTable.print(columns, rows, isCut: true, terminal)
   }
 
   private static func printJSON(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {

@@ -19,7 +19,7 @@ enum Restore: Verb {
       Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time, such as yesterday or HEAD~3"),
+      Syntax.pointOption("the point in time, such as yesterday or HEAD~3"),
       Syntax.Option(name: "--all", help: "everything that there is or was"),
       Syntax.Option(
         name: "--category", value: "C", help: "a category and the items in it, now or then: 3 or its name"),

@@ -21,7 +21,7 @@ enum SnapshotVerb: Verb {
       Syntax.Operand(name: "REVISION", help: "with drop: which one, as list names it", isOptional: true),
     ],
     options: [
-      Syntax.Option(name: "--at", value: "SELECTOR", help: "with take: the point in time; HEAD if not given"),
+      Syntax.pointOption("with take: the point in time; HEAD if not given"),
       Syntax.json,
     ])
   static let examples = [
@@ -94,7 +94,7 @@ enum SnapshotVerb: Verb {
       if rows.isEmpty {
         try terminal.output.line("there are no snapshots")
       } else {
-        try Table.print(columns, rows, terminal)
+        try TextTable.print(columns, rows, terminal)
       }
     }
     if problemCount == 0 { return .done }
@@ -104,9 +104,11 @@ enum SnapshotVerb: Verb {
   }
 
   private static let columns = [
-    Table.Column(title: "REVISION", alignment: .right, style: .yellow), Table.Column(title: "DATE (UTC)"),
-    Table.Column(title: "ENTITIES", alignment: .right), Table.Column(title: "BYTES", alignment: .right),
-    Table.Column(title: "STATE"),
+    TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+    TextTable.Column(title: "DATE (UTC)"),
+    TextTable.Column(title: "ENTITIES", alignment: .right),
+    TextTable.Column(title: "BYTES", alignment: .right),
+    TextTable.Column(title: "STATE"),
   ]
 
   private static func drop(

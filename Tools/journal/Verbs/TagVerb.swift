@@ -69,11 +69,12 @@ enum TagVerb: Verb {
       ]
     }
     let columns = [
-      Table.Column(title: "TAG"), Table.Column(title: "REVISION", alignment: .right, style: .yellow),
-      Table.Column(title: terminal.dateTitle.replacing("DATE", with: "MADE")), Table.Column(title: "AUTHOR"),
-      Table.Column(title: "NOTE"),
+      TextTable.Column(title: "TAG"), TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: terminal.dateTitle.replacing("DATE", with: "MADE")),
+      TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: "NOTE"),
     ]
-    try Table.print(columns, rows, isCut: true, terminal)
+    try TextTable.print(columns, rows, isCut: true, terminal)
     return .done
   }
 

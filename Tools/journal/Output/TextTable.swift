@@ -1,5 +1,5 @@
 /// Prints rows in aligned columns. A table either knows its widths and streams, or takes them from its rows.
-struct Table {
+struct TextTable {
   enum Alignment {
     case left
     case right
@@ -69,12 +69,12 @@ struct Table {
   }
 }
 
-extension Table {
+extension TextTable {
   /// Prints titles and rows at once.
   static func print(
     _ columns: [Column], _ rows: [[String]], isCut: Bool = false, _ terminal: Terminal
   ) throws {
-    var table = Table(columns, fitting: rows)
+    var table = TextTable(columns, fitting: rows)
     table.isCut = isCut
     try table.printTitles(terminal)
     for row in rows { try table.printRow(row, terminal) }

@@ -3,7 +3,7 @@ import Locks
 import Synchronization
 
 /// Lets one commit's body run at a time, and finds out when a body tries to commit itself.
-final class DraftingTurn<Guarded: Sendable>: Sendable {
+final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
   /// The thread whose body is running, 0 when there is none.
   private let owner = Atomic<UInt>(0)

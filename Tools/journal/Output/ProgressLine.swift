@@ -1,7 +1,7 @@
 import Foundation
 
 /// One line on standard error that is written over and over, only where a person sees it.
-final class Progress {
+final class ProgressLine {
   private static let interval = Duration.milliseconds(100)
   private let isShown: Bool
   private let clock = ContinuousClock()

@@ -7,14 +7,14 @@ import Foundation
 /// It is kept in items of the kind ``kind`` beside the store's own, so the items of the app stay as the app would
 /// have them. As a part of the state it has a history, can be had as of any revision, and goes back with a restore:
 /// the next import then sees the files as changed.
-struct Ledger {
-  /// The kind of the items that hold a ledger.
+struct ImportMemory {
+  /// The kind of the items that hold it.
   static let kind = "legacyStore"
   /// How many elements one such item holds; another one follows. An import rewrites only those that change.
   static let partSize = 2_000
 
   /// An element of a list, as the newest import saw it.
-  struct Row: Equatable {
+  struct Element: Equatable {
     /// The number of its item, which may be gone.
     var item: Int
     /// The item's attributes as of this revision are what the file said, but for ``kept``.
@@ -31,7 +31,7 @@ struct Ledger {
     /// What the file says of attributes of which the journal has another opinion; nil: the file has none.
     var kept: [String: Value?] = [:]
 
-    static func == (left: Row, right: Row) -> Bool { left.value.isIdentical(to: right.value) }
+    static func == (left: Element, right: Element) -> Bool { left.value.isIdentical(to: right.value) }
   }
 
   struct Picture: Equatable {
@@ -54,14 +54,14 @@ struct Ledger {
 
   let source: LegacyStore.Source
   let name: String
-  /// The items that hold the ledger, in the order of its parts.
+  /// The items that hold it, in the order of its parts.
   private(set) var parts: [Int] = []
-  var rows: [Row] = []
+  var rows: [Element] = []
   var groups: [Group] = []
   var files: [String: Value] = [:]
   var classes: [String: LegacyClass] = [:]
 
-  /// The ledger of a store; empty when nothing was imported.
+  /// The memory of a store; empty when nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
     self.source = source
     self.name = name
@@ -76,7 +76,7 @@ struct Ledger {
     found.sort { ($0.part, $0.item.id) < ($1.part, $1.item.id) }
     for (_, item) in found {
       parts.append(item.id)
-      if case .array(let rows)? = item["rows"] { self.rows += rows.compactMap(Row.init) }
+      if case .array(let rows)? = item["rows"] { self.rows += rows.compactMap(Element.init) }
       if case .array(let groups)? = item["categories"] { self.groups += groups.compactMap(Group.init) }
       if case .dictionary(let files)? = item["files"] { self.files.merge(files) { $1 } }
       if case .dictionary(let classes)? = item["classes"] {
@@ -85,7 +85,7 @@ struct Ledger {
     }
   }
 
-  /// Which store an item holds the ledger of.
+  /// Which store an item holds the memory of.
   private static func store(of item: Item) -> (source: LegacyStore.Source, name: String)? {
     guard case .string(let text)? = item["source"], let source = LegacyStore.Source(rawValue: text) else {
       return nil
@@ -94,7 +94,7 @@ struct Ledger {
     return (source, "")
   }
 
-  /// The names of all stores of a source that a journal has a ledger of.
+  /// The names of all stores of a source that a journal has a memory of.
   static func names(_ catalog: Catalog, _ source: LegacyStore.Source) -> [String] {
     var names: Set<String> = []
     for item in catalog.items(ofKind: kind) {
@@ -103,7 +103,7 @@ struct Ledger {
     return names.sorted()
   }
 
-  /// Makes the items that hold the ledger equal to it; items that are equal already get no event.
+  /// Makes the items that hold the memory equal to it; items that are equal already get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
     let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {
       rows[$0..<min($0 + Self.partSize, rows.count)]
@@ -132,7 +132,7 @@ struct Ledger {
   var firstPart: Int? { parts.first }
 }
 
-extension Ledger.Row {
+extension ImportMemory.Element {
   var value: Value {
     var parts: [Value] = [
       .integer(Int64(item)), .integer(Int64(revision)), .data(fingerprint), .string(list),
@@ -167,7 +167,7 @@ extension Ledger.Row {
     if case .string(let key) = parts[4] { self.key = key }
     if case .integer(let category) = parts[6] { self.category = Int(category) }
     if parts.count > 7, case .dictionary(let images) = parts[7] {
-      self.images = images.compactMapValues(Ledger.Picture.init)
+      self.images = images.compactMapValues(ImportMemory.Picture.init)
     }
     if parts.count > 8, case .dictionary(let kept) = parts[8] {
       for case (let name, .array(let value)) in kept { self.kept[name] = .some(value.first) }
@@ -175,7 +175,7 @@ extension Ledger.Row {
   }
 }
 
-extension Ledger.Picture {
+extension ImportMemory.Picture {
   init?(_ value: Value) {
     guard case .array(let parts) = value, parts.count == 3, case .integer(let image) = parts[0],
       case .data(let bytes) = parts[1], case .integer(let byteCount) = parts[2], byteCount >= 0,
@@ -186,7 +186,7 @@ extension Ledger.Picture {
   }
 }
 
-extension Ledger.Group {
+extension ImportMemory.Group {
   var value: Value {
     .array([
       .integer(Int64(category)), .string(list), .string(className), .string(name),

@@ -2,7 +2,7 @@ import CatalogModel
 import JSON
 
 /// `journal replay JOURNAL`
-enum Replay: Verb {
+enum ReplayVerb: Verb {
   static let name = "replay"
   static let summary = "rebuilds the state at a point in time and prints it"
   static let explanation = """
@@ -13,7 +13,7 @@ enum Replay: Verb {
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--at", value: "SELECTOR", help: "the point in time; HEAD if not given"),
+      Syntax.point,
       Syntax.Option(name: "--from-start", help: "replay every entry from revision 1, using no snapshot"),
       Syntax.json,
     ])
@@ -76,10 +76,11 @@ enum Replay: Verb {
       ]
     }
     let columns = [
-      Table.Column(title: "ITEM"), Table.Column(title: "KIND"), Table.Column(title: "CATEGORY"),
-      Table.Column(title: "CHANGED", alignment: .right, style: .yellow), Table.Column(title: "ATTRIBUTES"),
+      TextTable.Column(title: "ITEM"), TextTable.Column(title: "KIND"), TextTable.Column(title: "CATEGORY"),
+      TextTable.Column(title: "CHANGED", alignment: .right, style: .yellow),
+      TextTable.Column(title: "ATTRIBUTES"),
     ]
-    try Table.print(columns, rows, terminal)
+    try TextTable.print(columns, rows, terminal)
     let hidden = catalog.itemCount - rows.count
     if hidden > 0 { try output.line("… and \(hidden.counted("more item")); --json prints all") }
   }
@@ -102,10 +103,10 @@ enum Replay: Verb {
       rows.append(["category", "(\(rest.count) others)", count.grouped])
     }
     try terminal.output.line()
-    try Table.print(
+    try TextTable.print(
       [
-        Table.Column(title: "OF"), Table.Column(title: "NAME"),
-        Table.Column(title: "ITEMS", alignment: .right),
+        TextTable.Column(title: "OF"), TextTable.Column(title: "NAME"),
+        TextTable.Column(title: "ITEMS", alignment: .right),
       ], rows, terminal)
   }
 }

@@ -15,7 +15,7 @@ import Tables
 ///
 /// 1. The numbers are those below ``count``, each given once.
 /// 2. A text keeps its number for good, also when nothing has it any more.
-public struct TextNumbers: Sendable {
+public struct TextInterner: Sendable {
   /// A text as CBOR, head and content.
   private struct Key: Comparable, Sendable {
     let bytes: [UInt8]
@@ -83,7 +83,7 @@ public struct TextNumbers: Sendable {
 }
 
 // The same for a text that stands in a record, without making a string of it.
-extension TextNumbers {
+extension TextInterner {
   /// The number of the encoded text at a place in a record; a new one gets the next number.
   package mutating func assign(textAt range: Range<Int>, in record: Record) -> Int {
     if newest.bytes.count == range.count, record.bytes.hasBytes(newest.bytes, at: range.lowerBound) {

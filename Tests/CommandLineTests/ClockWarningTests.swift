@@ -1,0 +1,36 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// What the command line says of a clock that is far ahead.
+@Suite struct ClockWarningTests {
+  @Test func aClockFarAheadIsSaidOnceOnStandardErrorWithoutBeingAskedFor() throws {
+    for options in [[], ["--verbose"]] {
+      try withTemporaryFolder { folder in
+        let path = folder.path("Old.journal")
+        let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+        let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
+        try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
+        try journal.close()
+        // The clock is years ahead of the newest entry, and then of the entry that this has made it is not.
+        for (name, count) in [("first", 1), ("second", 0)] {
+          let result = try run(journalPath, ["tag", path, name] + options)
+          let (output, error) = (
+            String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
+          )
+          #expect(result.code == 0 && !output.contains("ahead"), "\(output)")
+          #expect(error.components(separatedBy: "years ahead").count - 1 == count, "\(error)")
+          if options.isEmpty { #expect(error.split(separator: "\n").count == count, "\(error)") }
+        }
+      }
+    }
+  }
+
+  @Test func helpSaysWhichDateDecides() throws {
+    for verb in ["replay", "restore", "find", "export", "snapshot"] {
+      let help = try journal("help", verb).output.replacing(/\s+/, with: " ")
+      #expect(help.contains("the dates that order entries"), "\(verb)")
+    }
+  }
+}
