@@ -22,10 +22,22 @@ import Locks
 public final class Journal<State: EventSourced>: Sendable {
   /// What a journal is opened for.
   public enum Mode: Sendable {
-    /// To read and to commit; nobody else can have it open.
+    /// To read and to commit. Nobody else can have it open so; others may read it.
     case readWrite
-    /// To read only: nothing on disk is changed, and others may read too.
+    /// To read what is there now. Another process may have it open in any mode, and what it commits meanwhile is not
+    /// seen. Nothing on disk is changed, and who writes is not disturbed.
     case readOnly
+    /// The same, and to see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
+    /// ``Journal/newEntries`` follow within some milliseconds. Only what was acknowledged is seen.
+    case follow
+
+    var access: LogAccess {
+      switch self {
+      case .readWrite: .write
+      case .readOnly: .read
+      case .follow: .follow
+      }
+    }
   }
 
   /// What tells this journal from all others.
@@ -46,7 +58,8 @@ public final class Journal<State: EventSourced>: Sendable {
   private let committer: Committer<State>?
   let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
-  private let lock: FolderLock
+  private let lock: FolderLock?
+  let follower: Follower<State>?
   private let removesFolder: Bool
   private let isClosed = Lock(false)
 
@@ -66,6 +79,9 @@ public final class Journal<State: EventSourced>: Sendable {
     replayedEventCount = opened.replayedCount
     healthCheck = HealthCheck(
       Replay(log: log, format: format), through: opened.version.head, options: options)
+    follower =
+      mode == .follow
+      ? Follower(Replay(log: log, format: format), chain, published: published, options: options) : nil
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -107,10 +123,11 @@ public final class Journal<State: EventSourced>: Sendable {
   /// in them is found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
   /// - Parameters:
   ///   - url: the journal's folder.
-  ///   - mode: whether to commit, or to read only.
+  ///   - mode: whether to commit, to read, or to follow what another process commits.
   ///   - checking: how much is read before it opens.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked`, `permission`, `otherModel` when it holds the
+  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` when it is open for writing elsewhere and is to be
+  ///   so here, `permission`, `otherModel` when it holds the
   ///   events of another model, `newerFormat` or `olderFormat`, or `damaged` with the first revision that is
   ///   missing or altered. The folder is then as it was.
   /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
@@ -128,6 +145,7 @@ public final class Journal<State: EventSourced>: Sendable {
     let opened = try OpenedFolder<State>(url, mode: mode, options: options)
     let journal = try Journal(opening: opened, mode: mode, options: options)
     journal.healthCheck.start()
+    try journal.follower?.start()
     return journal
   }
 
@@ -163,10 +181,11 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     if wasClosed { return }
     healthCheck.end()
+    follower?.end()
     defer {
       // Nothing is lost if it stays: the system empties the folder of temporary files.
       if removesFolder { try? folder.remove() }
-      lock.release()
+      lock?.release()
     }
     defer { published.close() }
     var failure: (any Error)?
@@ -248,17 +267,22 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   func writing() throws(JournalError) -> Committer<State> {
-    guard let committer else {
-      throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)
-    }
+    guard let committer else { throw notForWriting }
     return committer
   }
 
   func keeping() throws(JournalError) -> SnapshotKeeper<State> {
-    guard let keeper else {
-      throw JournalError(.readOnly, "the journal was opened for reading only", path: folder.path)
-    }
+    guard let keeper else { throw notForWriting }
     return keeper
+  }
+
+  private var notForWriting: JournalError {
+    JournalError(
+      .readOnly,
+      follower == nil
+        ? "the journal was opened for reading only"
+        : "the journal was opened to follow what another process commits; commit there, or open it for writing when it "
+          + "is closed there", path: folder.path)
   }
 
   private func request(

@@ -8,7 +8,8 @@ import Foundation
 struct OpenedFolder<State: EventSourced> {
   let folder: JournalFolder
   let format: JournalFormat
-  let lock: FolderLock
+  /// Nil when it is only read.
+  let lock: FolderLock?
   let log: any EntryLog
   let blobs: BlobStore
   let version: Version<State>
@@ -20,7 +21,7 @@ struct OpenedFolder<State: EventSourced> {
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook)
-    lock = try FolderLock(folder, exclusive: mode == .readWrite)
+    lock = mode == .readWrite ? try FolderLock(folder) : nil
     do throws(JournalError) {
       try folder.check()
     } catch {
@@ -32,17 +33,18 @@ struct OpenedFolder<State: EventSourced> {
     try ModelSchema(of: State.self).checkReads(format.schema, path: folder.path)
 
     let log = try options.logStorage.open(
-      mode == .readWrite ? .write : .read, in: LogPlace(folder, format, options: options))
+      mode.access, in: LogPlace(folder, format, options: options))
     let chain = LayerChain<State>(folder, format: format, log: log, options: options)
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
-      (version, eventCount, replayedCount) = try Self.replay(log, chain, folder, format, mark)
+      (version, eventCount, replayedCount) = try Self.replay(
+        log, chain, folder, format, mark, isInUse: mode != .readWrite)
       if mode == .readWrite {
         try folder.prepareForWriting()
         try log.beginWriting()
       }
-      blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode == .readOnly)
+      blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode != .readWrite)
     } catch {
       let error = Self.naming(error, in: log, mark)
       chain.close()
@@ -66,7 +68,7 @@ struct OpenedFolder<State: EventSourced> {
 
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: LogMark?
+    _ mark: LogMark?, isInUse: Bool
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayedCount: Int) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
@@ -77,7 +79,7 @@ struct OpenedFolder<State: EventSourced> {
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
-    try chain.load(through: newest, in: log)
+    try chain.load(through: newest, in: log, isInUse: isInUse)
     let start = chain.start(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: start)
     try chain.faults.check()

@@ -18,7 +18,8 @@ import Synchronization
 /// Safe to use from many threads.
 public final class BlobStore: Sendable {
   private let path: String
-  /// Nil when there are no blobs: a copy of the journal left the empty folder out.
+  private let journal: JournalFolder
+  /// Nil when there were no blobs: a copy of the journal left the empty folder out.
   private let folder: Folder?
   private let isReadOnly: Bool
   private let names = Lock(Names())
@@ -35,6 +36,7 @@ public final class BlobStore: Sendable {
 
   init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool) {
     path = journal.images
+    self.journal = journal
     self.folder = folder
     self.isReadOnly = isReadOnly
   }
@@ -150,6 +152,9 @@ public final class BlobStore: Sendable {
   /// Opens the file of a blob when it is a plain file of the right size; nothing is read of any other.
   private func open(_ blob: Blob) throws(JournalError) -> File {
     try checkIsOpen()
+    var folder = folder
+    // Who writes the journal may have made it meanwhile.
+    if folder == nil { folder = try journal.openImages() }
     guard let folder else { throw missing(blob) }
     do throws(JournalError) {
       let file = try folder.file(blob.digest.hex, .reading)

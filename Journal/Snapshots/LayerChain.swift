@@ -122,25 +122,49 @@ final class LayerChain<State: EventSourced>: Sendable {
   }
 
   /// Finds the layers that have records and opens those that can be used.
-  func load(through newest: Revision, in log: any EntryLog) throws(JournalError) {
+  /// - Parameter isInUse: whether another process may be writing the journal. A layer that it removes meanwhile, and one
+  ///   that goes beyond `newest`, has nothing wrong with it.
+  func load(
+    through newest: Revision, in log: any EntryLog, isInUse: Bool = false
+  ) throws(JournalError) {
     guard shape != nil, newest > 0 else { return }
-    for name in try records.names() {
-      do throws(JournalError) {
-        guard let record = try records.record(name) else { continue }
-        if let problem = record.problem { throw problem }
-        guard let facts = record.facts, facts.schema == State.schema else { continue }
-        let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
-        guard let head, head.digest == facts.entryDigest else {
-          throw JournalError(
-            .damaged, "the snapshot is of another entry than the log has", revision: name.to,
-            path: folder.path(of: name))
+    // When layers are removed, others are there already.
+    for _ in 0..<(isInUse ? 3 : 1) {
+      var hasRemoved = false
+      let names = try records.names()
+      let known = layers.map(\.name)
+      if isInUse { remove(known.filter { !names.contains($0) }) }
+      for name in names where !isInUse || (name.to <= newest && !known.contains(name)) {
+        do throws(JournalError) {
+          guard let layer = try load(name, through: newest, in: log) else { continue }
+          add(layer)
+        } catch {
+          if error.code == .closed { throw error }
+          if isInUse, try records.record(name) == nil {
+            hasRemoved = true
+          } else {
+            note(error, of: name)
+          }
         }
-        add(try open(name, facts))
-      } catch {
-        if error.code == .closed { throw error }
-        note(error, of: name)
       }
+      if !hasRemoved { return }
     }
+  }
+
+  /// The layer of that name; nil when it is of another schema, or has no record any more.
+  private func load(
+    _ name: LayerName, through newest: Revision, in log: any EntryLog
+  ) throws(JournalError) -> Layer? {
+    guard let record = try records.record(name) else { return nil }
+    if let problem = record.problem { throw problem }
+    guard let facts = record.facts, facts.schema == State.schema else { return nil }
+    let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
+    guard let head, head.digest == facts.entryDigest else {
+      throw JournalError(
+        .damaged, "the snapshot is of another entry than the log has", revision: name.to,
+        path: folder.path(of: name))
+    }
+    return try open(name, facts)
   }
 
   /// Opens the file of a layer.

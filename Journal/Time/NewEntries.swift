@@ -1,5 +1,6 @@
 extension Journal {
-  /// The entries that are committed from now on, each as soon as it is durable.
+  /// The entries that are committed from now on, each as soon as it is durable; in a journal that was opened to follow
+  /// another process, those that are committed there.
   ///
   /// ```swift
   /// for try await entry in journal.newEntries { show(entry) }
@@ -8,7 +9,8 @@ extension Journal {
   /// ends when the journal is closed or the task is cancelled, and does not keep the journal open.
   public var newEntries: NewEntries<State> { newEntries(after: head.revision) }
 
-  /// The entries after a revision: those that are there, and then those to come.
+  /// The entries after a revision: those that are there, and then those to come. Whoever notes the revision of the last
+  /// entry that it has dealt with misses none and gets none twice, also after it was ended and started again.
   public func newEntries(after revision: Revision) -> NewEntries<State> {
     NewEntries(published: published, journal: self, revision: revision)
   }
@@ -43,8 +45,13 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     }
 
     /// The next entry, nil when the journal was closed or the task was cancelled.
+    /// - Throws: ``JournalError`` when it can't be read, or when another process can't be followed any more.
     public mutating func next() async throws -> Entry? {
-      guard await published.wait(after: revision), let journal else { return nil }
+      guard await published.wait(after: revision) else {
+        if let failure = journal?.follower?.failure { throw failure }
+        return nil
+      }
+      guard let journal else { return nil }
       let entry: Entry
       do {
         entry = try journal.entry(at: revision + 1)

@@ -39,11 +39,12 @@ struct Replay<State: EventSourced>: Sendable {
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from
   /// what is marked as acknowledged.
+  /// - Parameter before: the digest that the first one must follow; any when nil, unless it is that of entry 1.
   func checkDigests(
-    from first: Revision, through last: Revision, mark: LogMark?
+    from first: Revision, through last: Revision, before: Digest? = nil, mark: LogMark? = nil
   ) throws(JournalError) {
     guard last > 0 else { return }
-    var previous: Digest? = first <= 1 ? format.digest : nil
+    var previous: Digest? = before ?? (first <= 1 ? format.digest : nil)
     try log.readAll(max(first, 1)...last) { entry throws(JournalError) in
       let header = try entry.header()
       let digest = try entry.digest(journal: format.id)

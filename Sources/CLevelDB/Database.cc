@@ -216,6 +216,14 @@ bool cldb_has_changed(const cldb_database* database) {
   }
 }
 
+bool cldb_was_reopened(const cldb_database* database) {
+  try {
+    return database->env->inventory().WasReopened(database->env->folder());
+  } catch (...) {
+    return false;
+  }
+}
+
 bool cldb_begin_writing(cldb_database* database, cldb_status* status) {
   std::unique_lock<std::shared_mutex> alone(database->mutex);
   if (!database->IsUsable(status)) return false;

@@ -41,7 +41,11 @@ Status Inventory::TakeInUse(const Folder& folder, Inventory* result, std::string
   if (!status.ok() || !result->has_database) return status;
   status = result->TakeManifest(folder);
   if (status.ok()) status = result->CheckTables(folder, key);
-  if (status.ok()) status = result->OpenLogs(folder);
+  if (!status.ok()) return status;
+  // Those that came after the listing. LevelDB compares the list with the manifest.
+  for (const TableInfo& table : result->manifest.tables)
+    result->names.insert(FileName::Of(FileName::Kind::kTable, table.number));
+  status = result->OpenLogs(folder);
   // A record of the manifest that is not whole is being written.
   result->has_torn_tail = false;
   return status;
@@ -77,11 +81,17 @@ Status Inventory::TakeNames(const Folder& folder) {
   return Status::OK();
 }
 
-Status Inventory::TakeManifest(const Folder& folder) {
+bool Inventory::WasReopened(const Folder& folder) const {
+  Inventory now;
+  std::string name;
+  Status status = now.TakeCurrent(folder, &name);
+  return now.current_ != current_;
+}
+
+Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) {
   int descriptor;
   uint64_t size;
   const std::string current_path = folder.PathOf("CURRENT");
-  RecordFile file;
   // CURRENT has no records; it is read as it is.
   Status status = folder.OpenForReading("CURRENT", &descriptor, &size);
   if (!status.ok()) return status;
@@ -94,7 +104,16 @@ Status Inventory::TakeManifest(const Folder& folder) {
   FileName parsed = FileName::Parse(name);
   if (read < size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
     return Failed(CLDB_CORRUPTION, current_path, "the file does not name a manifest of this folder");
-  current_ = current;
+  current_ = std::move(current);
+  *manifest_name = std::move(name);
+  return Status::OK();
+}
+
+Status Inventory::TakeManifest(const Folder& folder) {
+  std::string name;
+  Status status = TakeCurrent(folder, &name);
+  if (!status.ok()) return status;
+  RecordFile file;
   status = RecordFile::Read(folder, name, RecordFile::Kind::kManifest, &file);
   if (!status.ok()) return status;
   manifest_size_ = file.file_size;
@@ -104,7 +123,7 @@ Status Inventory::TakeManifest(const Folder& folder) {
   status = Manifest::Read(file.bytes, folder.PathOf(name), &manifest);
   if (!status.ok()) return status;
   has_torn_tail = file.tail == RecordFile::Tail::kTorn;
-  contents["CURRENT"] = std::move(current);
+  contents["CURRENT"] = current_;
   contents[name] = std::move(file.bytes);
   return Status::OK();
 }

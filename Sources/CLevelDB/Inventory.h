@@ -45,6 +45,8 @@ struct Inventory {
 
   // Whether the manifest has changed since this was taken, so that files which were found missing were rightly removed.
   bool HasChanged(const Folder& folder) const;
+  // Whether there is another manifest: each opening for writing makes one.
+  bool WasReopened(const Folder& folder) const;
 
  private:
   // What CURRENT held, and how long the manifest was.
@@ -53,6 +55,7 @@ struct Inventory {
 
   std::map<uint64_t, std::string> NeededLogs() const;
   leveldb::Status TakeNames(const Folder& folder);
+  leveldb::Status TakeCurrent(const Folder& folder, std::string* manifest_name);
   leveldb::Status TakeManifest(const Folder& folder);
   leveldb::Status TakeLogs(const Folder& folder);
   leveldb::Status OpenLogs(const Folder& folder);

@@ -182,6 +182,10 @@ package final class Database: Sendable {
   /// missing is no damage then: opening anew finds what it held.
   package var hasChanged: Bool { unsafe cldb_has_changed(handle) }
 
+  /// Whether it was opened for writing since. What `readLogs` has given of a write that was never confirmed may then be
+  /// gone, and another one have its place: opening anew finds that.
+  package var wasReopened: Bool { unsafe cldb_was_reopened(handle) }
+
   /// Waits for calls that are in progress and closes the database. Closing again does nothing.
   ///
   /// - Throws: `busy` while there are cursors; the database stays open.

@@ -1,8 +1,13 @@
 // Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each acknowledgement after the
 // commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
 //
-// Arguments: the journal's path, how many threads, the first turn, a seed. Or: "descriptors", the journal's path, how
+// Arguments: the journal's path, how many threads, the first turn, a seed, and `small` for files of LevelDB's that are
+// soon full. Or: "descriptors", the journal's path, how
 // many file descriptors it may have (`Shortage`).
+//
+// Or: "follow", the journal's path, a revision: prints each entry after it as it comes (`EntryPrinter`). Or: "count", the
+// journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
+// path (`ShortFollower`).
 //
 // Or, with the journal's path and `threads` alone, uses a journal where no thread can be had, and ends.
 import Foundation
@@ -18,18 +23,39 @@ if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
     exit(0)
   } catch { fail("\(error)") }
 }
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "follow",
+  let revision = Revision(CommandLine.arguments[3])
+{
+  EntryPrinter.run(URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true), after: revision)
+}
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "count",
+  let count = Int(CommandLine.arguments[3])
+{
+  do {
+    try CountedCommits.run(URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true), count)
+    exit(0)
+  } catch { fail("\(error)") }
+}
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "short" {
+  do {
+    try ShortFollower.run(URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true))
+    exit(0)
+  } catch { fail("\(error)") }
+}
 if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
   ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
 }
 
-guard CommandLine.arguments.count == 5, let count = Int(CommandLine.arguments[2]),
+guard CommandLine.arguments.count >= 5, let count = Int(CommandLine.arguments[2]),
   let firstTurn = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])
-else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED") }
+else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small]") }
 
 do {
+  var options = JournalOptions(snapshots: .many)
+  if CommandLine.arguments.last == "small" { options.database = .small }
   let journal = try Journal<Logbook>.openOrCreate(
     at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true),
-    options: JournalOptions(snapshots: .many))
+    options: options)
   say("open \(journal.head.revision)")
   for number in 0..<count {
     let writer = Writer(journal: journal, number: number, firstTurn: firstTurn, seed: seed)

@@ -48,7 +48,7 @@ final class HeadMarker: Sendable {
     }
   }
 
-  private static let name = "HEAD"
+  static let name = "HEAD"
 
   /// The mark that the file had when it was opened.
   let found: LogMark
@@ -67,7 +67,12 @@ final class HeadMarker: Sendable {
   /// Reads the newest mark.
   /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
-    try readSlots(folder.root.file(name, .reading), id: id).mark
+    try read(folder.root.file(name, .reading), id: id)
+  }
+
+  /// The same of the open file, which another process may be marking.
+  static func read(_ file: borrowing File, id: JournalID) throws(JournalError) -> LogMark {
+    try readSlots(file, id: id).mark
   }
 
   /// Opens HEAD for marking.
@@ -168,32 +173,48 @@ final class HeadMarker: Sendable {
   private static func readSlots(
     _ file: borrowing File, id: JournalID
   ) throws(JournalError) -> (mark: LogMark, slot: Int) {
-    let contents = try file.contents(limit: Slot.count * Slot.stride)
-    var newest: (mark: LogMark, slot: Int)?
-    var isForeign = false
-    for slot in 0..<Slot.count where contents.count >= slot * Slot.stride + Slot.byteCount {
-      let bytes = contents[slot * Slot.stride..<slot * Slot.stride + Slot.byteCount]
-      let start = bytes.startIndex
-      let checksum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-      guard CRC32C.checksum(bytes.dropLast(4)) == checksum, bytes.starts(with: Slot.magic) else { continue }
-      guard Array(bytes[start + 8..<start + 24]) == id.bytes else {
-        isForeign = true
-        continue
-      }
-      let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      guard let revision = Revision(exactly: number),
-        let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
-      else { continue }
-      if newest.map({ revision > $0.mark.revision }) ?? true {
-        newest = (LogMark(revision: revision, digest: digest, path: file.path), slot)
-      }
-    }
-    if let newest { return newest }
+    var found = try FoundSlots(file, id: id)
+    // A slot that another process is writing is not whole for less than a microsecond. One that stays so was torn by a
+    // power loss.
+    for _ in 0..<10 where found.hasTorn { found = try FoundSlots(file, id: id) }
+    if let newest = found.newest { return newest }
     throw JournalError(
       .damaged,
-      isForeign
+      found.hasForeign
         ? "HEAD belongs to another journal; put this journal's own back from a backup"
         : "HEAD is damaged, so it can't be told whether entries are missing; put it back from a backup",
       path: file.path)
+  }
+
+  /// What one look at the file gives.
+  private struct FoundSlots {
+    var newest: (mark: LogMark, slot: Int)?
+    var hasForeign = false
+    /// Whether a slot has been written to and is not whole.
+    var hasTorn = false
+
+    init(_ file: borrowing File, id: JournalID) throws(JournalError) {
+      let contents = try file.contents(limit: Slot.count * Slot.stride)
+      for slot in 0..<Slot.count where contents.count >= slot * Slot.stride + Slot.byteCount {
+        let bytes = contents[slot * Slot.stride..<slot * Slot.stride + Slot.byteCount]
+        let start = bytes.startIndex
+        let checksum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard CRC32C.checksum(bytes.dropLast(4)) == checksum, bytes.starts(with: Slot.magic) else {
+          if bytes.contains(where: { $0 != 0 }) { hasTorn = true }
+          continue
+        }
+        guard Array(bytes[start + 8..<start + 24]) == id.bytes else {
+          hasForeign = true
+          continue
+        }
+        let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard let revision = Revision(exactly: number),
+          let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
+        else { continue }
+        if newest.map({ revision > $0.mark.revision }) ?? true {
+          newest = (LogMark(revision: revision, digest: digest, path: file.path), slot)
+        }
+      }
+    }
   }
 }

@@ -17,6 +17,17 @@ enum LevelDBFiles {
     if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
   }
 
+  /// How many bytes all files have.
+  static func byteCount(_ place: LogPlace) throws(JournalError) -> Int {
+    let folder = try place.entries()
+    var byteCount = 0
+    for name in try folder.names() {
+      // LevelDB may remove a file between the two looks.
+      if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
+    }
+    return byteCount
+  }
+
   /// Which names LevelDB gives to its files.
   private static func isKnown(_ name: String) -> Bool {
     if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }

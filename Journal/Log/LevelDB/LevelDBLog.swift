@@ -30,7 +30,11 @@ final class LevelDBLog: EntryLog {
     self.database = database
     self.place = place
     self.newest = NewestRevision(newest)
-    limits = LogLimits(
+    limits = Self.limits(options)
+  }
+
+  static func limits(_ options: Database.Options) -> LogLimits {
+    LogLimits(
       // LevelDB counts the bytes of a batch in 32 bits.
       appendByteCount: 1 << 30,
       // What it needs to write its buffer out, twice.
@@ -43,10 +47,10 @@ final class LevelDBLog: EntryLog {
   /// Makes the database of a new journal, and its HEAD.
   static func create(in place: LogPlace) throws(JournalError) {
     try HeadMarker.create(place.folder, place.format)
-    try translating {
+    try JournalError.translatingLevelDB {
       let database = try Database(path: place.path, access: .existingOrNew, hook: place.folder.hook)
       var batch = WriteBatch()
-      batch.put(Key.journal, place.journal.bytes)
+      batch.put(LogKey.journal, place.journal.bytes)
       try database.write(&batch)
       try database.close()
     }
@@ -61,53 +65,8 @@ final class LevelDBLog: EntryLog {
   static func open(
     in place: LogPlace, _ access: Database.Access, options: Database.Options
   ) throws(JournalError) -> LevelDBLog {
-    let path = place.path
-    return try translating {
-      var options = options
-      options.opensUpToDamage = true
-      do {
-        let database = try Database(path: path, access: access, options: options, hook: place.folder.hook)
-        try checkRevisions(of: database)
-        guard let found = try database.value(for: Key.journal) else {
-          throw JournalError(
-            .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
-            revision: 1, path: path)
-        }
-        guard found == place.journal.bytes else {
-          throw JournalError(
-            .damaged, "the log belongs to another journal; put this journal's own back from a backup",
-            revision: 1, path: path)
-        }
-        return LevelDBLog(database, place, options, newest: try newestRevision(in: database))
-      } catch let error as DatabaseError {
-        // Without a way into the database, nothing from the first entry on can be trusted.
-        throw JournalError(error, revision: 1)
-      }
-    }
-  }
-
-  /// Fails unless the tables account for every revision from 1 to the newest one.
-  private static func checkRevisions(of database: Database) throws {
-    var ranges: [ClosedRange<Revision>] = []
-    for range in try database.keyRanges() {
-      guard let first = unsafe Key.revision(range.first.span.bytes),
-        let last = unsafe Key.revision(range.last.span.bytes), first <= last
-      else { continue }
-      ranges.append(first...last)
-    }
-    var expected = 1
-    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      guard range.lowerBound <= expected else { break }
-      expected = max(expected, range.upperBound + 1)
-    }
-    if let damage = database.damage { throw JournalError(damage, revision: expected) }
-    if ranges.contains(where: { $0.lowerBound > expected }) { throw JournalError.missing(expected) }
-  }
-
-  private static func newestRevision(in database: Database) throws -> Revision {
-    var cursor = try database.cursor()
-    guard try cursor.seekToLast(notAfter: Key.entry(.max)) else { return 0 }
-    return try cursor.withEntry { key, _ in Key.revision(key) ?? 0 }
+    let (database, newest) = try Database.ofLog(in: place, access, options: options)
+    return LevelDBLog(database, place, options, newest: newest)
   }
 
   var hasTornTail: Bool { database.hasTornTail }
@@ -156,10 +115,10 @@ final class LevelDBLog: EntryLog {
   }
 
   private func write(_ entries: [SealedEntry]) throws(JournalError) {
-    try Self.translating {
+    try JournalError.translatingLevelDB {
       try batch.withLock { batch in
         batch.clear()
-        for entry in entries { batch.put(Key.entry(entry.revision), entry.bytes) }
+        for entry in entries { batch.put(LogKey.entry(entry.revision), entry.bytes) }
         // The memory of a large batch is not kept.
         defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
         try database.write(&batch)
@@ -193,29 +152,9 @@ final class LevelDBLog: EntryLog {
     var next = newestFirst ? range.upperBound : range.lowerBound
     try using {
       do {
-        if range.count == 1 {
-          // A cursor looks into a table of each level; a lookup into the one that can have the key.
-          guard let value = try database.value(for: Key.entry(range.lowerBound)) else { return }
-          _ = try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
-          return
-        }
-        var cursor = try database.cursor()
-        var isAtEntry =
-          newestFirst
-          ? try cursor.seekToLast(notAfter: Key.entry(range.upperBound))
-          : try cursor.seek(to: Key.entry(range.lowerBound))
-        while isAtEntry {
-          let goesOn = try cursor.withEntry { key, value in
-            guard let revision = Key.revision(key), range.contains(revision) else { return false }
-            next = newestFirst ? revision - 1 : revision + 1
-            return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
-          }
-          guard goesOn else { break }
-          isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
-        }
-        try cursor.check()
-      } catch let error as DatabaseError where error.code == .corruption {
-        throw JournalError(error, revision: next)
+        _ = try unsafe database.readEntries(range, newestFirst: newestFirst, next: &next, body)
+      } catch let error as DatabaseError {
+        throw JournalError(error, readingAt: next)
       }
     }
   }
@@ -227,17 +166,7 @@ final class LevelDBLog: EntryLog {
     return found
   }
 
-  func byteCount() throws(JournalError) -> Int {
-    try using {
-      let folder = try place.entries()
-      var byteCount = 0
-      for name in try folder.names() {
-        // LevelDB may remove a file between the two looks.
-        if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
-      }
-      return byteCount
-    }
-  }
+  func byteCount() throws(JournalError) -> Int { try using { try LevelDBFiles.byteCount(place) } }
 
   // MARK: Closing
 
@@ -250,7 +179,7 @@ final class LevelDBLog: EntryLog {
     if let marker = marker.withLock({ $0 }) {
       do throws(JournalError) { try marker.flush() } catch { failure = error }
     }
-    try Self.translating { try database.close() }
+    try JournalError.translatingLevelDB { try database.close() }
     if let failure { throw failure }
   }
 
@@ -261,11 +190,13 @@ final class LevelDBLog: EntryLog {
   private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     guard calls.enter() else { throw closed }
     defer { calls.leave() }
-    return try Self.translating(body)
+    return try JournalError.translatingLevelDB(body)
   }
+}
 
+extension JournalError {
   /// The one place where LevelDB's errors become the journal's.
-  private static func translating<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+  static func translatingLevelDB<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     do {
       return try body()
     } catch let error as JournalError {
@@ -276,42 +207,12 @@ final class LevelDBLog: EntryLog {
       throw JournalError(.io, "the log failed in an unexpected way", cause: error)
     }
   }
-}
 
-/// The keys of the log.
-private enum Key {
-  static let journal: [UInt8] = [UInt8(ascii: "m")]
-  static let entryTag = UInt8(ascii: "e")
-
-  static func entry(_ revision: Revision) -> [UInt8] {
-    var key = [entryTag]
-    key.reserveCapacity(9)
-    key.append(bigEndian: UInt64(revision))
-    return key
+  /// - Parameter next: the entry that was to be read when something failed.
+  init(_ error: DatabaseError, readingAt next: Revision) {
+    self.init(error, revision: error.code == .corruption ? next : nil)
   }
 
-  /// The revision of an entry's key, nil for any other key.
-  static func revision(_ key: RawSpan) -> Revision? {
-    guard key.byteCount == 9 else { return nil }
-    return unsafe key.withUnsafeBytes { bytes in
-      guard unsafe bytes[0] == entryTag else { return nil }
-      let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
-      return Revision(exactly: number)
-    }
-  }
-}
-
-extension Cursor {
-  /// Moves to the last entry whose key is not after `key`.
-  fileprivate mutating func seekToLast(notAfter key: [UInt8]) throws(DatabaseError) -> Bool {
-    guard try seek(to: key) else { return try seekToLast() }
-    let isThere =
-      (try? withEntry { found, _ in unsafe found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
-    return try isThere ? true : previous()
-  }
-}
-
-extension JournalError {
   /// - Parameter revision: the first that is missing or altered, where the error does not know it itself.
   init(_ error: DatabaseError, revision: Revision? = nil) {
     switch error.code {
@@ -322,7 +223,7 @@ extension JournalError {
     case .corruption, .notFound:
       self.init(
         .damaged, "the log is damaged; put the journal back from a backup: \(error.message)",
-        revision: error.key.flatMap { unsafe Key.revision($0.span.bytes) } ?? revision, path: error.path)
+        revision: error.key.flatMap { unsafe LogKey.revision($0.span.bytes) } ?? revision, path: error.path)
     case .outOfMemory:
       self.init(
         .outOfResources, "there is not enough memory; free some and try again: \(error.message)",

@@ -9,7 +9,7 @@ package struct LevelDBStorage: LogStorage {
 
   package var isShared: Bool { false }
   package var isTransient: Bool { false }
-  package var allowsFollowing: Bool { false }
+  package var allowsFollowing: Bool { true }
 
   package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
 
@@ -17,9 +17,7 @@ package struct LevelDBStorage: LogStorage {
     try LevelDBFiles.check(place)
     switch access {
     case .write: return try LevelDBLog.open(in: place, .prepared, options: options)
-    case .read: return try LevelDBLog.open(in: place, .readOnly, options: options)
-    case .follow:
-      throw JournalError(.wrongUse, "the log can't be read while another process writes it", path: place.path)
+    case .read, .follow: return try LevelDBReader(access, in: place, options: options)
     }
   }
 }

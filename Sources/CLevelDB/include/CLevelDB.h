@@ -161,6 +161,10 @@ bool cldb_read_logs(cldb_database *database, void (*receive)(void *context, cons
 // that is missing is no damage then, and what it held is found by opening the database anew.
 bool cldb_has_changed(const cldb_database *database);
 
+// Whether it was opened for writing since this was opened: what its logs held behind the last confirmed write may then
+// be gone, and another write stand in its place elsewhere.
+bool cldb_was_reopened(const cldb_database *database);
+
 // Puts on disk what opening has changed in memory, and lets writes begin. Nothing that is there is written over, and
 // nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_CORRUPTION, and `key` is the
 // entry's. After a failure the folder is as it was, but for files that were shown to be of no use, and the database can

@@ -52,7 +52,9 @@ enum Program {
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
-    if verb.isPaged, !arguments.has("--no-pager"), !arguments.has("--json") { try terminal.startPager() }
+    // What is printed as it comes has no end to wait for.
+    let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
+    if isPaged { try terminal.startPager() }
     return try verb.run(arguments, terminal)
   }
 }

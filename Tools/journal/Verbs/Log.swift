@@ -9,6 +9,9 @@ enum Log: Verb {
     Lists entries, the newest first: what was changed when, by whom and why. CHANGES counts what was added (+),
     updated (~) and deleted (-). With ENTITY only what touched it, which takes as long as its history is. --patch shows
     the old and the new values, --stat which entities and attributes were changed.
+
+    --follow prints entries as another process commits them, the oldest first, until it is interrupted. It begins with
+    those after --since, or with the -n newest ones that are there, or with none.
     """
   static let syntax = Syntax(
     operands: [
@@ -18,6 +21,7 @@ enum Log: Verb {
     options: [
       Syntax.Option(name: "-n", value: "N", help: "stop after N entries"),
       Syntax.Option(name: "--reverse", help: "the oldest first"),
+      Syntax.Option(name: "--follow", help: "wait for entries to come, and print each as it comes"),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
         name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
@@ -39,11 +43,13 @@ enum Log: Verb {
     (command: "journal log Books.journal --since yesterday --author ana --patch", does: "what Ana did since"),
     (command: "journal log Books.journal item:42 --touched title", does: "who changed the title of item 42"),
     (command: "journal log Books.journal --operation delete", does: "when something was deleted"),
+    (command: "journal log Books.journal --follow", does: "what an app commits, as it does"),
     (command: "journal log Books.journal --json | jq .note", does: "one JSON object a line"),
   ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.has("--follow") { return try follow(arguments, terminal) }
     let limit = try arguments.count("-n") ?? Int.max
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal)
@@ -68,6 +74,29 @@ enum Log: Verb {
     }
     if count == 0 { terminal.warn("there are no such entries") }
     return .done
+  }
+
+  /// Prints entries as they come, until the process is interrupted or nobody reads any more.
+  private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    for option in ["--reverse", "--until"] where arguments.has(option) {
+      throw Failure(.wrongUse, "\(option) and --follow exclude each other; see journal help log")
+    }
+    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let journal = try arguments.openJournal(terminal, mode: .follow)
+    let newest = journal.head.revision
+    let first = max(newest - (try arguments.count("-n") ?? 0), 0)
+    var last = try journal.revision(try arguments.selector(of: "--since", else: .revision(first)))
+    let filter = try EntryFilter(arguments, entities: entities, journal)
+    let printer = LogPrinter(arguments, journal, filter, widestRevision: newest + 1000, terminal)
+    while true {
+      let entries = journal.entries((last + 1)...max(journal.head.revision, last + 1))
+      while let entry = try entries.next() {
+        if let events = try filter.events(of: entry) { try printer.print(entry, events) }
+        last = entry.revision
+      }
+      try terminal.output.flush()
+      _ = try journal.waitForEntry(after: last, atMost: .seconds(60))
+    }
   }
 }
 

@@ -1,0 +1,42 @@
+import Files
+import Locks
+
+/// HEAD, for one who reads it again and again while another process marks it. See ``HeadMarker``.
+///
+/// The file stays open, so that a look takes no descriptor. Safe to use from several threads.
+final class HeadReader: Sendable {
+  private final class OpenFile: Sendable {
+    let file: File
+    let identity: FileIdentity
+
+    init(_ file: consuming File) throws(JournalError) {
+      identity = try file.status().identity
+      self.file = file
+    }
+  }
+
+  private let place: LogPlace
+  private let open: Lock<OpenFile>
+
+  /// - Throws: ``JournalError``: `damaged` when there is no HEAD.
+  init(_ place: LogPlace) throws(JournalError) {
+    self.place = place
+    open = Lock(try Self.openFile(place))
+  }
+
+  private static func openFile(_ place: LogPlace) throws(JournalError) -> OpenFile {
+    try OpenFile(try place.folder.root.file(HeadMarker.name, .reading))
+  }
+
+  /// The newest mark.
+  /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
+  func read() throws(JournalError) -> LogMark {
+    var open = open.withLock { $0 }
+    // The marker puts a new file in its place when a backup has a hard link to it.
+    if try place.folder.root.status(of: HeadMarker.name)?.identity != open.identity {
+      open = try Self.openFile(place)
+      self.open.withLock { $0 = open }
+    }
+    return try HeadMarker.read(open.file, id: place.journal)
+  }
+}

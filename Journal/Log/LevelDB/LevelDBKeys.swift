@@ -1,0 +1,138 @@
+import LevelDB
+
+/// The keys of the log.
+enum LogKey {
+  static let journal: [UInt8] = [UInt8(ascii: "m")]
+  static let entryTag = UInt8(ascii: "e")
+
+  static func entry(_ revision: Revision) -> [UInt8] {
+    var key = [entryTag]
+    key.reserveCapacity(9)
+    key.append(bigEndian: UInt64(revision))
+    return key
+  }
+
+  /// The revision of an entry's key, nil for any other key.
+  static func revision(_ key: RawSpan) -> Revision? {
+    guard key.byteCount == 9 else { return nil }
+    return unsafe key.withUnsafeBytes { bytes in
+      guard unsafe bytes[0] == entryTag else { return nil }
+      let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+      return Revision(exactly: number)
+    }
+  }
+}
+
+extension Database {
+  /// Opens the database of a log as it is on disk while nobody writes it, changes nothing there, and finds its newest
+  /// entry.
+  ///
+  /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
+  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
+  ///   in no table, or when the database is another journal's.
+  /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
+  static func ofLog(
+    in place: LogPlace, _ access: Access, options: Options
+  ) throws(JournalError) -> (Database, newest: Revision) {
+    try JournalError.translatingLevelDB {
+      var options = options
+      options.opensUpToDamage = true
+      do {
+        let database = try Database(
+          path: place.path, access: access, options: options, hook: place.folder.hook)
+        _ = try database.newestRevisionInTables()
+        try place.checkJournal(try database.value(for: LogKey.journal))
+        var cursor = try database.cursor()
+        guard try cursor.seekToLast(notAfter: LogKey.entry(.max)) else { return (database, 0) }
+        return (database, try cursor.withEntry { key, _ in LogKey.revision(key) ?? 0 })
+      } catch let error as DatabaseError {
+        // Without a way into the database, nothing from the first entry on can be trusted.
+        throw JournalError(error, revision: 1)
+      }
+    }
+  }
+
+  /// The newest entry that is in a table.
+  /// - Throws: ``JournalError`` with code `damaged` unless the tables account for every revision up to it.
+  func newestRevisionInTables() throws -> Revision {
+    var ranges: [ClosedRange<Revision>] = []
+    for range in try keyRanges() {
+      guard let first = unsafe LogKey.revision(range.first.span.bytes),
+        let last = unsafe LogKey.revision(range.last.span.bytes), first <= last
+      else { continue }
+      ranges.append(first...last)
+    }
+    var expected = 1
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      guard range.lowerBound <= expected else { break }
+      expected = max(expected, range.upperBound + 1)
+    }
+    if let damage { throw JournalError(damage, revision: expected) }
+    if ranges.contains(where: { $0.lowerBound > expected }) { throw JournalError.missing(expected) }
+    return expected - 1
+  }
+
+  /// Calls `body` with each entry of a range that is there, in order or in reverse, until it answers false.
+  /// - Parameter next: the entry after the last one that was given, also when this throws.
+  /// - Returns: whether the last call of `body` answered true.
+  /// - Throws: `DatabaseError`, or what `body` throws.
+  func readEntries(
+    _ range: ClosedRange<Revision>, newestFirst: Bool, next: inout Revision,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws -> Bool {
+    if range.count == 1 {
+      // A cursor looks into a table of each level; a lookup into the one that can have the key.
+      guard let value = try value(for: LogKey.entry(range.lowerBound)) else { return true }
+      next = newestFirst ? range.lowerBound - 1 : range.lowerBound + 1
+      return try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
+    }
+    var cursor = try cursor()
+    var isAtEntry =
+      newestFirst
+      ? try cursor.seekToLast(notAfter: LogKey.entry(range.upperBound))
+      : try cursor.seek(to: LogKey.entry(range.lowerBound))
+    while isAtEntry {
+      var isWanted = false
+      let goesOn = try cursor.withEntry { key, value in
+        guard let revision = LogKey.revision(key), range.contains(revision) else { return false }
+        isWanted = true
+        next = newestFirst ? revision - 1 : revision + 1
+        return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
+      }
+      guard goesOn else {
+        if isWanted { return false }
+        break
+      }
+      isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
+    }
+    try cursor.check()
+    return true
+  }
+}
+
+extension Cursor {
+  /// Moves to the last entry whose key is not after `key`.
+  mutating func seekToLast(notAfter key: [UInt8]) throws(DatabaseError) -> Bool {
+    guard try seek(to: key) else { return try seekToLast() }
+    let isThere =
+      (try? withEntry { found, _ in unsafe found.withUnsafeBytes { unsafe $0.elementsEqual(key) } }) ?? false
+    return try isThere ? true : previous()
+  }
+}
+
+extension LogPlace {
+  /// Fails unless a log belongs to this journal.
+  /// - Parameter found: what the log has under ``LogKey/journal``.
+  func checkJournal(_ found: [UInt8]?) throws(JournalError) {
+    guard let found else {
+      throw JournalError(
+        .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
+        revision: 1, path: path)
+    }
+    guard found == journal.bytes else {
+      throw JournalError(
+        .damaged, "the log belongs to another journal; put this journal's own back from a backup",
+        revision: 1, path: path)
+    }
+  }
+}

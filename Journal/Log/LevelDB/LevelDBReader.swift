@@ -1,0 +1,222 @@
+import Dispatch
+import Files
+import Foundation
+import LevelDB
+import Locks
+
+/// The log in LevelDB for one who reads, whether another process writes it meanwhile or not.
+///
+/// 1. It changes nothing on disk, and takes no lock that a writer would meet.
+/// 2. It gives the entries up to the newest one that HEAD has named. If nobody had the journal open for writing when
+///    this was opened, it gives those behind it too: the next writer finds the same.
+/// 3. Entries are never changed, so it does not matter in which file one is found. When a file is missing because the
+///    writer has moved its entries to another, the folder is looked at again (``LevelDBView``).
+/// 4. It learns of new entries by looking at HEAD again and again. While HEAD stays as it is, nothing else is read.
+///
+/// Safe to use from many threads.
+final class LevelDBReader: EntryLog {
+  /// How long HEAD is not looked at: shorter while entries come than when none has come for a second.
+  private static var shortPause: Duration { .milliseconds(2) }
+  private static var longPause: Duration { .milliseconds(10) }
+
+  private struct State: Sendable {
+    var view: LevelDBView
+    /// The newest entry that is given.
+    var newest: Revision
+    /// What HEAD said when that was found.
+    var mark: LogMark
+    var lastChange = ContinuousClock.now
+  }
+
+  private let place: LogPlace
+  private let options: Database.Options
+  private let access: LogAccess
+  private let head: HeadReader
+  private let state: Lock<State>
+  /// Held by who looks for what is new.
+  private let turn = Lock(())
+  private let calls = OpenCalls()
+  private let isClosing = DispatchSemaphore(value: 0)
+
+  let hasTornTail: Bool
+  let limits: LogLimits
+
+  /// Opens the log of a journal.
+  /// - Throws: ``JournalError`` with code `damaged` when an entry up to the newest acknowledged one is missing, or when
+  ///   the log is another journal's.
+  /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
+  init(_ access: LogAccess, in place: LogPlace, options: Database.Options) throws(JournalError) {
+    self.place = place
+    self.access = access
+    self.options = options
+    limits = LevelDBLog.limits(options)
+    head = try HeadReader(place)
+    // In this order: an entry that HEAD names is there.
+    let mark = try head.read()
+    let (view, newest) = try Self.firstView(in: place, options, through: mark)
+    hasTornTail = view.database.hasTornTail
+    state = Lock(State(view: view, newest: newest, mark: mark))
+  }
+
+  /// A look at the log, and the newest entry that may be given of it.
+  private static func firstView(
+    in place: LogPlace, _ options: Database.Options, through mark: LogMark
+  ) throws(JournalError) -> (LevelDBView, Revision) {
+    // Who comes or goes while it is looked at makes another look necessary; this often is more than enough.
+    for _ in 0..<3 {
+      if try FolderLock.isHeld(place.folder) { break }
+      let names = try place.entries().names()
+      do throws(JournalError) {
+        let view = try LevelDBView(unused: place, options)
+        if try !FolderLock.isHeld(place.folder), !view.database.hasChanged { return (view, view.newest) }
+      } catch {
+        // Each opening for writing changes names.
+        if try !FolderLock.isHeld(place.folder), try place.entries().names() == names { throw error }
+      }
+    }
+    return (try LevelDBView(place, options, through: mark.revision), mark.revision)
+  }
+
+  func acknowledged() throws(JournalError) -> LogMark? {
+    try using { () throws(JournalError) in
+      let mark = try head.read()
+      // One of an entry that is not given says nothing of those that are.
+      return state.withLock { mark.revision > $0.newest ? $0.mark : mark }
+    }
+  }
+
+  func byteCount() throws(JournalError) -> Int {
+    try using { () throws(JournalError) in try LevelDBFiles.byteCount(place) }
+  }
+
+  // MARK: Reading
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    try using { () throws(JournalError) in
+      var (view, newest) = state.withLock { ($0.view, $0.newest) }
+      guard range.lowerBound <= newest else { return }
+      var rest = range.lowerBound...min(range.upperBound, newest)
+      while true {
+        var next = newestFirst ? rest.upperBound : rest.lowerBound
+        do {
+          return try unsafe view.read(rest, newestFirst: newestFirst, next: &next, body)
+        } catch let error as DatabaseError {
+          guard error.isOfMissingFile, view.database.hasChanged else {
+            throw JournalError(error, readingAt: next)
+          }
+        } catch let error as JournalError {
+          throw error
+        } catch {
+          throw JournalError(.io, "the log failed in an unexpected way", cause: error)
+        }
+        view = try anotherView(insteadOf: view)
+        rest = newestFirst ? rest.lowerBound...next : next...rest.upperBound
+      }
+    }
+  }
+
+  /// A look at the files that have taken the place of those that are gone.
+  private func anotherView(insteadOf old: LevelDBView) throws(JournalError) -> LevelDBView {
+    try turn.withLock { _ throws(JournalError) in
+      let (view, newest) = state.withLock { ($0.view, $0.newest) }
+      if view.database !== old.database { return view }
+      let found = try LevelDBView(place, options, through: newest)
+      state.withLock { $0.view = found }
+      return found
+    }
+  }
+
+  // MARK: What is new
+
+  func newestRevision(
+    after revision: Revision, waitingAtMost time: Duration
+  ) throws(JournalError) -> Revision {
+    let clock = ContinuousClock()
+    let deadline = time == .zero ? clock.now : clock.now.advanced(by: time)
+    while true {
+      let found = try using { () throws(JournalError) in
+        access == .follow ? try refresh() : state.withLock { $0.newest }
+      }
+      let now = clock.now
+      if found > revision || now >= deadline { return found }
+      let isQuiet = state.withLock { now - $0.lastChange > .seconds(1) }
+      let pause = min(isQuiet ? Self.longPause : Self.shortPause, deadline - now)
+      if isClosing.wait(timeout: .now() + pause.timeInterval) == .success {
+        // For others that wait.
+        isClosing.signal()
+        throw closed
+      }
+    }
+  }
+
+  /// Takes note of what was acknowledged meanwhile.
+  /// - Returns: the newest entry that is given from now on.
+  private func refresh() throws(JournalError) -> Revision {
+    let newest = state.withLock { $0.newest }
+    let mark = try head.read()
+    guard mark.revision > newest else { return newest }
+    return try turn.withLock { _ throws(JournalError) in
+      var (view, newest) = state.withLock { ($0.view, $0.newest) }
+      guard mark.revision > newest else { return newest }
+      // The writer of this mark has made its manifest before it.
+      let isReopened = view.database.wasReopened
+      if !isReopened {
+        do throws(DatabaseError) { try view.readLogs() } catch { throw JournalError(error) }
+      }
+      // LevelDB may also have begun another log.
+      if isReopened || view.newest < mark.revision {
+        view = try LevelDBView(place, options, through: mark.revision)
+      }
+      newest = mark.revision
+      state.withLock { state in
+        state.view = view
+        state.newest = newest
+        state.mark = mark
+        state.lastChange = .now
+      }
+      return newest
+    }
+  }
+
+  // MARK: Writing
+
+  func beginWriting() throws(JournalError) {
+    try using { () throws(JournalError) in throw readOnly }
+  }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    throw .refused(readOnly)
+  }
+
+  private var readOnly: JournalError {
+    JournalError(.readOnly, "the log was not opened for writing", path: place.path)
+  }
+
+  // MARK: Closing
+
+  func close() throws(JournalError) {
+    guard calls.close() else { return }
+    isClosing.signal()
+    calls.wait()
+  }
+
+  private var closed: JournalError {
+    JournalError(.closed, "the journal has been closed", path: place.folder.path)
+  }
+
+  private func using<Result>(
+    _ body: () throws(JournalError) -> sending Result
+  ) throws(JournalError) -> Result {
+    guard calls.enter() else { throw closed }
+    defer { calls.leave() }
+    return try body()
+  }
+}
+
+extension DatabaseError {
+  /// Whether a file is not there.
+  fileprivate var isOfMissingFile: Bool { code == .corruption && osError == ENOENT }
+}

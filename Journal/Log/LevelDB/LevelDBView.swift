@@ -1,0 +1,123 @@
+import LevelDB
+
+/// What LevelDB's files hold, as of one moment: its tables, and the entries of its logs.
+///
+/// A file that the writer removes afterwards is missing from the view, if it was not open yet: `hasChanged` of the
+/// database then says that another view finds its entries elsewhere.
+struct LevelDBView: Sendable {
+  /// The tables; of a log that nobody was writing, all of it.
+  let database: Database
+  /// The entries of LevelDB's logs that are in no table, in order.
+  private var logged: [[UInt8]] = []
+  private var firstLogged: Revision
+  /// Whose log it is, if that is in LevelDB's first log still.
+  private var loggedJournal: [UInt8]?
+  /// The newest entry that is there, acknowledged or not.
+  private(set) var newest: Revision
+
+  /// How often a view is tried to be taken of a folder that changes meanwhile. It changes each time that LevelDB has
+  /// filled a buffer, which takes far longer than a look.
+  private static var attemptCount: Int { 100 }
+
+  /// A view of a log that nobody writes: with the checks of an opening for writing.
+  init(unused place: LogPlace, _ options: Database.Options) throws(JournalError) {
+    (database, newest) = try Database.ofLog(in: place, .readOnly, options: options)
+    firstLogged = newest + 1
+  }
+
+  /// A view of a log that may be written meanwhile.
+  /// - Throws: ``JournalError`` with code `damaged` when one of the entries up to `revision` is missing, and no writer has
+  ///   put it elsewhere.
+  init(_ place: LogPlace, _ options: Database.Options, through revision: Revision) throws(JournalError) {
+    for attempt in 1... {
+      let path = place.path
+      let database: Database
+      do throws(DatabaseError) {
+        database = try Database(path: path, access: .inUse, options: options, hook: place.folder.hook)
+      } catch {
+        if attempt < Self.attemptCount, path != place.path { continue }
+        throw JournalError(error, revision: 1)
+      }
+      do {
+        self = try LevelDBView(inUse: database, place, through: revision)
+        return
+      } catch {
+        if attempt < Self.attemptCount, database.hasChanged { continue }
+        throw (error as? DatabaseError).map { JournalError($0, revision: 1) } ?? error as? JournalError
+          ?? JournalError(.io, "the log failed in an unexpected way", cause: error)
+      }
+    }
+    fatalError("unreachable")
+  }
+
+  private init(inUse database: Database, _ place: LogPlace, through revision: Revision) throws {
+    self.database = database
+    newest = try database.newestRevisionInTables()
+    firstLogged = newest + 1
+    try readLogs()
+    guard newest >= revision else {
+      throw JournalError(
+        .damaged,
+        "entries \(newest + 1) to \(revision) were acknowledged and are missing from the log; "
+          + "put the journal back from a backup", revision: newest + 1)
+    }
+    try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
+  }
+
+  /// Adds what the logs have gained since. Entries that do not follow the newest one are left out: between them and it,
+  /// something was moved.
+  mutating func readLogs() throws(DatabaseError) {
+    try database.readLogs { key, value in
+      guard let revision = unsafe LogKey.revision(key.span.bytes) else {
+        if key == LogKey.journal { loggedJournal = value }
+        return
+      }
+      if logged.isEmpty, revision <= newest { firstLogged = revision }
+      guard revision == firstLogged + logged.count else { return }
+      logged.append(value)
+      newest = max(newest, revision)
+    }
+  }
+
+  /// The bytes of an entry that is in a log; nil for any other.
+  private func logged(_ revision: Revision) -> [UInt8]? {
+    revision >= firstLogged && revision - firstLogged < logged.count ? logged[revision - firstLogged] : nil
+  }
+
+  /// Calls `body` with each entry of a range, in order or in reverse, until it answers false.
+  /// - Parameter next: the entry that would come next, also when this throws.
+  /// - Throws: `DatabaseError`, or what `body` throws.
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool, next: inout Revision,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws {
+    let stored = range.lowerBound..<min(max(firstLogged, range.lowerBound), range.upperBound + 1)
+    let logged = max(firstLogged, range.lowerBound)..<max(firstLogged, range.upperBound + 1)
+    if newestFirst {
+      guard try unsafe readLogged(logged, newestFirst: true, next: &next, body) else { return }
+    }
+    if !stored.isEmpty {
+      let goesOn = try unsafe database.readEntries(
+        ClosedRange(stored), newestFirst: newestFirst, next: &next, body)
+      if !goesOn { return }
+    }
+    if !newestFirst { _ = try unsafe readLogged(logged, newestFirst: false, next: &next, body) }
+  }
+
+  private func readLogged(
+    _ range: Range<Revision>, newestFirst: Bool, next: inout Revision,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) -> Bool {
+    let step = newestFirst ? -1 : 1
+    var revision = newestFirst ? range.upperBound - 1 : range.lowerBound
+    while range.contains(revision), let bytes = self.logged(revision) {
+      next = revision + step
+      let goesOn = try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
+        try unsafe body(revision, bytes)
+      }
+      if !goesOn { return false }
+      revision += step
+    }
+    return true
+  }
+}

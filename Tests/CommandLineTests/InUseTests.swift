@@ -1,0 +1,100 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// The program reads a journal that an app has open.
+@Suite struct InUseTests {
+  @Test func everyReadingVerbAnswersTheSameWhileAnAppHasTheJournalOpen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      let item = try app.commit(by: "ana", note: "first") { draft in
+        let category = try draft.addCategory(name: "Novels")
+        return try draft.addItem(kind: "book", category: category, attributes: ["title": .string("Dun")])
+      }.value
+      let blob = try app.blobs.add(Data("a cover".utf8))
+      try app.commit(by: "bob", note: "cover") { draft in
+        _ = try draft.addImage(to: item, name: "cover.png", mediaType: "image/png", blob: blob)
+        try draft.updateItem(item, set: ["title": .string("Dune")])
+        _ = try draft.addItem(kind: "book", attributes: ["title": .string("Emma")])
+      }
+      try app.takeSnapshot()
+      try app.commit(by: "eve", note: "tidy up") { try $0.deleteItem(2) }
+      let verbs: [[String]] = [
+        ["find", path, "--deleted"], ["log", path, "--patch"], ["log", path, "item:1"], ["show", path, "2"],
+        ["show", path, "item:1@1"], ["history", path, "item:1"], ["blame", path, "item:1"],
+        ["diff", path, "1", "3"], ["bisect", path, "--where", "title=Dune"], ["cat", path, "image:1"],
+        ["replay", path], ["stat", path], ["verify", path, "--deep"], ["snapshot", path, "list"],
+        ["tag", path, "--list"], ["restore", path, "item:2", "--at", "2", "--dry-run"],
+        ["revert", path, "3", "--dry-run"], ["undo", path, "--by", "eve", "--dry-run"],
+      ]
+      func answers() throws -> [[String]: String] {
+        var answers: [[String]: String] = [:]
+        for words in verbs {
+          let result = try run(journalPath, words)
+          #expect(result.code == 0, "\(words): \(String(decoding: result.error, as: UTF8.self))")
+          answers[words] = String(decoding: result.output, as: UTF8.self)
+        }
+        return answers
+      }
+      let before = try answers()
+      let writing = try journal("undo", path, "--by", "eve")
+      #expect(writing.code == 3)
+      #expect(writing.error.contains("another process has the journal open for writing"))
+      try app.commit(by: "ana", note: "goes on") { _ = try $0.addItem(kind: "book") }
+      #expect(try journal("log", path, "-n", "1").output.contains("goes on"))
+      _ = try app.commit(by: "ana") { try $0.deleteItem(3) }
+      try app.close()
+      let after = try answers()
+      for words in verbs where !["log", "stat", "verify", "replay", "find", "bisect"].contains(words[0]) {
+        #expect(before[words] == after[words], "\(words)")
+      }
+    }
+  }
+
+  @Test func logFollowsWhatAnAppCommits() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      for turn in 1...3 { try app.commit(note: "before \(turn)") { _ = try $0.addItem(kind: "book") } }
+      func follow(_ options: String...) throws -> (process: Process, file: URL) {
+        let process = Process()
+        let file = folder.url.appending(path: UUID().uuidString)
+        try Data().write(to: file)
+        process.executableURL = URL(filePath: journalPath)
+        process.arguments = ["log", path, "--follow", "--json"] + options
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        try process.run()
+        return (process, file)
+      }
+      func revisions(_ file: URL) throws -> [Int] {
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { line in
+          let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+          return try #require(object?["revision"] as? Int)
+        }
+      }
+      let followers = [
+        (try follow("--since", "0"), Array(1...20)), (try follow("-n", "2"), Array(2...20)),
+        (try follow("--since", "1", "--author", "eve"), [10, 20]),
+      ]
+      // The last two begin where the journal is when they open it.
+      while try revisions(followers[1].0.file).isEmpty { usleep(10_000) }
+      for turn in 4...20 {
+        try app.commit(by: turn % 10 == 0 ? "eve" : "ana") { _ = try $0.addItem(kind: "book") }
+      }
+      for ((process, file), expected) in followers {
+        let end = Date() + 20
+        while try revisions(file) != expected, Date() < end { usleep(10_000) }
+        #expect(try revisions(file) == expected)
+        // Tests may run on threads that block other signals, which the process inherits.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+      }
+      try app.close()
+      let wrong = try journal("log", path, "--follow", "--reverse")
+      #expect(wrong.code == 2)
+      #expect(wrong.error.contains("exclude each other"))
+    }
+  }
+}

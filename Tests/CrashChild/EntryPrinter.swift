@@ -1,0 +1,87 @@
+import Foundation
+import Journaling
+import LevelDB
+import LogbookModel
+
+/// Prints each entry that a follower sees: "<revision> <digest> <author> <note>".
+enum EntryPrinter {
+  static func run(_ url: URL, after revision: Revision) -> Never {
+    do {
+      let journal = try Journal<Logbook>.open(at: url, mode: .follow)
+      Task {
+        do {
+          for try await entry in journal.newEntries(after: revision) {
+            say("\(entry.revision) \(entry.digest.hex) \(entry.author) \(entry.note)")
+          }
+          fail("there are no more entries")
+        } catch { fail("\(error)") }
+      }
+    } catch { fail("\(error)") }
+    while true { sleep(1000) }
+  }
+}
+
+/// Commits so many times, and prints how many calls of the system read and wrote meanwhile.
+enum CountedCommits {
+  static func run(_ url: URL, _ count: Int) throws {
+    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
+    let before = try counts()
+    let start = ContinuousClock.now
+    for turn in 1...count { try journal.commit(note: "\(turn)") { try $0.write(1, "\(turn)") } }
+    let duration = ContinuousClock.now - start
+    for (name, number) in try counts() where name.hasPrefix("sysc") {
+      say("\(name) \(number - (before[name] ?? 0))")
+    }
+    say("microseconds \(duration / .microseconds(1))")
+    try journal.close()
+  }
+
+  /// What the system counts of this process.
+  private static func counts() throws -> [String: Int] {
+    let text = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
+    var counts: [String: Int] = [:]
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: ": ")
+      counts[String(parts[0])] = Int(parts[1])
+    }
+    return counts
+  }
+}
+
+/// Follows a journal with no descriptor to spare, until a line is sent to it; then there are enough.
+enum ShortFollower {
+  static func run(_ url: URL) throws {
+    #if os(Linux)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    var options = JournalOptions()
+    options.log = { notice in
+      if notice.cause?.code == .outOfResources { say("waits") }
+    }
+    let journal = try Journal<Logbook>.open(at: url, mode: .follow, options: options)
+    var limits = rlimit()
+    unsafe getrlimit(resource, &limits)
+    let enough = limits
+    limits.rlim_cur = 3
+    unsafe setrlimit(resource, &limits)
+    say("short")
+    _ = readLine()
+    limits = enough
+    unsafe setrlimit(resource, &limits)
+    try journal.catchUp()
+    say("head \(journal.head.revision)")
+    say(try journal.verify().isSound ? "sound" : "not sound")
+    try journal.close()
+  }
+}
+
+extension Database.Options {
+  /// Logs and tables that are soon full.
+  static var small: Database.Options {
+    var options = Database.Options()
+    options.writeBufferByteCount = 64 << 10
+    return options
+  }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Journaling
+import LevelDB
+import Locks
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Reads a journal while another process (`CrashChild`) writes it.
+  @Suite struct FollowTests {
+    /// Writers from 1 to 64 threads and followers are killed and started again at random, while LevelDB fills its files
+    /// and merges them, and snapshots come and go.
+    @Test func everyAcknowledgedEntryIsSeenOnceAndInOrderAndNoOther() throws {
+      var random = SeededGenerator()
+      let end = Date() + TimeInterval(Battery.size(30, long: 600))
+      var (entries, writers, followers, journals) = (0, 0, 0, 0)
+      while Date() < end {
+        journals += 1
+        try withFolderInMemory { folder in
+          let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+          try Journal<Logbook>.create(at: url).close()
+          var seen = Seen()
+          var acknowledged: Revision = 0
+          for round in 0..<8 where Date() < end {
+            let count = [1, 2, 8, 64].randomElement(using: &random)!
+            let turn = "\(round * 1_000_000)"
+            let writer = try Child([url.path, "\(count)", turn, "\(random.next())", "small"])
+            writers += 1
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+              let follower = try Child(["follow", url.path, "\(seen.last)"])
+              followers += 1
+              usleep(UInt32.random(in: 0..<400_000, using: &random))
+              try seen.note(try follower.kill())
+            }
+            for line in try writer.kill() {
+              if let revision = line.split(separator: " ").first.flatMap({ Revision($0) }) {
+                acknowledged = max(acknowledged, revision)
+              }
+            }
+          }
+          // What was acknowledged to the very last is there for one that is given the time.
+          let follower = try Child(["follow", url.path, "\(seen.last)"])
+          let last = acknowledged > seen.last ? acknowledged : 0
+          try seen.note(try follower.lines(until: { $0.hasPrefix("\(last) ") || last == 0 }))
+          try seen.note(try follower.kill())
+          entries += seen.last
+          try #require(seen.last >= acknowledged)
+          try seen.check(url)
+        }
+      }
+      print("follow: \(entries) entries, \(journals) journals")
+      print("follow: \(writers) writers and \(followers) followers were killed")
+      #expect(entries > 1000)
+    }
+
+    @Test func theWriterMakesNoOtherCallsOfTheSystemWhenItIsFollowed() throws {
+      guard FileManager.default.fileExists(atPath: "/proc/self/io") else { return }
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        try Journal<Logbook>.create(at: url).close()
+        func count() throws -> [String: Int] {
+          let child = try Child(["count", url.path, "2000"])
+          let words = try child.end().map { $0.split(separator: " ") }
+          return Dictionary(uniqueKeysWithValues: words.map { (String($0[0]), Int(Double($0[1])!)) })
+        }
+        _ = try count()
+        let alone = try count()
+        let followers = try (0..<3).map { _ in try Child(["follow", url.path, "0"]) }
+        let followed = try count()
+        for follower in followers {
+          let lines = try follower.lines(until: { $0.hasPrefix("6000 ") })
+          #expect(lines.count == 6000)
+          _ = try follower.kill()
+        }
+        print("follow: alone \(alone), followed by three \(followed)")
+        #expect(try #require(alone["syscw"]) >= 2000)
+        #expect(followed["syscw"] == alone["syscw"])
+        #expect(followed["syscr"] == alone["syscr"])
+      }
+    }
+
+    @Test func aFollowerWithoutDescriptorsWaitsForThem() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        var options = JournalOptions(snapshots: .manual)
+        options.database.writeBufferByteCount = 64 << 10
+        let journal = try Journal<Logbook>.create(at: url, options: options)
+        try journal.commit { try $0.write(1, "first") }
+        let follower = try Child(["short", url.path])
+        _ = try follower.lines(until: { $0 == "short" })
+        // Enough for other files than the follower has open.
+        for turn in 2...300 {
+          try journal.commit { try $0.write(turn, String(repeating: "x", count: 2000)) }
+        }
+        _ = try follower.lines(until: { $0 == "waits" })
+        follower.send("enough\n")
+        #expect(try follower.end() == ["head 300", "sound"])
+        try journal.close()
+      }
+    }
+  }
+}
+
+/// What followers printed, one after the other.
+private struct Seen {
+  private(set) var lines: [Substring] = []
+
+  var last: Revision { lines.count }
+
+  mutating func note(_ new: [String]) throws {
+    for line in new {
+      try #require(line.hasPrefix("\(last + 1) "), "after entry \(last) came \(line)")
+      lines.append(Substring(line))
+    }
+  }
+
+  /// Fails unless the journal has the same entries.
+  func check(_ url: URL) throws {
+    let journal = try Journal<Logbook>.open(at: url)
+    let cursor = journal.entries()
+    for line in lines {
+      let entry = try #require(try cursor.next(), "\(line) was seen and is not there")
+      try #require(line == "\(entry.revision) \(entry.digest.hex) \(entry.author) \(entry.note)")
+    }
+    #expect(try journal.verify().isSound)
+    try journal.close()
+  }
+}
+
+/// A process that is talked to, and killed.
+private final class Child {
+  private let process = Process()
+  private let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+  init(_ arguments: [String]) throws {
+    let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+    process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
+    process.arguments = arguments
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    // A pipe that is full would hold it up.
+    let handle = output.fileHandleForReading
+    Thread.detachNewThread { [reader] in
+      while true {
+        let data = handle.availableData
+        reader.append(data)
+        if data.isEmpty { return }
+      }
+    }
+  }
+
+  private let reader = Reader()
+
+  func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+
+  /// The lines up to the first that is meant.
+  func lines(until isLast: (String) -> Bool) throws -> [String] {
+    var lines: [String] = []
+    let end = Date() + 60
+    while Date() < end {
+      while let line = reader.nextLine() {
+        lines.append(line)
+        if isLast(line) { return lines }
+      }
+      if reader.isAtEnd { break }
+      if lines.isEmpty && isLast("") { return [] }
+      usleep(1000)
+    }
+    let complaints = reader.isAtEnd ? errors.fileHandleForReading.availableData : Data()
+    throw Complaint(
+      text: "the line did not come: \(String(decoding: complaints, as: UTF8.self)) \(lines.suffix(2))")
+  }
+
+  /// Kills it, and gives what it had said.
+  func kill() throws -> [String] {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    guard process.terminationReason == .uncaughtSignal, process.terminationStatus == SIGKILL else {
+      let complaints = try errors.fileHandleForReading.readToEnd() ?? Data()
+      throw Complaint(text: "the process ended by itself: \(String(decoding: complaints, as: UTF8.self))")
+    }
+    return rest()
+  }
+
+  /// Waits for its end, and gives what it had said.
+  func end() throws -> [String] {
+    let lines = rest()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      let complaints = try errors.fileHandleForReading.readToEnd() ?? Data()
+      throw Complaint(text: String(decoding: complaints, as: UTF8.self))
+    }
+    return lines
+  }
+
+  private func rest() -> [String] {
+    while !reader.isAtEnd { usleep(1000) }
+    var lines: [String] = []
+    while let line = reader.nextLine() { lines.append(line) }
+    return lines
+  }
+}
+
+private struct Complaint: Error { var text: String }
+
+/// Whole lines of what comes in pieces.
+private final class Reader: Sendable {
+  private struct State {
+    var bytes = Data()
+    var isAtEnd = false
+  }
+  private let state = Lock(State())
+
+  /// Nothing more comes, and all was taken but what is no whole line.
+  var isAtEnd: Bool { state.withLock { $0.isAtEnd } }
+
+  func append(_ data: Data) {
+    state.withLock { state in
+      state.bytes.append(data)
+      if data.isEmpty { state.isAtEnd = true }
+    }
+  }
+
+  func nextLine() -> String? {
+    state.withLock { state in
+      guard let end = state.bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+      let line = String(decoding: state.bytes[..<end], as: UTF8.self)
+      state.bytes.removeSubrange(...end)
+      return line
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import Files
+import Foundation
+import LevelDB
+import Locks
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// A journal is read while somebody else writes it. Here both are in one process; `FollowTests` kills two.
+@Suite struct FollowerTests {
+  @Test func entriesAreSeenAsTheyAreAcknowledgedAndStatesAreTheSame() async throws {
+    try await withLedger { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      async let notes: [String] = {
+        var notes: [String] = []
+        for try await entry in follower.newEntries(after: 0) {
+          notes.append(entry.note)
+          if notes.count == 101 { break }
+        }
+        return notes
+      }()
+      async let newest: Revision? = {
+        for await version in follower.versions where version.revision == 101 {
+          return version.state.accounts[1].map { _ in version.revision }
+        }
+        return nil
+      }()
+      try await journal.commit(note: "0") { try $0.open(owner: "Ana") }
+      for number in 1...100 { try await journal.commit(note: "\(number)") { try $0.deposit(1, on: 1) } }
+      let found = try await notes
+      #expect(found == (0...100).map { "\($0)" })
+      #expect(await newest == 101)
+      try follower.catchUp()
+      #expect(follower.head == journal.head)
+      #expect(follower.state.accounts[1]?.balance == 100)
+      try follower.close()
+      try journal.close()
+    }
+  }
+
+  @Test func aFollowerIsUpToDateWhileLogsRotateAndSnapshotsComeAndGo() throws {
+    var options = JournalOptions(snapshots: .manual)
+    options.database.writeBufferByteCount = 64 << 10
+    try withLedger(options: options) { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      let first = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      var random = SeededGenerator()
+      try journal.commit { _ = try $0.open(owner: "Ana") }
+      var tables: Set<String> = []
+      for turn in 2...600 {
+        try journal.commit(note: String(repeating: "x", count: 1000)) { _ = try $0.deposit(1, on: 1) }
+        if turn % 50 == 0 { try journal.takeSnapshot() }
+        if turn % 120 == 0 { try journal.dropSnapshot(at: (turn - 1) / 50 * 50) }
+        try follower.catchUp()
+        #expect(follower.head == journal.head)
+        #expect(follower.state.accounts[1]?.balance == Int64(turn - 1))
+        let past = Int.random(in: 1...turn, using: &random)
+        #expect(try follower.entry(at: past).digest == journal.entry(at: past).digest)
+        if turn % 40 == 0 {
+          #expect(try follower.state(asOf: .revision(past)).accounts[1]?.balance == Int64(past - 1))
+          #expect(try follower.history(of: .account(1)).count == turn)
+          // One that only looks comes at any time.
+          let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
+          #expect(look.head == journal.head)
+          #expect(try look.verify(deep: true).isSound)
+          try look.close()
+        }
+        tables.formUnion(try FileManager.default.contentsOfDirectory(atPath: "\(url.path)/entries"))
+      }
+      // Else this test would prove nothing.
+      #expect(tables.count { $0.hasSuffix(".ldb") } > 5)
+      #expect(try follower.verify(deep: true).isSound)
+      #expect(first.head.revision == 0)
+      try follower.close()
+      try journal.close()
+    }
+  }
+
+  @Test func aFollowerDoesNotCommit() throws {
+    try withLedger { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      let error = #expect(throws: JournalError.self) { try follower.commit { try $0.open(owner: "Ana") } }
+      #expect(error?.code == .readOnly)
+      #expect(error?.message.contains("commit there") == true)
+      #expect(throws: JournalError.self) { try follower.takeSnapshot() }
+      #expect(throws: JournalError.self) { try follower.blobs.add(Data([1])) }
+      try follower.close()
+      #expect(throws: JournalError.self) { try follower.catchUp() }
+      _ = journal
+    }
+  }
+
+  @Test func aFollowerOutlivesWritersAndTheMovingOfTheFolder() async throws {
+    try await withTemporaryFolder { folder in
+      var url = folder.url.appending(path: "0.journal")
+      try Journal<Ledger>.create(at: url).close()
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      var iterator = follower.newEntries.makeAsyncIterator()
+      for turn in 1...12 {
+        let new = folder.url.appending(path: "\(turn).journal")
+        try FileManager.default.moveItem(at: url, to: new)
+        url = new
+        let journal = try Journal<Ledger>.open(at: url)
+        try await journal.commit(note: "\(turn)") { _ = try $0.open(owner: "Ana") }
+        #expect(try await iterator.next()?.note == "\(turn)")
+        try journal.close()
+      }
+      #expect(follower.head.revision == 12)
+      try follower.close()
+    }
+  }
+
+  @Test func whatWasNotAcknowledgedIsNotSeen() throws {
+    let isFailing = Lock(false)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      let fails = isFailing.withLock { $0 } && operation.kind == .sync && operation.path.hasSuffix(".log")
+      return fails ? .fail(EIO) : .proceed
+    }
+    try withLedger(options: options) { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      try journal.commit { _ = try $0.open(owner: "Ana") }
+      isFailing.withLock { $0 = true }
+      let error = #expect(throws: JournalError.self) { try journal.commit { _ = try $0.open(owner: "Bob") } }
+      #expect(error?.code == .outcomeUnknown)
+      try follower.catchUp()
+      #expect(follower.head.revision == 1)
+      // One that comes now sees no more, for the writer is still there.
+      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).head.revision == 1)
+      try? journal.close()
+      isFailing.withLock { $0 = false }
+      // Nobody writes: what is whole is what the next writer will find.
+      let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      let again = try Journal<Ledger>.open(at: url)
+      #expect(look.head == again.head)
+      try again.commit { _ = try $0.open(owner: "Eve") }
+      try follower.catchUp()
+      #expect(follower.head == again.head)
+      #expect(try follower.verify().isSound)
+      try again.close()
+      try follower.close()
+    }
+  }
+
+  @Test func aTornTailIsLeftOutAndTheEntryThatTakesItsPlaceIsSeen() throws {
+    try withLedger { journal, url in
+      for _ in 1...5 { try journal.commit { _ = try $0.open(owner: "Ana") } }
+      try journal.close()
+      let entries = url.appending(path: "entries")
+      let names = try FileManager.default.contentsOfDirectory(atPath: entries.path)
+      let log = entries.appending(path: try #require(names.filter { $0.hasSuffix(".log") }.max()))
+      let file = try FileHandle(forWritingTo: log)
+      try file.seekToEnd()
+      try file.write(contentsOf: Data([1, 2, 3, 4, 200, 0, 1, 9, 9]))
+      try file.close()
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      #expect(follower.head.revision == 5)
+      let again = try Journal<Ledger>.open(at: url)
+      try follower.catchUp()
+      #expect(follower.head.revision == 5)
+      try again.commit { _ = try $0.open(owner: "Bob") }
+      try follower.catchUp()
+      #expect(follower.head == again.head)
+      try again.close()
+      try follower.close()
+    }
+  }
+
+  @Test func aHeadThatABackupSharesIsReplacedAndFollowed() throws {
+    try withLedger { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      for turn in 1...5 {
+        let head = url.appending(path: "HEAD")
+        try FileManager.default.linkItem(
+          at: head, to: url.deletingLastPathComponent().appending(path: "HEAD \(turn)"))
+        try journal.commit { _ = try $0.open(owner: "Ana") }
+        try follower.catchUp()
+        #expect(follower.head == journal.head)
+      }
+      try follower.close()
+      try journal.close()
+    }
+  }
+
+  @Test func anEntryThatIsMissingEndsTheFollowingWithAnError() async throws {
+    try await withLedger { journal, url in
+      try await journal.commit { _ = try $0.open(owner: "Ana") }
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      // HEAD names an entry that nobody has written.
+      let folder = try JournalFolder(url, hook: nil)
+      let digest = try #require(Digest(bytes: [UInt8](repeating: 7, count: 32)))
+      let marker = try HeadMarker(folder, id: journal.id)
+      try marker.mark(LogMark(revision: 3, digest: digest))
+      try marker.flush()
+      let error = await #expect(throws: JournalError.self) {
+        for try await _ in follower.newEntries {}
+      }
+      #expect(error?.code == .damaged)
+      #expect(error?.revision == 2)
+      #expect(throws: JournalError.self) { try follower.catchUp() }
+      #expect(follower.state.accounts[1]?.owner == "Ana")
+      try follower.close()
+    }
+  }
+
+  @Test func readersAndWritersNeverKeepEachOtherAway() throws {
+    try withLedger { journal, url in
+      try journal.commit { _ = try $0.open(owner: "Ana") }
+      try journal.close()
+      let isDone = Lock(false)
+      let looks = Lock(0)
+      let ended = DispatchGroup()
+      for mode in [Journal<Ledger>.Mode.readOnly, .follow, .readOnly] {
+        ended.enter()
+        Thread.detachNewThread {
+          while !isDone.withLock({ $0 }) {
+            do {
+              let look = try Journal<Ledger>.open(at: url, mode: mode)
+              if look.state.accounts[1]?.owner != "Ana" { Issue.record("Ana's account is not there") }
+              try look.close()
+            } catch { Issue.record("\(error)") }
+            looks.withLock { $0 += 1 }
+          }
+          ended.leave()
+        }
+      }
+      var least = 1
+      for _ in 0..<150 {
+        let journal = try Journal<Ledger>.open(at: url)
+        #expect(journal.head.revision == least)
+        try journal.commit { try $0.deposit(1, on: 1) }
+        least += 1
+        try journal.close()
+      }
+      isDone.withLock { $0 = true }
+      ended.wait()
+      #expect(looks.withLock { $0 } > 20)
+    }
+  }
+}
