@@ -16,7 +16,7 @@ public struct JournalOptions: Sendable {
   public var log: (@Sendable (JournalNotice) -> Void)?
 
   /// What is not for apps; behind a reference, so that types of modules below are no part of this struct's layout.
-  private var below: OptionsBelow?
+  private var internals: InternalOptions?
 
   /// What suits nearly all.
   public init(
@@ -26,23 +26,23 @@ public struct JournalOptions: Sendable {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.snapshots = snapshots
     self.log = log
-    below = nil
+    internals = nil
   }
 
   /// Told of each operation that changes the disk, and can make it fail; for tests.
   package var fileHook: FileHook? {
-    get { below?.fileHook }
-    set { below = OptionsBelow(fileHook: newValue, logStorage: logStorage) }
+    get { internals?.fileHook }
+    set { internals = InternalOptions(fileHook: newValue, logStorage: logStorage) }
   }
 
   /// Where and how the log is kept.
   package var logStorage: any LogStorage {
-    get { below?.logStorage ?? Self.usualStorage }
-    set { below = OptionsBelow(fileHook: fileHook, logStorage: newValue) }
+    get { internals?.logStorage ?? Self.usualStorage }
+    set { internals = InternalOptions(fileHook: fileHook, logStorage: newValue) }
   }
 }
 
-private final class OptionsBelow: Sendable {
+private final class InternalOptions: Sendable {
   let fileHook: FileHook?
   let logStorage: any LogStorage
 

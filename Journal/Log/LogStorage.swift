@@ -11,8 +11,8 @@ package protocol LogStorage: Sendable {
   /// false, a second opening for writing is refused with `locked`.
   var isShared: Bool { get }
 
-  /// Whether its logs go with this process at the latest. What the engine keeps in the folder of such a journal is of
-  /// no use afterwards: closing the journal removes the folder.
+  /// Whether its logs end with this process at the latest. What the engine keeps in the folder of such a journal is
+  /// useless afterwards, so closing the journal removes the folder.
   var isTransient: Bool { get }
 
   /// Whether a log can be opened with access `follow`; else that is refused with `wrongUse`.

@@ -1,7 +1,7 @@
 import Dispatch
 import Locks
 
-/// The calls that are in progress on an open log: closing waits until all have left, and lets no other in.
+/// The calls that are in progress on an open log. Closing refuses further ones and waits until all have left.
 ///
 /// Safe to use from many threads.
 final class OpenCalls: Sendable {
@@ -18,7 +18,7 @@ final class OpenCalls: Sendable {
 
   func leave() { group.leave() }
 
-  /// Lets nobody in any more.
+  /// Refuses all further calls.
   /// - Returns: false when that was so before.
   func close() -> Bool {
     isClosed.withLock { isClosed in

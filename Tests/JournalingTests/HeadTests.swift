@@ -42,6 +42,30 @@ import Testing
     #expect(writes == 21 && flushes >= (flushesAlways ? 21 : 3))
   }
 
+  /// The entry could be stored, but the next opening could not tell whether it is missing.
+  @Test func afterAFlushOfHeadHasFailedTheNextCommitIsRefused() throws {
+    let isFailing = Lock(false)
+    let isTold = DispatchSemaphore(value: 0)
+    var options = JournalOptions { notice in if notice.message.contains("HEAD") { isTold.signal() } }
+    options.fileHook = { operation in
+      let isFlush = operation.kind == .sync && operation.path.hasSuffix("/HEAD")
+      return isFlush && isFailing.withLock { $0 } ? .fail(EIO) : .proceed
+    }
+    try withLedger(options: options) { journal, url in
+      isFailing.withLock { $0 = true }
+      try journal.commit { try $0.open(owner: "Ana") }
+      try #require(isTold.wait(timeout: .now() + 60) == .success)
+      let error = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(error?.code == .poisoned && journal.head.revision == 1)
+      isFailing.withLock { $0 = false }
+      #expect(throws: JournalError.self) { try journal.close() }
+      let again = try Journal<Ledger>.open(at: url)
+      #expect(again.head.revision == 1)
+      try again.commit { try $0.open(owner: "Bob") }
+      try again.close()
+    }
+  }
+
   /// The flush held the lock that marking needs, so commits waited for it.
   @Test func commitsReturnWhileAFlushOfHeadTakesItsTime() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -102,7 +102,7 @@ final class LevelDBLog: EntryLog {
     guard newest.revision == revision else { throw .conflict(newest: newest.revision) }
     guard calls.enter() else { throw .refused(closed) }
     defer { calls.leave() }
-    // What it could not flush before, nobody can tell at the next opening.
+    // After a failed flush of HEAD, the next opening could not tell whether an entry is missing.
     do throws(JournalError) { try marker.check() } catch { throw .refused(error) }
     do throws(JournalError) {
       try write(entries)
@@ -139,7 +139,7 @@ final class LevelDBLog: EntryLog {
   private func flushHead() {
     guard let marker = marker.withLock({ $0 }) else { return }
     do throws(JournalError) { try marker.flush() } catch {
-      place.options.note(.error, "HEAD could not be flushed, so no entry is appended any more", cause: error)
+      place.options.note(.warning, "HEAD could not be flushed; the next commit is refused", cause: error)
     }
   }
 

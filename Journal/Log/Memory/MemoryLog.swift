@@ -41,14 +41,14 @@ final class MemoryLog: EntryLog {
     var revision = newestFirst ? revisions.upperBound : revisions.lowerBound
     while revisions.contains(revision), let bytes = entries.bytes(of: revision) {
       var failure: JournalError?
-      let goesOn = unsafe bytes.withUnsafeBytes { bytes in
+      let wantsMore = unsafe bytes.withUnsafeBytes { bytes in
         do throws(JournalError) { return try unsafe body(revision, bytes) } catch {
           failure = error
           return false
         }
       }
       if let failure { throw failure }
-      guard goesOn else { return }
+      guard wantsMore else { return }
       revision += newestFirst ? -1 : 1
     }
   }
