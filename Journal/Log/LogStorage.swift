@@ -3,9 +3,9 @@ package import Files
 /// A place and a way to keep logs: makes the log of a new journal, and opens it again.
 ///
 /// **What is local and what is shared.** The engine keeps a folder for each journal, and holds its lock while the
-/// journal is open: in it are FORMAT, the images and the snapshots. They are facts of this machine. The log is what the
-/// journal is; it is kept in that folder, in memory, or anywhere else, and several machines can share it if it
-/// refuses an append that does not follow (``AppendFailure/conflict(newest:)``).
+/// journal is open for writing: in it are FORMAT, the images and the snapshots. They are facts of this machine. The log
+/// is what the journal is; it is kept in that folder, in memory, or anywhere else, and several machines can share it if
+/// it refuses an append that does not follow (``AppendFailure/conflict(newest:)``).
 package protocol LogStorage: Sendable {
   /// Whether several may have one log open for writing at a time, so that conflicts are to be expected. When it is
   /// false, a second opening for writing is refused with `locked`.
@@ -37,7 +37,7 @@ package protocol LogStorage: Sendable {
 package enum LogAccess: Sendable {
   /// To read and, after ``EntryLog/beginWriting()``, to append.
   case write
-  /// To read what is there now. With a storage that is not shared, the engine's lock keeps writers away meanwhile.
+  /// To read what is there now, whether somebody else appends meanwhile or not.
   case read
   /// To read while somebody else may append, and to learn of new entries.
   case follow
