@@ -262,7 +262,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       run.append(layer)
     }
     run.reverse()
-    let range = policy.run(run.map(\.eventCount))
+    let share = try logByteCount(for: run)
+    let range = policy.run(run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }, share: share)
     return range.isEmpty ? nil : Array(run[range])
   }
 
@@ -350,11 +351,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// How much of the log is about the events of some layers.
+  /// How many bytes some layers may take: by how much of the log is about their events.
   private func logByteCount(for run: [Layer]) throws(JournalError) -> Int {
     let eventCount = progress.withLock { $0.eventCount }
     let share = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
-    return Int(Double(try chain.logByteCount()) * min(share, 1))
+    return Int(Double(try chain.logByteCount()) * min(share, 1) * policy.pastShare)
   }
 
   // MARK: Files

@@ -9,8 +9,17 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether states of the past are kept in layers, as long as all together take no more than the log does. Without
   /// them a journal takes the least room that opens fast, and a state of the past is replayed.
   public var keepsPast: Bool
-  /// A layer is written when so many events have happened since the last one.
-  package var eventCount = 2048
+  /// How many times the bytes of the log all layers together may take for the sake of past states.
+  ///
+  /// A layer has its entities whole, so where many are updated in turn, a few attributes each time, its past takes
+  /// several times what the log does. Then fewer revisions can be kept, and a past state is replayed from the one
+  /// before it: 1 keeps disks small, and 4 or more makes states of the past of such a journal fast too.
+  public var pastShare = 1.0
+  /// A layer is written when so many events have happened since the last one. Replaying so many updates reads the
+  /// entities that they change, at 20 to 40 µs each.
+  package var eventCount = 512
+  /// How many events can be accepted that no file of a layer has; then commits wait for one.
+  package var backlogCount = 65_536
   /// So many layers of a size are merged into one.
   package var fanout = 4
   /// A file of up to so many bytes is read whole when it is opened, in about a millisecond. States that it backs need
@@ -24,13 +33,25 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Writes nothing but the snapshots that are asked for: for an app that decides itself when there is time.
   public static let manual = SnapshotPolicy(isAutomatic: false, keepsPast: true)
 
-  /// How many events can be accepted that no file of a layer has; then commits wait for one.
-  var backlogCount: Int { 32 * eventCount }
+  /// Of less than so many bytes none are worth saving.
+  private static let smallByteCount = 1 << 20
 
   /// So many layers can be in memory, to be written; what happens meanwhile goes into one when there is room.
   static let pendingLimit = 4
 
   /// Which layers to merge now, of those in files that follow one another, the oldest first; empty for none.
+  /// - Parameters:
+  ///   - sizes: how many events each of them is about, and its bytes.
+  ///   - share: how many bytes all of them may take.
+  func run(_ sizes: [(eventCount: Int, byteCount: Int)], share: Int) -> Range<Int> {
+    let run = run(sizes.map(\.eventCount))
+    guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
+    // What came after the first layer has replaced much of it by now, perhaps.
+    let all = sizes.reduce(0) { $0 + $1.byteCount }
+    guard all > (keepsPast ? max(share, Self.smallByteCount) : Self.smallByteCount) else { return run }
+    return all - first > first / 2 ? 0..<sizes.count : run
+  }
+
   /// - Parameter eventCounts: how many events each of them is about.
   func run(_ eventCounts: [Int]) -> Range<Int> {
     let levels = eventCounts.map(level)

@@ -97,7 +97,7 @@ import Testing
       let (path, whole) = try makeSnapshot(folder)
       var policy = SnapshotPolicy.automatic
       policy.eventCount = 20
-      policy.fanout = 3
+      policy.fanout = 8
       let journal = try CatalogJournal.open(
         at: URL(filePath: path), options: JournalOptions(snapshots: policy))
       for turn in 0..<200 {
@@ -110,8 +110,8 @@ import Testing
           default: _ = try draft.addItem(kind: "late \(turn % 5)", category: 1)
           }
         }
+        if turn % 40 == 39 { journal.waitForLayers() }
       }
-      journal.waitForLayers()
       let revision = try journal.statistics().newestCheckpoint
       let layers = try journal.snapshotFileNames().filter { $0.hasSuffix(".plist") && $0.contains("-") }
       #expect(layers.count > 1 && revision > 100)

@@ -10,7 +10,7 @@ extension Battery {
     @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(40, long: 3600))
-      var (rounds, acknowledged, journals, snapshots, unfinished) = (0, 0, 0, 0, 0)
+      var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
       while Date() < end {
         journals += 1
         try withFolderInMemory { folder in
@@ -33,6 +33,10 @@ extension Battery {
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
             let journal = try Journal<Logbook>.open(at: url, mode: mode)
             let problem = try acknowledgements.problem(with: journal)
+            // However many commit and whatever is being written, this is all that opening has to replay.
+            let replayed = try journal.statistics().replayedEventCount
+            most = max(most, replayed)
+            #expect(replayed <= SnapshotPolicy.many.backlogCount + 64)
             let known = try journal.snapshotFileNames().count
             let files = try FileManager.default.contentsOfDirectory(
               atPath: url.appendingPathComponent("snapshots").path)
@@ -44,7 +48,8 @@ extension Battery {
         }
       }
       print("kill: \(rounds) kills, \(acknowledged) acknowledged commits, \(journals) journals")
-      print("kill: \(snapshots) snapshots, \(unfinished) that were not finished or not removed")
+      print("kill: \(snapshots) snapshots, \(unfinished) files that were not finished or not removed")
+      print("kill: at most \(most) events replayed")
       #expect(acknowledged > 0)
       #expect(snapshots > 0)
       #expect(unfinished > 0)

@@ -2,6 +2,7 @@ import Files
 import Foundation
 import Journaling
 import LevelDB
+import LogbookModel
 import TestSupport
 import Testing
 
@@ -79,6 +80,18 @@ extension Battery {
       try expectFindings(.strict, "the snapshot is missing") {
         $0.kind == .syncFolder && $0.path.hasSuffix("/snapshots")
       }
+    }
+
+    /// A merge removes what it has merged, so its flushes are all that keeps what opening starts from.
+    @Test func withoutTheFlushesOfAMergeItsLayerIsFoundAltered() throws {
+      try expectFindings(.ordered, "snapshot") { $0.kind == .sync && isMerged($0.path) }
+    }
+
+    /// Whether a file under `snapshots/` is that of a layer that more has gone into than one is written for.
+    private func isMerged(_ path: String) -> Bool {
+      guard path.contains("/snapshots/"), let name = path.split(separator: "/").last else { return false }
+      let revisions = name.prefix { $0.isNumber || $0 == "-" }.split(separator: "-").compactMap { Int($0) }
+      return revisions.count == 2 && revisions[1] - revisions[0] >= 2 * SnapshotPolicy.many.eventCount
     }
 
     /// Takes some flushes out of the trace, as if they had not been made, and expects that it is found out.

@@ -85,9 +85,12 @@ final class Scenario: Sendable {
         try write(journal, page: 4, "with another blob", blob: named)
         writeTogether(journal, threads: 2)
         for _ in 0..<4 { try write(journal, page: 11, "large too", byteCount: 20_000) }
+        // So that layers are merged before the journal is closed.
+        journal.waitForLayers()
       },
       { [self] journal in
-        try write(journal, page: 5, "fourth session")
+        for turn in 0..<14 { try write(journal, page: 5, "fourth session, \(turn)") }
+        journal.waitForLayers()
         takeSnapshot(journal)
       },
       { [self] journal in

@@ -6,6 +6,7 @@ extension SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 6
     policy.fanout = 3
+    policy.backlogCount = 200
     return policy
   }
 }

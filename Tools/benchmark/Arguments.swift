@@ -15,6 +15,10 @@ enum RowName: String, CaseIterable, Codable {
   case snapshotValues = "snapshot-values"
   case opening
   case openingMemory = "opening-memory"
+  case openingKilled = "opening-killed"
+  case openingKilledMemory = "opening-killed-memory"
+  case layerBytes = "layer-bytes"
+  case layerWrite = "layer-write"
   case startUp = "start-up"
   case commitTail = "commit-tail"
   case save10 = "save-10"

@@ -42,6 +42,7 @@ struct Benchmark {
     rows += try await asOfRows(bench)
     rows += try await snapshotRows(bench)
     rows += try await openingRows(bench)
+    rows += try await layerRows(bench)
     rows += try await commitTailRows(bench)
     rows += try await saveRows(bench)
     rows += try await queryRows(bench)

@@ -12,7 +12,7 @@ func asOfRows(_ bench: Workbench) async throws -> [Row] {
   bench.progress.show("writing a journal of \(entries) entries")
   var random = SeededGenerator(seed: bench.seed)
   let writing = try CatalogJournal.create(at: url)
-  // The snapshots are those that a journal takes and keeps of its own accord.
+  // The layers are those that a journal writes and keeps by itself.
   try writing.fill(entries) { draft, index in
     guard index >= entities else {
       _ = try draft.addItem(kind: SampleData.kind, attributes: SampleData.attributes(&random))
@@ -22,11 +22,12 @@ func asOfRows(_ bench: Workbench) async throws -> [Row] {
     let change: [String: Value] = ["count": .integer(Int64(1_000_001 + index))]
     try draft.updateItem(index % entities + 1, set: change)
   }
+  writing.waitForLayers()
   try writing.close()
 
   let journal = try CatalogJournal.open(at: url)
   defer { try? journal.close() }
-  let snapshots = try journal.snapshots()
+  let statistics = try journal.statistics()
   func replay(_ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>) throws -> Double {
     // Held until the clock has stopped: letting a state go is no part of making it.
     var version: Version<Catalog>?
@@ -49,12 +50,13 @@ func asOfRows(_ bench: Workbench) async throws -> [Row] {
   let results = try await race.run(on: bench)
   let comparison = Comparison(
     peer: "full replay", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1),
-    wanted: .atLeast(20))
-  let megabytes = snapshots.reduce(0) { $0 + $1.byteCount } / 1_000_000
+    wanted: .atLeast(100))
+  let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
   return [
     Row(
       .asOf,
-      "state as of a random revision of \(entries), \(snapshots.count) snapshots of \(megabytes) MB (times faster)",
+      "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB "
+        + "(times faster)",
       .seconds, results.spread(of: 0), against: [comparison])
   ]
 }

@@ -43,7 +43,7 @@ func commitTailRows(_ bench: Workbench) async throws -> [Row] {
   guard snapshotCount > 0 else { throw PeerFailure(description: "No snapshot was written meanwhile.") }
   let comparison = Comparison(
     peer: "without", figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
-    wanted: .atMost(2))
+    wanted: .atMost(1.5))
   return [
     Row(
       .commitTail, "99th percentile of \(count) commits, a snapshot being written (times as long)", .seconds,

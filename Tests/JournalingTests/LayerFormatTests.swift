@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Documentation/Format.md, "Layers and snapshots": the layers of its worked example, frozen in `Tests/Corpus/layers`.
+struct LayerFormatTests {
+  private static let names = [LayerName(from: 0, to: 2), LayerName(from: 2, to: 4)]
+
+  private static var corpus: URL {
+    URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Corpus/layers")
+  }
+
+  /// The bytes of a frozen file.
+  private static func frozen(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: corpus.appending(path: name)))
+  }
+
+  @Test func aJournalOpensFromTheFrozenLayers() throws {
+    try withDocumentedJournal { url in
+      for name in Self.names.flatMap({ [$0.fileName, $0.recordName] }) {
+        try Data(Self.frozen(name)).write(to: url.appending(path: "snapshots/\(name)"))
+      }
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(journal.snapshotProblems.map(\.description) == [])
+      let statistics = try journal.statistics()
+      #expect(statistics.layerCount == 2 && statistics.replayedEventCount == 0)
+      #expect(journal.state.accounts.map { $0.row.balance } == [100, 5])
+      #expect(try journal.state(asOf: .revision(2)).accounts.map { $0.row.balance } == [70, 30])
+      let state = try journal.state(asOf: .revision(3))
+      #expect(state.accounts.map { $0.row.balance } == [100])
+      #expect(StateDigest.digest(of: state)?.hex == Documented.stateDigest)
+      let verification = try journal.verify(deep: true)
+      #expect(verification.problems.map(\.description) == [])
+      #expect(verification.snapshotCount == 2)
+      try journal.close()
+    }
+  }
+
+  @Test func theLayersOfTheDocumentedJournalHaveTheFrozenBytes() throws {
+    try withDocumentedJournal { url in
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      defer { try? journal.close() }
+      let shape = try #require(StateShape(Ledger.self))
+      func checkpoint(_ revision: Revision) throws -> (LayerCheckpoint, StateParts) {
+        let replayed = try journal.replayed(through: revision)
+        let parts = try #require(replayed.version.state.parts)
+        return (LayerCheckpoint(revision: revision, eventCount: replayed.eventCount, parts), parts)
+      }
+      for (name, revisions) in zip(Self.names, [[0, 2], [2, 3, 4]]) {
+        let points = try revisions.map { try checkpoint($0) }
+        let sources = zip(points, points.dropFirst()).map { before, after in
+          MemoryLayer(after.1, since: before.1, at: after.0, after: before.0)
+        }
+        let head = try Replay<Ledger>(log: journal.log, format: journal.format).head(at: name.to)
+        let header = LayerHeader(
+          journal: journal.id, shape: shape, head: head, start: points[0].0,
+          checkpoints: points.dropFirst().map(\.0))
+        var archive: [UInt8] = []
+        _ = try unsafe SnapshotWriter.write(sources, header) { unsafe archive.append(contentsOf: $0) }
+        let pages = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
+          CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+        }
+        let record = SnapshotFacts(
+          byteCount: archive.count, pageChecksums: pages, entryDigest: head.digest, schema: Ledger.schema,
+          generation: revisions.count - 1, start: header.start, checkpoints: header.checkpoints
+        ).encoded()
+        #expect(try Self.frozen(name.fileName) == archive)
+        #expect(try Self.frozen(name.recordName) == record)
+      }
+      // The second of them is in the text.
+      let text = try Documented.text.replacing("\n", with: "")
+      #expect(text.contains(hex(try Self.frozen(Self.names[1].recordName))))
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import CatalogModel
+import Foundation
+
+/// What layers cost to write and how fast a journal opens whose process was killed.
+func layerRows(_ bench: Workbench) async throws -> [Row] {
+  var rows: [Row] = []
+  if !bench.rows.isDisjoint(with: [.openingKilled, .openingKilledMemory, .layerBytes]) {
+    rows += try await openingKilledRows(bench)
+  }
+  if bench.rows.contains(.layerWrite) { rows.append(try await layerWriteRow(bench)) }
+  return rows
+}
+
+// MARK: Opening at the worst moment
+
+/// A journal that was updated until just before the next layer was due, as a killed process leaves it, against a small
+/// one that was closed.
+private func openingKilledRows(_ bench: Workbench) async throws -> [Row] {
+  let itemCount = bench.isQuick ? 100_000 : 1_000_000
+  let url = bench.newPath("killed.journal")
+  let small = bench.newPath("closed.journal")
+  defer { for url in [url, small] { bench.discard(url) } }
+  try makeKilledJournal(at: url, itemCount: itemCount, bench)
+  let closing = try CatalogJournal.create(at: small)
+  try closing.addItems(10_000, perEntry: 1_000, seed: bench.seed)
+  closing.waitForLayers()
+  try closing.close()
+
+  let opened = try CatalogJournal.open(at: url, mode: .readOnly)
+  let statistics = try opened.statistics()
+  try opened.close()
+  var random = SeededGenerator(seed: bench.seed)
+  var memory: [Double] = []
+  func open(_ url: URL, _ count: Int) throws -> Double {
+    // A process that has just been started is at the mercy of all others, so one alone says little.
+    let probes = try (0..<5).map { _ in
+      try OpeningProbe.run(on: url, item: .random(in: 1...count, using: &random))
+    }
+    if count == itemCount { memory += probes.map { Double($0.residentByteCount) } }
+    return Spread(probes.map(\.seconds)).median
+  }
+  let race = Race(
+    work: "opening after a kill", operations: 1,
+    contestants: [
+      Contestant(name: "Journal") { _ in try open(url, itemCount) },
+      Contestant(name: "10000 items, closed") { _ in try open(small, 10_000) },
+    ])
+  let results = try await race.run(on: bench)
+  let limit = Double(64 << 20)
+  let share = Double(statistics.layerByteCount) / Double(statistics.logByteCount)
+  return [
+    Row(
+      .openingKilled,
+      "opening and first item of \(itemCount), killed before the next layer: "
+        + "\(statistics.replayedEventCount) events replayed over \(statistics.layerCount) layers (times as long)",
+      .seconds, results.spread(of: 0),
+      against: [
+        Comparison(
+          peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
+          wanted: .atMost(3))
+      ]),
+    Row(
+      .openingKilledMemory, "highest resident memory of that process", .bytes, Spread(memory),
+      against: [
+        Comparison(
+          peer: "64 MiB", figure: Spread([limit]), ratio: Spread(memory.map { $0 / limit }),
+          wanted: .atMost(1))
+      ]),
+    Row(
+      .layerBytes, "bytes of all its layers, written \(oneDigit(statistics.writeAmplification)) times",
+      .bytes, Spread([Double(statistics.layerByteCount)]),
+      against: [
+        Comparison(
+          peer: "bytes of its log", figure: Spread([Double(statistics.logByteCount)]), ratio: Spread([share]),
+          wanted: .atMost(1))
+      ]),
+  ]
+}
+
+private func oneDigit(_ number: Double) -> String { String(format: "%.1f", number) }
+
+private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) throws {
+  let writing = bench.newPath("writing.journal")
+  defer { bench.discard(writing) }
+  bench.progress.show("writing a journal of \(itemCount) items and updates of them")
+  let journal = try CatalogJournal.create(at: writing)
+  defer { try? journal.close() }
+  try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
+  var random = SeededGenerator(seed: bench.seed)
+  var turn = 0
+  func update(_ draft: inout Draft<Catalog>) throws {
+    turn += 1
+    let item = Int.random(in: 1...itemCount, using: &random)
+    try draft.updateItem(item, set: ["count": .integer(Int64(1_000_000 + turn))])
+  }
+  try journal.fill(itemCount * 6 / 1_000) { draft, _ in for _ in 0..<100 { try update(&draft) } }
+  // Until just after a layer was written, and then until just before the next one is due.
+  journal.waitForLayers()
+  let known = try journal.statistics().newestCheckpoint
+  while try journal.statistics().newestCheckpoint == known {
+    try journal.fill(16) { draft, _ in try update(&draft) }
+    journal.waitForLayers()
+  }
+  let since = try journal.head.revision - journal.statistics().newestCheckpoint
+  try journal.fill(SnapshotPolicy.automatic.eventCount - since - 1) { draft, _ in try update(&draft) }
+  // What is on disk is what a process leaves that is killed now.
+  try FileManager.default.copyItem(at: writing, to: url)
+}
+
+// MARK: Writing a layer
+
+/// Writing what 10,000 updates have changed over many items, against over few.
+private func layerWriteRow(_ bench: Workbench) async throws -> Row {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let changeCount = 10_000
+  let journals = try sizes.map { size in
+    let url = bench.newPath("layer.journal")
+    bench.progress.show("writing a journal of \(size) items")
+    let writing = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    try writing.addItems(size, perEntry: 1_000, seed: bench.seed)
+    try writing.takeSnapshot()
+    try writing.close()
+    var policy = SnapshotPolicy.automatic
+    policy.eventCount = changeCount
+    // No merge is measured.
+    policy.fanout = 1_000
+    return (size, url, try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy)))
+  }
+  defer {
+    for (_, url, journal) in journals {
+      try? journal.close()
+      bench.discard(url)
+    }
+  }
+  var turn = 0
+  let race = Race(
+    work: "writing a layer", operations: 1,
+    contestants: journals.map { size, _, journal in
+      Contestant(name: "over \(size) items") { _ in
+        func update(_ draft: inout Draft<Catalog>) throws {
+          turn += 1
+          // No item twice in an entry, which would be one event.
+          let item = turn * 7_919 % size + 1
+          try draft.updateItem(item, set: ["count": .integer(Int64(1_000_000 + turn))])
+        }
+        try journal.fill(changeCount / 100 - 1) { draft, _ in for _ in 0..<100 { try update(&draft) } }
+        let before = try journal.statistics().newestCheckpoint
+        let seconds = try timed {
+          // These make it due.
+          try journal.fill(1) { draft, _ in for _ in 0..<100 { try update(&draft) } }
+          journal.waitForLayers()
+        }
+        guard try journal.statistics().newestCheckpoint > before else {
+          throw PeerFailure(description: "No layer was written.")
+        }
+        return seconds
+      }
+    })
+  let results = try await race.run(on: bench)
+  return Row(
+    .layerWrite, "writing a layer of \(changeCount) updates over \(sizes[0]) items (times as long)", .seconds,
+    results.spread(of: 0),
+    against: [
+      Comparison(
+        peer: results.names[1], figure: results.spread(of: 1),
+        ratio: results.speed(of: 1, against: 0), wanted: .atMost(2))
+    ])
+}
