@@ -1,3 +1,5 @@
+import Files
+
 /// What a verification found.
 public struct Verification: Sendable {
   /// Something that is wrong.
@@ -88,6 +90,7 @@ extension Journal {
     try checkBlobs(&verifier)
     verifier.result.snapshotCount = snapshots.count
     try checkMarker(expected, &verifier)
+    checkReceipt(expected, &verifier)
     progress(expected.revision, expected.revision)
     return verifier.result
   }
@@ -105,6 +108,22 @@ extension Journal {
         if error.code == .closed || error.code == .outOfResources { throw error }
         verifier.note(error)
       }
+    }
+  }
+
+  /// Holds the journal against what the journal that it is a backup of had acknowledged.
+  private func checkReceipt(_ expected: Version<State>, _ verifier: inout Verifier<State>) {
+    do {
+      guard let receipt = try backupReceipt(), try !fulfils(receipt) else { return }
+      verifier.note(
+        JournalError(
+          .damaged,
+          "the backup's receipt is of entry \(receipt.revision), which the backup has not got or has otherwise",
+          revision: min(receipt.revision, expected.revision + 1),
+          path: folder.root.path(of: JournalReceipt.fileName)))
+    } catch {
+      // An entry that can't be read was noted before.
+      if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
     }
   }
 

@@ -7,13 +7,22 @@ extension JournalFolder {
   ///
   /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
   /// behind that name.
-  /// - Parameters:
-  ///   - id: that of the original, for a copy; a new one when nil.
-  ///   - fill: puts entries into the log, before anybody sees the journal.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
+  static func create(at url: URL, _ schema: ModelSchema, options: JournalOptions) throws {
+    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options) { _ in }
+  }
+
+  /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.
+  /// - Parameter fill: puts entries into the log and images beside it, before anybody sees the journal.
+  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there; what `fill` throws.
   static func create(
-    at url: URL, _ schema: ModelSchema, id: JournalID? = nil, options: JournalOptions,
-    fill: (LogPlace) throws -> Void = { _ in }
+    at url: URL, copying format: JournalFormat, options: JournalOptions, fill: (LogPlace) throws -> Void
+  ) throws {
+    try create(at: url, format: { _ in format }, options: options, fill: fill)
+  }
+
+  private static func create(
+    at url: URL, format: (JournalID) -> JournalFormat, options: JournalOptions, fill: (LogPlace) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
@@ -28,11 +37,10 @@ extension JournalFolder {
     do {
       let folder = building.folder
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      let format = JournalFormat(id: id ?? building.id, schema: schema)
-      let place = LogPlace(folder, format, options: options)
+      let place = LogPlace(folder, format(building.id), options: options)
       try options.logStorage.create(in: place)
       try fill(place)
-      try folder.root.write("FORMAT", format.bytes)
+      try folder.root.write("FORMAT", place.format.bytes)
       try folder.root.flush()
       do throws(JournalError) {
         try parent.rename(building.name, to: name)

@@ -215,6 +215,22 @@ int cfiles_rename(int folder, const char *name, int new_folder, const char *new_
   return result;
 }
 
+int cfiles_exchange(int folder, const char *name, const char *other) {
+  int result;
+#if defined(__APPLE__)
+  CALL(result, renameatx_np(folder, name, folder, other, RENAME_SWAP));
+#else
+  CALL(result, renameat2(folder, name, folder, other, RENAME_EXCHANGE));
+#endif
+  return result;
+}
+
+int cfiles_link(int folder, const char *name, int new_folder, const char *new_name) {
+  int result;
+  CALL(result, linkat(folder, name, new_folder, new_name, 0));
+  return result;
+}
+
 int cfiles_remove_file(int folder, const char *name) {
   int result;
   CALL(result, unlinkat(folder, name, 0));

@@ -144,6 +144,45 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
+  /// Gives each of two names what the other one stood for. After any crash, both have changed or neither has.
+  package func exchange(_ name: String, with other: String) throws(Failure) {
+    try checkName(name)
+    try checkName(other)
+    let otherPath = path(of: other)
+    try hook.check(.rename(path(of: name), to: otherPath), Failure.self)
+    let result = unsafe cfiles_exchange(descriptor, name, other)
+    if result == -EINVAL || result == -ENOSYS || result == -ENOTSUP {
+      throw Failure(
+        FileError(
+          .other,
+          "this file system can't exchange two folders in one step; move the journal to one that can, such as ext4, "
+            + "XFS, Btrfs or APFS", path: otherPath))
+    }
+    guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: otherPath)) }
+  }
+
+  /// Gives a file of this folder a second name in another folder.
+  /// - Returns: false where the two folders can't share a file, as on different drives.
+  package func link(_ name: String, in other: Folder, as newName: String) throws(Failure) -> Bool {
+    try checkName(name)
+    try checkName(newName)
+    let newPath = other.path(of: newName)
+    try other.hook.check(.create(newPath), Failure.self)
+    let result = unsafe cfiles_link(descriptor, name, other.descriptor, newName)
+    if [-EXDEV, -EPERM, -EMLINK, -ENOTSUP, -ENOSYS].contains(result) { return false }
+    guard result == 0 else { throw Failure(FileError(-result, "can't link the file", path: newPath)) }
+    return true
+  }
+
+  /// How many bytes the file system of the folder has left for this user.
+  package func freeByteCount() throws(Failure) -> Int {
+    let count = cfiles_free_byte_count(descriptor)
+    guard count >= 0 else {
+      throw Failure(FileError(Int32(-count), "can't examine the file system", path: path))
+    }
+    return Int(count)
+  }
+
   /// Removes a file, or a link itself; one that is gone already is no error.
   package func removeFile(_ name: String) throws(Failure) {
     try checkName(name)

@@ -9,6 +9,9 @@
 // journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
 // path (`ShortFollower`).
 //
+// With the path of a backup behind the seed it is brought up to date again and again, too: "backup <acknowledged
+// before> <revision>".
+//
 // Or, with the journal's path and `threads` alone, uses a journal where no thread can be had, and ends.
 import Foundation
 import Journaling
@@ -48,7 +51,7 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
 
 guard CommandLine.arguments.count >= 5, let count = Int(CommandLine.arguments[2]),
   let firstTurn = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])
-else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small]") }
+else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | BACKUP]") }
 
 do {
   var options = JournalOptions(snapshots: .many)
@@ -63,6 +66,18 @@ do {
   }
   let tender = SnapshotTender(journal: journal, seed: seed)
   Thread { do { try tender.run() } catch { fail("snapshots: \(error)") } }.start()
+  if CommandLine.arguments.count == 6, CommandLine.arguments[5] != "small" {
+    let backup = URL(fileURLWithPath: CommandLine.arguments[5], isDirectory: true)
+    Thread {
+      do {
+        while true {
+          let acknowledged = journal.head.revision
+          let report = try journal.backup(to: backup)
+          say("backup \(acknowledged) \(report.receipt.revision)")
+        }
+      } catch { fail("backup: \(error)") }
+    }.start()
+  }
 } catch {
   fail("\(error)")
 }

@@ -58,7 +58,7 @@ extension Battery {
 }
 
 /// The process that is killed.
-private enum Child {
+enum Child {
   struct Line {
     var revision: Revision
     var writer: Int
@@ -69,10 +69,23 @@ private enum Child {
   static func run(
     _ url: URL, writers: Int, firstTurn: Int, random: inout SeededGenerator
   ) throws -> [Line] {
+    try said(by: url, writers: writers, firstTurn: firstTurn, random: &random).compactMap { line in
+      let numbers = line.split(separator: " ").map { Int($0) }
+      guard numbers.count == 3, let revision = numbers[0], let writer = numbers[1], let turn = numbers[2]
+      else { return nil }
+      return Line(revision: revision, writer: writer, turn: turn)
+    }
+  }
+
+  /// The same, with a backup that it makes meanwhile; gives the lines as they are.
+  static func said(
+    by url: URL, writers: Int, firstTurn: Int, backup: URL? = nil, random: inout SeededGenerator
+  ) throws -> [Substring] {
     let process = Process()
     let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
     process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
-    process.arguments = [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"]
+    process.arguments =
+      [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? [])
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = errors
@@ -90,11 +103,6 @@ private enum Child {
       process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
       "the process ended by itself: \(String(decoding: complaints, as: UTF8.self))")
 
-    return String(decoding: said, as: UTF8.self).split(separator: "\n").compactMap { line in
-      let numbers = line.split(separator: " ").map { Int($0) }
-      guard numbers.count == 3, let revision = numbers[0], let writer = numbers[1], let turn = numbers[2]
-      else { return nil }
-      return Line(revision: revision, writer: writer, turn: turn)
-    }
+    return String(decoding: said, as: UTF8.self).split(separator: "\n")
   }
 }

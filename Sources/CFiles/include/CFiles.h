@@ -73,6 +73,11 @@ int64_t cfiles_free_byte_count(int descriptor);
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
+/// Gives each of two names what the other one stood for, in one step; `-EINVAL` or `-ENOSYS` where the file system
+/// can't.
+int cfiles_exchange(int folder, const char *name, const char *other);
+/// Gives a file a second name, in the same file system.
+int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);
 int cfiles_remove_file(int folder, const char *name);
 int cfiles_remove_folder(int folder, const char *name);
 

@@ -1,0 +1,158 @@
+package import Files
+public import Foundation
+
+/// What a backup brought.
+public struct BackupReport: Sendable {
+  /// What the journal had acknowledged when the backup began, which the backup now holds.
+  public let receipt: JournalReceipt
+  /// How many entries are new in the backup.
+  public internal(set) var entryCount = 0
+  /// How many bytes they have.
+  public internal(set) var entryByteCount = 0
+  /// How many images were copied, and how many bytes they have.
+  public internal(set) var copiedImageCount = 0
+  /// How many bytes the copied images have.
+  public internal(set) var copiedImageByteCount = 0
+  /// How many images are shared with the journal: a second name for the same file.
+  public internal(set) var sharedImageCount = 0
+}
+
+extension Journal {
+  /// Brings a backup up to date, or makes it when it is not there: a journal of its own with the same entries, sealed
+  /// the same, and the images that they name.
+  ///
+  /// Commits may go on meanwhile; the backup has all that was acknowledged when this began. A later backup to the same
+  /// place reads and writes only what is new. Everything that is written is read back and compared before this returns.
+  /// A backup is a sound journal at every moment: when this is interrupted, it has what it had and perhaps a part of
+  /// what is new.
+  ///
+  /// ```swift
+  /// try journal.backup(to: URL(filePath: "/media/stick/Books.backup"))
+  /// ```
+  /// - Parameters:
+  ///   - url: the folder of the backup; its parent must exist, and it must not be in this journal's folder.
+  ///   - sharesImages: whether an image may be a second name for the journal's own file, where both are on one file
+  ///     system: that takes no room, and what the drive damages is then damaged in both.
+  ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
+  /// - Throws: ``JournalError``: `locked` while somebody has the backup open; `alreadyExists` when something else is
+  ///   there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the backup is;
+  ///   `io` when the disk has no room.
+  /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
+  @discardableResult
+  public func backup(
+    to url: URL, sharesImages: Bool = true, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> BackupReport {
+    try backup(to: url, sharesImages: sharesImages, hook: nil, progress: progress)
+  }
+
+  /// The same, with a hook that sees each change in the backup's folder.
+  package func backup(
+    to url: URL, sharesImages: Bool, hook: FileHook?, progress: (CopyProgress) throws -> Void
+  ) throws -> BackupReport {
+    let path = try JournalFolder.path(of: url)
+    try checkIsOutside(path)
+    if let status = try Folder.status(ofPath: path), status.kind == .folder,
+      try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
+    {
+      return try update(url, sharesImages: sharesImages, hook: hook, progress)
+    }
+    return try copy(to: url, through: head, sharesImages: sharesImages, hook: hook, isBackup: true, progress)
+  }
+
+  /// Makes another journal of this one's entries up to a point in time: the same history, sealed the same, with the
+  /// images that it names. What the copy reads is checked on the way.
+  /// - Parameters:
+  ///   - url: the folder to make; its parent must exist.
+  ///   - selector: the last entry that the copy has.
+  ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
+  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there, `damaged`, or `io` when the disk has
+  ///   no room; then there is no copy.
+  /// - Complexity: O(n) in the bytes of the entries and their images.
+  public func copy(
+    to url: URL, through selector: RevisionSelector = .head(),
+    progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws {
+    try checkIsOutside(try JournalFolder.path(of: url))
+    let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
+    // A journal that people go on working with owns its files.
+    _ = try copy(to: url, through: last, sharesImages: false, hook: nil, isBackup: false, progress)
+  }
+
+  private func copy(
+    to url: URL, through last: Head, sharesImages: Bool, hook: FileHook?, isBackup: Bool,
+    _ observer: CopyObserver
+  ) throws -> BackupReport {
+    var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
+    try JournalFolder.create(at: url, copying: format, options: Self.options(hook)) { place in
+      try place.folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
+      let copy = try JournalCopy(making: place)
+      do {
+        try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
+      } catch {
+        try? copy.close()
+        throw error
+      }
+      try copy.close()
+      if isBackup { try report.receipt.write(in: place.folder) }
+    }
+    return report
+  }
+
+  private func update(
+    _ url: URL, sharesImages: Bool, hook: FileHook?, _ observer: CopyObserver
+  ) throws -> BackupReport {
+    let last = head
+    let backup = try ExistingBackup(url, of: format, options: Self.options(hook))
+    defer { backup.close() }
+    let head = try backup.commonHead(with: log, newest: last)
+    var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
+    if head.revision < last.revision {
+      try backup.place.folder.prepareForWriting()
+      let copy = try JournalCopy(backup.log, in: backup.place, head: head)
+      try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
+      try copy.close()
+    }
+    try report.receipt.write(in: backup.place.folder)
+    return report
+  }
+
+  private static func options(_ hook: FileHook?) -> JournalOptions {
+    var options = JournalOptions()
+    options.fileHook = hook
+    return options
+  }
+
+  /// Appends what a copy has not got yet, and proves it.
+  private func append(
+    to copy: JournalCopy, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
+    _ observer: CopyObserver
+  ) throws {
+    var images = BlobCopying(
+      from: try folder.openImages(), at: folder.images, to: try copy.folder.root.folder("images"),
+      sharesFiles: sharesImages)
+    try readPieces(after: copy.head, through: last, observer) { piece, blobs, head in
+      for blob in blobs { try images.bring(blob) }
+      try images.flush()
+      try copy.append(piece, head: head)
+    }
+    try copy.prove(observer)
+    report.entryCount = copy.entryCount
+    report.entryByteCount = copy.entryByteCount
+    report.copiedImageCount = images.copiedCount
+    report.copiedImageByteCount = images.copiedByteCount
+    report.sharedImageCount = images.sharedCount
+  }
+
+  /// A journal's folder has nothing in it that is not its own.
+  func checkIsOutside(_ path: String) throws(JournalError) {
+    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let outer = (try Folder(parent, followsLinks: true, hook: nil).currentPath() ?? parent) + "/"
+    let own = (folder.root.currentPath() ?? folder.path) + "/"
+    guard outer.hasPrefix(own) || outer + URL(fileURLWithPath: path).lastPathComponent + "/" == own else {
+      return
+    }
+    throw JournalError(
+      .wrongUse, "a copy can't be in the folder of the journal itself; name a place outside of it", path: path
+    )
+  }
+}

@@ -1,0 +1,37 @@
+/// What a backup in one file is made of, as Documentation/Format.md describes it: `JRNLBKUP`, the version, and records,
+/// each with its kind and the number of its bytes.
+enum BackupFile {
+  static let magic = Array("JRNLBKUP".utf8)
+  static let version: UInt8 = 1
+  /// Files and pipes are written and read in pieces of this size.
+  static let pieceByteCount = 1 << 20
+
+  /// What stands in a record.
+  enum Kind: UInt8 {
+    /// FORMAT; the first record.
+    case format = 0x46
+    /// A blob: its digest, its bytes. Before the first entry that names it.
+    case blob = 0x42
+    /// An entry: its revision, its bytes. In order.
+    case entry = 0x45
+    /// The receipt; the last record.
+    case receipt = 0x52
+
+    /// How large such a record may be.
+    var byteLimit: Int {
+      switch self {
+      case .format: JournalFormat.byteLimit
+      case .blob: .max
+      case .entry: EntryCoding.byteLimit + 8
+      case .receipt: JournalReceipt.byteLimit
+      }
+    }
+  }
+
+  /// The first bytes of a record.
+  static func head(_ kind: Kind, byteCount: Int) -> [UInt8] {
+    var bytes = [kind.rawValue]
+    bytes.append(bigEndian: UInt64(byteCount))
+    return bytes
+  }
+}

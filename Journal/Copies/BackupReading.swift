@@ -1,0 +1,214 @@
+import Files
+public import Foundation
+
+extension Journal {
+  /// Makes a journal of a backup in one file.
+  /// - Parameters:
+  ///   - url: the file that ``backup(toFile:progress:)`` has written.
+  ///   - journal: the folder to make; its parent must exist.
+  ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
+  /// - Throws: ``JournalError``: `alreadyExists` when something is there; `damaged` when the file is cut or altered,
+  ///   which its digests tell; `otherModel`; `io` when the disk has no room. There is no journal then.
+  /// - Returns: what the journal that was backed up had acknowledged, all of which the new journal has.
+  @discardableResult
+  public static func restore(
+    backupFile url: URL, to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> JournalReceipt {
+    let path = try JournalFolder.path(of: url)
+    let file = try File(readingFrom: path)
+    var offset = 0
+    return try restore(to: journal, named: path, progress: progress) { count in
+      let piece = try file.piece(at: offset, byteCount: count)
+      offset += piece.count
+      return Data(piece)
+    }
+  }
+
+  /// Makes a journal of a backup that comes in pieces, as from a pipe.
+  /// - Parameter read: gives up to as many bytes as it is asked for, and none at the end.
+  /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:progress:)``.
+  @discardableResult
+  public static func restore(
+    to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
+  ) throws -> JournalReceipt {
+    try restore(to: journal, named: nil, progress: progress, read)
+  }
+
+  private static func restore(
+    to journal: URL, named path: String?, progress: CopyObserver, _ read: (Int) throws -> Data
+  ) throws -> JournalReceipt {
+    try withoutActuallyEscaping(read) { read in
+      var records = try BackupRecords(path: path, read)
+      let format = try records.readFormat()
+      try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
+      var receipt: JournalReceipt?
+      try JournalFolder.create(at: journal, copying: format, options: JournalOptions()) { place in
+        let copy = try JournalCopy(making: place)
+        do {
+          receipt = try records.read(into: copy, format, progress)
+        } catch {
+          try? copy.close()
+          throw error
+        }
+        try copy.close()
+      }
+      guard let receipt else { throw records.damaged("it has no end") }
+      return receipt
+    }
+  }
+}
+
+/// Reads the records of a backup in one file.
+private struct BackupRecords {
+  private let path: String?
+  private let source: (Int) throws -> Data
+  private var buffer: [UInt8] = []
+  private var position = 0
+
+  init(path: String?, _ source: @escaping (Int) throws -> Data) throws {
+    self.path = path
+    self.source = source
+    guard try take(BackupFile.magic.count) == BackupFile.magic else {
+      throw JournalError(.notAJournal, "this is no backup of a journal", path: path)
+    }
+    let version = try take(1)[0]
+    guard version == BackupFile.version else {
+      throw JournalError(
+        .newerFormat,
+        "the backup has version \(version), and this library reads version \(BackupFile.version); use a "
+          + "newer one", path: path)
+    }
+  }
+
+  func damaged(_ what: String, revision: Revision? = nil) -> JournalError {
+    JournalError(
+      .damaged, "the backup is damaged: \(what). Nothing was made; use another backup", revision: revision,
+      path: path)
+  }
+
+  mutating func readFormat() throws -> JournalFormat {
+    let (kind, byteCount) = try head()
+    guard kind == .format else { throw damaged("it does not begin with FORMAT") }
+    return try JournalFormat(try take(byteCount), path: path ?? "FORMAT")
+  }
+
+  /// Writes all records behind FORMAT into a journal that is being made.
+  mutating func read(
+    into copy: JournalCopy, _ format: JournalFormat, _ observer: CopyObserver
+  ) throws -> JournalReceipt {
+    let images = BlobStore(copy.folder, try copy.folder.openImages(), isReadOnly: false)
+    defer { images.close() }
+    var piece: [SealedEntry] = []
+    var pieceByteCount = 0
+    var newest = format.head
+    func flush() throws {
+      try images.flush()
+      if !piece.isEmpty { try copy.append(piece, head: newest) }
+      piece.removeAll()
+      pieceByteCount = 0
+      try observer(CopyProgress(phase: .copying, done: newest.revision, all: newest.revision))
+    }
+    while true {
+      try Task.checkCancellation()
+      let (kind, byteCount) = try head()
+      switch kind {
+      case .format: throw damaged("FORMAT is in it twice")
+      case .blob: try readBlob(byteCount, into: images, copy.folder)
+      case .entry:
+        let bytes = try take(byteCount)
+        let entry = try entry(bytes, after: newest, format)
+        newest = entry.head
+        piece.append(entry.sealed)
+        pieceByteCount += bytes.count
+        if pieceByteCount >= EntryReader.pieceByteCount { try flush() }
+      case .receipt:
+        let text = String(decoding: try take(byteCount), as: UTF8.self)
+        guard let receipt = JournalReceipt(text), receipt.journal == format.id,
+          receipt.revision == newest.revision,
+          receipt.digest == newest.digest
+        else { throw damaged("its receipt is of other entries", revision: newest.revision) }
+        guard try takeSome(1).isEmpty else { throw damaged("there is something behind its end") }
+        try flush()
+        try copy.prove(observer)
+        return receipt
+      }
+    }
+  }
+
+  private func entry(
+    _ bytes: [UInt8], after newest: Head, _ format: JournalFormat
+  ) throws(JournalError) -> (sealed: SealedEntry, head: Head) {
+    let revision = newest.revision + 1
+    guard bytes.count > 8, bytes[..<8].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == UInt64(revision) else {
+      throw damaged("entry \(revision) is missing", revision: revision)
+    }
+    let content = Array(bytes[8...])
+    var result: (SealedEntry, Head)?
+    var failure: JournalError?
+    unsafe content.withUnsafeBytes { bytes in
+      do throws(JournalError) {
+        let entry = unsafe EntryDecoder(bytes, revision: revision)
+        let header = try entry.header()
+        let digest = try entry.digest(journal: format.id)
+        guard header.previousDigest == newest.digest else {
+          throw damaged("entry \(revision) does not follow from the one before it", revision: revision)
+        }
+        result = (
+          SealedEntry(revision: revision, bytes: content, digest: digest),
+          Head(revision: revision, timestamp: header.date, digest: digest)
+        )
+      } catch { failure = error }
+    }
+    guard let result else { throw failure ?? damaged("an entry can't be read", revision: revision) }
+    return result
+  }
+
+  private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {
+    guard byteCount >= 32, let digest = Digest(bytes: try take(32)) else {
+      throw damaged("an image has no digest")
+    }
+    var rest = byteCount - 32
+    try folder.root.require(rest, for: "an image")
+    let writer = try images.writer()
+    while rest > 0 {
+      try Task.checkCancellation()
+      let piece = try take(min(rest, BackupFile.pieceByteCount))
+      try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) }
+      rest -= piece.count
+    }
+    guard try writer.finish().digest == digest else { throw damaged("the bytes of an image are altered") }
+  }
+
+  // MARK: Bytes
+
+  private mutating func head() throws -> (kind: BackupFile.Kind, byteCount: Int) {
+    let bytes = try take(9)
+    let byteCount = bytes[1...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard let kind = BackupFile.Kind(rawValue: bytes[0]), byteCount <= UInt64(kind.byteLimit) else {
+      throw damaged("it has a record of a kind or size that is not known")
+    }
+    return (kind, Int(byteCount))
+  }
+
+  /// So many bytes.
+  private mutating func take(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      let some = try takeSome(count - bytes.count)
+      guard !some.isEmpty else { throw damaged("it is cut short") }
+      bytes += some
+    }
+    return bytes
+  }
+
+  /// Up to so many bytes; none at the end.
+  private mutating func takeSome(_ count: Int) throws -> ArraySlice<UInt8> {
+    if position == buffer.count {
+      buffer = Array(try source(BackupFile.pieceByteCount))
+      position = 0
+    }
+    let some = buffer[position...].prefix(count)
+    position += some.count
+    return some
+  }
+}

@@ -1,0 +1,97 @@
+import Files
+public import Foundation
+
+extension Journal {
+  /// Writes a backup as one file, which ``restore(backupFile:to:progress:)`` takes back. A backup of that name is
+  /// replaced when the new one is complete.
+  /// - Parameters:
+  ///   - url: the file; its folder must exist.
+  ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
+  /// - Throws: ``JournalError``: `alreadyExists` when something else than a backup is there, `damaged` when this journal
+  ///   is, `io` when the disk has no room. What was there before is still there then.
+  /// - Complexity: O(n) in the bytes of the entries and their images.
+  @discardableResult
+  public func backup(
+    toFile url: URL, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> BackupReport {
+    let path = try JournalFolder.path(of: url)
+    try checkIsOutside(path)
+    let name = URL(fileURLWithPath: path).lastPathComponent
+    let parent = try Folder(
+      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: nil)
+    try checkIsBackup(name, in: parent)
+    try parent.require(try byteCountOfEntries(through: head.revision), for: "the entries")
+    let unfinished = name + Folder.temporarySuffix
+    try parent.removeFile(unfinished)
+    do {
+      let file = try parent.file(unfinished, .creating)
+      var offset = 0
+      let report = try backup(progress: progress) { piece in
+        try unsafe piece.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+        offset += piece.count
+        file.beginFlush()
+      }
+      try file.flush()
+      try parent.rename(unfinished, to: name)
+      try parent.flush()
+      return report
+    } catch {
+      try? parent.removeFile(unfinished)
+      throw error
+    }
+  }
+
+  private func checkIsBackup(_ name: String, in parent: Folder) throws(JournalError) {
+    guard try parent.status(of: name) != nil else { return }
+    let file = try? parent.file(name, .reading)
+    let start = try file?.piece(at: 0, byteCount: BackupFile.magic.count)
+    guard start == BackupFile.magic else {
+      throw JournalError(
+        .alreadyExists, "something is there that is no backup; choose another name",
+        path: parent.path(of: name))
+    }
+  }
+
+  /// Gives a backup to `write` piece by piece, from its beginning to its end: for a pipe or an upload.
+  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` when this journal is. What was
+  ///   written by then is no backup, and taking it back says so.
+  @discardableResult
+  public func backup(
+    progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void
+  ) throws -> BackupReport {
+    let last = head
+    var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
+    let images = try folder.openImages()
+    var buffer = Data()
+    func put(_ bytes: some Collection<UInt8>) throws {
+      buffer.append(contentsOf: bytes)
+      guard buffer.count >= BackupFile.pieceByteCount else { return }
+      try write(buffer)
+      buffer.removeAll(keepingCapacity: true)
+    }
+    try put(BackupFile.magic + [BackupFile.version])
+    try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
+    var written: Set<Blob> = []
+    try readPieces(after: format.head, through: last, progress) { piece, blobs, _ in
+      for blob in blobs where written.insert(blob).inserted {
+        let file = try BlobFile(blob, in: images, at: folder.images)
+        try put(BackupFile.head(.blob, byteCount: 32 + blob.byteCount) + blob.digest.bytes)
+        try file.read { piece, _ in try put(piece) }
+        report.copiedImageCount += 1
+        report.copiedImageByteCount += blob.byteCount
+      }
+      for entry in piece {
+        var head = BackupFile.head(.entry, byteCount: 8 + entry.bytes.count)
+        head.append(bigEndian: UInt64(entry.revision))
+        try put(head)
+        try put(entry.bytes)
+        report.entryCount += 1
+        report.entryByteCount += entry.bytes.count
+      }
+    }
+    let receipt = Array(report.receipt.description.utf8)
+    try put(BackupFile.head(.receipt, byteCount: receipt.count) + receipt)
+    try write(buffer)
+    return report
+  }
+}

@@ -1,0 +1,104 @@
+import Files
+import Foundation
+
+/// A backup that is there, locked, and with its log open but unchanged on disk.
+final class ExistingBackup {
+  let place: LogPlace
+  let log: any EntryLog
+  private let lock: FolderLock
+
+  private var folder: JournalFolder { place.folder }
+
+  /// - Throws: ``JournalError``: `alreadyExists` for something that is no copy of this journal, `locked`, or `damaged`.
+  init(_ url: URL, of format: JournalFormat, options: JournalOptions) throws(JournalError) {
+    let folder = try JournalFolder(url, hook: options.fileHook)
+    lock = try FolderLock(folder, exclusive: true)
+    place = LogPlace(folder, format, options: options)
+    let found: JournalFormat
+    do throws(JournalError) {
+      try folder.check()
+      found = try folder.readFormat()
+      guard found == format else { throw Self.foreign(found, format, folder) }
+      log = try options.logStorage.open(.write, in: place)
+    } catch {
+      guard error.code == .notAJournal else { throw error }
+      throw JournalError(
+        .alreadyExists, "something is there that is no backup; choose another name: \(error.message)",
+        path: error.path)
+    }
+  }
+
+  private static func foreign(
+    _ found: JournalFormat, _ format: JournalFormat, _ folder: JournalFolder
+  ) -> JournalError {
+    if found.id == format.id {
+      return JournalError(
+        .damaged, "the backup's FORMAT is not the journal's; make a new backup under another name",
+        path: folder.format)
+    }
+    return JournalError(
+      .alreadyExists, "another journal is there, \(found.id), and not a backup of \(format.id); choose another name",
+      path: folder.path)
+  }
+
+  /// The newest entry of the backup, which the journal has too.
+  /// - Throws: ``JournalError`` with code `conflict` when the backup has what the journal has not, and `damaged` when
+  ///   it has lost something.
+  /// - Complexity: O(log n) reads of both logs, when they differ.
+  func commonHead(with source: any EntryLog, newest: Head) throws(JournalError) -> Head {
+    let last = try log.newestRevision()
+    if let mark = try log.acknowledged(), last < mark.revision {
+      throw JournalError(
+        .damaged, "the backup has lost entries; make a new one under another name", revision: last + 1,
+        path: folder.path)
+    }
+    let common = min(last, newest.revision)
+    let head = try head(of: log, at: common)
+    guard head.digest == (try self.head(of: source, at: common).digest) else {
+      throw JournalError(
+        .conflict,
+        "the backup has another history from entry \(try firstDifference(source, through: common)) on: it or the "
+          + "journal was written to after one was put back from the other. Nothing was changed; make a new backup "
+          + "under another name", revision: common, path: folder.path)
+    }
+    guard last <= newest.revision else {
+      let count = last - newest.revision
+      throw JournalError(
+        .conflict,
+        "the backup has \(count) \(count == 1 ? "entry" : "entries") more than the journal, from entry "
+          + "\(newest.revision + 1) on: it was written to, or the journal was put back from an older backup. Nothing "
+          + "was changed; make a new backup under another name", revision: newest.revision + 1,
+        path: folder.path)
+    }
+    return head
+  }
+
+  /// The first entry that the two logs do not share; entries after it differ too.
+  private func firstDifference(_ source: any EntryLog, through last: Revision) throws(JournalError)
+    -> Revision
+  {
+    var (low, high) = (1, last)
+    while low < high {
+      let middle = (low + high) / 2
+      if try head(of: log, at: middle).digest == head(of: source, at: middle).digest {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+
+  private func head(of log: any EntryLog, at revision: Revision) throws(JournalError) -> Head {
+    guard revision > 0 else { return place.format.head }
+    return try log.read(revision) { entry throws(JournalError) in
+      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: place.journal))
+    }
+  }
+
+  /// What fails here has been written and confirmed before.
+  func close() {
+    try? log.close()
+    lock.release()
+  }
+}

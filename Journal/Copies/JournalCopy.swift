@@ -1,0 +1,70 @@
+/// A log that is being written with entries of another one. All that copies a journal ends here.
+///
+/// What it is given was checked before, and the blobs that an entry names are durable before the entry is appended: the
+/// copy is a sound journal at every moment.
+final class JournalCopy {
+  let folder: JournalFolder
+  private let journal: JournalID
+  private let log: any EntryLog
+  private let first: Head
+  /// The newest entry that the copy has.
+  private(set) var head: Head
+  /// How many bytes the entries have that were appended.
+  private(set) var entryByteCount = 0
+
+  /// How many entries were appended.
+  var entryCount: Int { head.revision - first.revision }
+
+  /// Begins to append to a log that was opened for it.
+  /// - Parameters:
+  ///   - place: where the log is: a folder that the caller has locked and checked.
+  ///   - head: the newest entry of the log.
+  init(_ log: any EntryLog, in place: LogPlace, head: Head) throws(JournalError) {
+    folder = place.folder
+    journal = place.journal
+    self.log = log
+    self.head = head
+    first = head
+    try log.beginWriting()
+  }
+
+  /// Opens the empty log of a journal that is being made.
+  convenience init(making place: LogPlace) throws(JournalError) {
+    let log = try place.options.logStorage.open(.write, in: place)
+    do throws(JournalError) {
+      try self.init(log, in: place, head: place.format.head)
+    } catch {
+      try? log.close()
+      throw error
+    }
+  }
+
+  /// Appends entries that were read and checked.
+  /// - Parameter head: the last of them.
+  func append(_ piece: [SealedEntry], head: Head) throws(JournalError) {
+    let byteCount = piece.reduce(0) { $0 + $1.bytes.count }
+    // Once in LevelDB's log, once in a table.
+    try folder.root.require(2 * byteCount, for: "entries")
+    try log.store(piece)
+    self.head = head
+    entryByteCount += byteCount
+  }
+
+  /// Reads back what was appended.
+  /// - Throws: ``JournalError`` with code `damaged` when it is not what was written.
+  func prove(_ observer: CopyObserver) throws {
+    var reader = EntryReader(log, journal: journal, after: first)
+    while try !reader.next(through: head.revision).isEmpty {
+      try Task.checkCancellation()
+      try observer(CopyProgress(phase: .proving, done: reader.head.revision, all: head.revision))
+    }
+    guard reader.head == head else {
+      throw JournalError(
+        .damaged, "what was written to the copy is not what can be read from it; use another drive",
+        revision: head.revision, path: folder.path)
+    }
+  }
+
+  /// Makes the mark of the newest entry durable and closes the log. To be called in any case.
+  func close() throws(JournalError) { try log.close() }
+}

@@ -1,0 +1,36 @@
+extension Journal {
+  /// Reads entries up to `last` in order, checks them, and hands them on a piece at a time, together with the blobs
+  /// that they name.
+  /// - Parameter head: the entry before the first.
+  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or when the last one
+  ///   is not `last`.
+  func readPieces(
+    after head: Head, through last: Head, _ observer: CopyObserver,
+    _ body: (_ piece: [SealedEntry], _ blobs: [Blob], _ head: Head) throws -> Void
+  ) throws {
+    var reader = EntryReader(log, journal: id, after: head)
+    var named = namedBlobs
+    while true {
+      try Task.checkCancellation()
+      var blobs: [Blob] = []
+      let piece = try reader.next(through: last.revision) { entry throws(JournalError) in
+        blobs += try named.blobs(in: entry)
+      }
+      if piece.isEmpty { break }
+      try body(piece, blobs, reader.head)
+      try observer(CopyProgress(phase: .copying, done: reader.head.revision, all: last.revision))
+    }
+    guard reader.head == last else {
+      throw JournalError(
+        .damaged, "the newest entry is not the one that was acknowledged; put the journal back from a backup",
+        revision: last.revision, path: folder.path)
+    }
+  }
+
+  /// About how many bytes the first entries take on disk.
+  func byteCountOfEntries(through last: Revision) throws(JournalError) -> Int {
+    let newest = head.revision
+    guard newest > 0 else { return 0 }
+    return Int(Double(try log.byteCount()) * Double(last) / Double(newest))
+  }
+}

@@ -1,0 +1,90 @@
+import Files
+public import Foundation
+
+/// What a journal had acknowledged at a moment: kept elsewhere, it proves later that nothing up to there was lost,
+/// changed or put in another order.
+///
+/// A backup has that of its journal in a file `RECEIPT`; see Documentation/Format.md.
+public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
+  /// The file's name in the folder of a backup.
+  static let fileName = "RECEIPT"
+  static let byteLimit = 4096
+
+  /// Whose it is.
+  public let journal: JournalID
+  /// The newest entry at that moment; 0 when there was none.
+  public let revision: Revision
+  /// Its digest, which seals all entries before it.
+  public let digest: Digest
+  /// When the receipt was given, to the microsecond.
+  public let date: Date
+
+  init(id: JournalID, head: Head, date: Date = Date()) {
+    journal = id
+    revision = head.revision
+    digest = head.digest
+    self.date = (Timestamp(date) ?? head.timestamp).date
+  }
+
+  /// The receipt as the file has it: four lines.
+  public var description: String {
+    """
+    receipt 1 \(journal)
+    revision \(revision)
+    digest \(digest.hex)
+    date \(Timestamp(date).map(\.description) ?? "")
+
+    """
+  }
+
+  /// Reads a receipt; nil when the text is none.
+  public init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count == 5, lines[0].hasPrefix("receipt 1 "), let journal = JournalID(lines[0].dropFirst(10)),
+      lines[1].hasPrefix("revision "), let revision = Revision(lines[1].dropFirst(9)), revision >= 0,
+      lines[2].hasPrefix("digest "), let digest = Digest(hex: lines[2].dropFirst(7)),
+      lines[3].hasPrefix("date "), let date = Timestamp(lines[3].dropFirst(5)), lines[4].isEmpty
+    else { return nil }
+    self.journal = journal
+    self.revision = revision
+    self.digest = digest
+    self.date = date.date
+  }
+
+  /// Writes the file into a folder of a journal, in place of an older one.
+  func write(in folder: JournalFolder) throws(JournalError) {
+    try folder.root.write(Self.fileName, Array(description.utf8))
+    try folder.root.flush()
+  }
+
+  /// The receipt in the folder of a journal; nil when there is none.
+  /// - Throws: ``JournalError`` with code `damaged` when it can't be understood.
+  static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
+    guard try folder.root.status(of: fileName) != nil else { return nil }
+    let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
+    guard let receipt = JournalReceipt(String(decoding: bytes, as: UTF8.self)) else {
+      throw JournalError(
+        .damaged, "RECEIPT is not what a backup writes; the next backup replaces it",
+        path: folder.root.path(of: fileName))
+    }
+    return receipt
+  }
+}
+
+extension Journal {
+  /// What this journal has acknowledged by now.
+  /// - Complexity: O(1)
+  public var receipt: JournalReceipt { JournalReceipt(id: id, head: head) }
+
+  /// What the journal that this is a backup of had acknowledged at the newest backup; nil when this is no backup.
+  /// - Throws: ``JournalError`` when it can't be read.
+  public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
+
+  /// Whether this journal has all that a receipt says, up to its revision, as it was.
+  /// - Throws: ``JournalError`` when the entry can't be read.
+  /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the entries before it are whole.
+  public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
+    guard receipt.journal == id, receipt.revision <= head.revision else { return false }
+    return try Replay<State>(log: log, format: format).head(at: receipt.revision).digest == receipt.digest
+  }
+}

@@ -1,0 +1,418 @@
+import CatalogModel
+import Files
+import Foundation
+import LevelDB
+import Locks
+import TestSupport
+import Testing
+
+/// A backup is a journal of its own with the same history: made once, brought up to date, proven, and never mixed
+/// with another history.
+@Suite struct BackupTests {
+  /// A journal with a few items and images, and a place for its backup.
+  private func withJournal(_ body: (_ journal: CatalogJournal, _ backup: URL) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      try journal.commit(by: "ana", note: "moving in") { draft in
+        let cups = try draft.addCategory(name: "Cups")
+        try draft.addItem(kind: "find", category: cups, attributes: ["name": .string("red cup")])
+      }
+      try journal.addPicture("red")
+      try body(journal, folder.url.appending(path: "Finds.backup"))
+      try journal.close()
+    }
+  }
+
+  @Test func aBackupIsAJournalWithTheSameHistoryAndImages() throws {
+    try withJournal { journal, url in
+      let report = try journal.backup(to: url)
+      #expect(report.entryCount == 2)
+      #expect(report.copiedImageCount + report.sharedImageCount == 1)
+      #expect(report.receipt.revision == 2)
+      #expect(report.receipt.digest == journal.head.digest)
+      let backup = try CatalogJournal.open(at: url)
+      #expect(backup.head == journal.head)
+      #expect(backup.id == journal.id)
+      #expect(try backup.verify(deep: true).problems.map(\.description) == [])
+      #expect(try backup.backupReceipt() == report.receipt)
+      #expect(try journal.fulfils(report.receipt))
+      #expect(try backup.picture(1) == Data("red".utf8))
+      #expect(StateDigest.digest(of: backup.state) == StateDigest.digest(of: journal.state))
+      try backup.close()
+    }
+  }
+
+  @Test func aSecondBackupBringsOnlyWhatIsNew() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      #expect(try journal.backup(to: url).entryCount == 0)
+      try journal.addPicture("blue")
+      // The same bytes once more are no new image.
+      try journal.addPicture("red")
+      let report = try journal.backup(to: url)
+      #expect(report.entryCount == 2)
+      #expect(report.copiedImageCount + report.sharedImageCount == 1)
+      try check(url, against: journal)
+    }
+  }
+
+  @Test func sharedImagesAreSecondNamesAndCopiedOnesAreNot() throws {
+    try withJournal { journal, url in
+      #expect(try journal.backup(to: url).sharedImageCount == 1)
+      let copied = url.deletingLastPathComponent().appending(path: "Copied.backup")
+      let report = try journal.backup(to: copied, sharesImages: false)
+      #expect(report.copiedImageCount == 1)
+      #expect(report.copiedImageByteCount == 3)
+      #expect(report.sharedImageCount == 0)
+      let name = Digest.hex(of: "red")
+      func names(_ backup: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: backup.appending(path: "images/\(name)").path)[
+          .referenceCount]
+          as? Int
+      }
+      #expect(try names(url) == 2)
+      #expect(try names(copied) == 1)
+      try check(copied, against: journal)
+    }
+  }
+
+  @Test func aBackupHasWhatWasAcknowledgedWhenItBeganWhileCommitsGoOn() throws {
+    try withJournal { journal, url in
+      var expected = journal.head
+      try journal.backup(to: url, sharesImages: true) { progress in
+        guard progress.phase == .copying else { return }
+        try journal.commit { try $0.addItem(kind: "find") }
+      }
+      let backup = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(backup.head == expected)
+      try backup.close()
+      expected = journal.head
+      #expect(try journal.backup(to: url).entryCount == expected.revision - 2)
+      try check(url, against: journal)
+    }
+  }
+
+  @Test func commitsOfManyThreadsAndBackupsMeanwhileGiveWholeBackups() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      let url = folder.url.appending(path: "Finds.backup")
+      let writerCount = 8
+      let progress = Lock((finished: 0, backups: 0, failures: [String]()))
+      Threads.forEach(below: writerCount + 1, width: writerCount + 1) { index in
+        do {
+          if index < writerCount {
+            defer { progress.withLock { $0.finished += 1 } }
+            for turn in 0..<60 {
+              let blob = turn % 5 == 0 ? try journal.blobs.add(Data("\(index) \(turn)".utf8)) : nil
+              try journal.commit(by: "\(index)") { draft in
+                let item = try draft.addItem(kind: "find")
+                if let blob {
+                  try draft.addImage(to: item, name: "a.png", mediaType: "image/png", blob: blob)
+                }
+              }
+            }
+            return
+          }
+          repeat {
+            let acknowledged = journal.head.revision
+            let report = try journal.backup(to: url)
+            let backup = try CatalogJournal.open(at: url, mode: .readOnly)
+            let isWhole = try backup.verify().isSound
+            if !isWhole || backup.head.revision != report.receipt.revision
+              || acknowledged > backup.head.revision
+            {
+              progress.withLock {
+                $0.failures.append("the backup of \(acknowledged) has \(backup.head.revision)")
+              }
+            }
+            try backup.close()
+            progress.withLock { $0.backups += 1 }
+          } while progress.withLock({ $0.finished < writerCount })
+        } catch {
+          progress.withLock { $0.failures.append("\(error)") }
+        }
+      }
+      #expect(progress.withLock { $0.failures } == [])
+      #expect(progress.withLock { $0.backups } > 0)
+      try journal.backup(to: url)
+      try check(url, against: journal)
+      try journal.close()
+    }
+  }
+
+  // MARK: Other histories
+
+  @Test func aBackupThatWasWrittenToIsLeftAlone() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      let backup = try CatalogJournal.open(at: url)
+      try backup.commit(by: "eve") { try $0.addItem(kind: "find") }
+      let head = backup.head
+      try backup.close()
+      var error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
+      #expect(error?.code == .conflict)
+      #expect(error?.message.contains("1 entry more") == true)
+      // And when the journal has gone another way since.
+      for _ in 0..<3 { try journal.commit(by: "ana") { try $0.addItem(kind: "place") } }
+      error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
+      #expect(error?.code == .conflict)
+      #expect(error?.message.contains("from entry 3 on") == true)
+      let after = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(after.head == head)
+      try after.close()
+    }
+  }
+
+  @Test func whatIsNoBackupOfTheJournalIsLeftAlone() throws {
+    try withJournal { journal, url in
+      let other = try CatalogJournal.create(at: url)
+      try other.close()
+      var error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
+      #expect(error?.code == .alreadyExists)
+      let file = url.deletingLastPathComponent().appending(path: "folder")
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+      try Data("mine".utf8).write(to: file.appending(path: "diary.txt"))
+      error = #expect(throws: JournalError.self) { try journal.backup(to: file) }
+      #expect(error?.code == .alreadyExists)
+      error = #expect(throws: JournalError.self) {
+        try journal.backup(toFile: file.appending(path: "diary.txt"))
+      }
+      #expect(error?.code == .alreadyExists)
+      #expect(try Data(contentsOf: file.appending(path: "diary.txt")) == Data("mine".utf8))
+      for inside in [journal.url, journal.url.appending(path: "images/b"), journal.url.appending(path: "b")] {
+        error = #expect(throws: JournalError.self) { try journal.backup(to: inside) }
+        #expect(error?.code == .wrongUse)
+      }
+      #expect(try journal.verify().isSound)
+    }
+  }
+
+  @Test func aBackupThatSomebodyHasOpenIsRefused() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      let error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
+      #expect(error?.code == .locked)
+      try reader.close()
+      try journal.backup(to: url)
+    }
+  }
+
+  @Test func verifyHoldsABackupAgainstItsReceipt() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      // A receipt of more than the backup has: as when the folder was put back from an older copy of it.
+      let path = url.appending(path: "RECEIPT")
+      let text = try String(contentsOf: path, encoding: .utf8)
+      #expect(JournalReceipt(text)?.description == text)
+      try Data(text.replacing("revision 2", with: "revision 9").utf8).write(to: path)
+      let backup = try CatalogJournal.open(at: url, mode: .readOnly)
+      let problem = try #require(try backup.verify().problems.first)
+      #expect(problem.message.contains("receipt"))
+      #expect(problem.path?.hasSuffix("RECEIPT") == true)
+      try backup.close()
+      try Data("hello".utf8).write(to: path)
+      let again = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(try again.verify().problems.count == 1)
+      try again.close()
+      try journal.backup(to: url)
+      try check(url, against: journal)
+    }
+  }
+
+  // MARK: Damage
+
+  @Test func anImageThatIsDamagedIsNamedAndTheBackupKeepsWhatItHad() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      try journal.addPicture("blue")
+      let path = journal.url.appending(path: "images/\(Digest.hex(of: "blue"))").path
+      try FileManager.default.removeItem(atPath: path)
+      for (content, what) in [("blux", "altered"), ("long", "altered"), (nil, "missing")]
+        as [(String?, String)]
+      {
+        if let content { try Data(content.utf8).write(to: URL(filePath: path)) }
+        let error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.contains(what) == true)
+        #expect(error?.path == path)
+        let backup = try CatalogJournal.open(at: url, mode: .readOnly)
+        #expect(backup.head.revision == 2)
+        #expect(try backup.verify().isSound)
+        try backup.close()
+        let fresh = url.deletingLastPathComponent().appending(path: "Fresh.backup")
+        #expect(throws: JournalError.self) { try journal.backup(to: fresh) }
+        #expect(!FileManager.default.fileExists(atPath: fresh.path))
+        try? FileManager.default.removeItem(atPath: path)
+      }
+      _ = try journal.blobs.add(Data("blue".utf8))
+      try journal.backup(to: url)
+      try check(url, against: journal)
+    }
+  }
+
+  @Test func aBackupThatIsCancelledKeepsWhatItHad() throws {
+    struct Enough: Error {}
+    try withJournal { journal, url in
+      #expect(throws: Enough.self) { try journal.backup(to: url) { _ in throw Enough() } }
+      #expect(!FileManager.default.fileExists(atPath: url.path))
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path).count == 1)
+      try journal.backup(to: url)
+      try journal.addPicture("blue")
+      #expect(throws: Enough.self) { try journal.backup(to: url) { _ in throw Enough() } }
+      let backup = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(try backup.verify().isSound)
+      try backup.close()
+      try journal.backup(to: url)
+      try check(url, against: journal)
+    }
+  }
+
+  @Test func cancellingTheTaskEndsTheBackup() async throws {
+    try await withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      try await journal.commit { try $0.addItem(kind: "find") }
+      let url = folder.url.appending(path: "Finds.backup")
+      let task = Task {
+        unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+        try journal.backup(to: url)
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(!FileManager.default.fileExists(atPath: url.path))
+      try journal.close()
+    }
+  }
+
+  // MARK: One file
+
+  @Test func aBackupInOneFileComesBackAsTheSameJournal() throws {
+    try withJournal { journal, url in
+      try journal.addPicture("blue")
+      try journal.addPicture("red")
+      let report = try journal.backup(toFile: url)
+      #expect(report.entryCount == 4)
+      #expect(report.copiedImageCount == 2)
+      let copy = url.deletingLastPathComponent().appending(path: "Again.journal")
+      #expect(try CatalogJournal.restore(backupFile: url, to: copy) == report.receipt)
+      try check(copy, against: journal)
+      // A newer one takes its place.
+      try journal.addPicture("green")
+      try journal.backup(toFile: url)
+      let newer = url.deletingLastPathComponent().appending(path: "Newer.journal")
+      #expect(try CatalogJournal.restore(backupFile: url, to: newer).revision == 5)
+      try check(newer, against: journal)
+      let error = #expect(throws: JournalError.self) {
+        try CatalogJournal.restore(backupFile: url, to: newer)
+      }
+      #expect(error?.code == .alreadyExists)
+    }
+  }
+
+  @Test func whicheverByteOfABackupFileIsLostOrFlippedNoJournalIsMadeOfIt() throws {
+    try withJournal { journal, url in
+      try journal.backup(toFile: url)
+      let whole = try Data(contentsOf: url)
+      let copy = url.deletingLastPathComponent().appending(path: "Again.journal")
+      // The date of the receipt is the one thing that nothing proves.
+      let date = try #require(whole.range(of: Data("\ndate ".utf8)))
+      for index in stride(from: 0, to: date.lowerBound, by: 1) {
+        var flipped = whole
+        flipped[index] ^= UInt8(1 << (index % 8))
+        for bytes in [flipped, whole.prefix(index)] where index % 7 == 0 || bytes.count == whole.count {
+          var rest = bytes[...]
+          #expect(throws: JournalError.self, "byte \(index)") {
+            try CatalogJournal.restore(to: copy) { count in
+              defer { rest = rest.dropFirst(count) }
+              return Data(rest.prefix(count))
+            }
+          }
+          #expect(!FileManager.default.fileExists(atPath: copy.path))
+        }
+      }
+      #expect(throws: JournalError.self) {
+        var rest = (whole + Data("x".utf8))[...]
+        try CatalogJournal.restore(to: copy) { _ in
+          defer { rest = rest.dropFirst(3) }
+          return Data(rest.prefix(3))
+        }
+      }
+    }
+  }
+
+  // MARK: Cost
+
+  @Test func anIncrementalBackupCostsTheSameHoweverMuchThereIs() throws {
+    let costs = try [1000, 20_000].map { count in
+      try withTemporaryFolder { folder in
+        let reads = Lock(0)
+        var options = JournalOptions(snapshots: .manual)
+        options.database.readHook = { _, _ in
+          reads.withLock { $0 += 1 }
+          return .proceed
+        }
+        let url = folder.url.appending(path: "Finds.journal")
+        let made = try CatalogJournal.create(at: url)
+        var pending: [PendingCommit<Int>] = []
+        for number in 0..<count {
+          pending.append(
+            try made.submit { try $0.addItem(kind: "find", attributes: ["n": .integer(Int64(number))]) })
+          if pending.count == 256 {
+            for commit in pending { try commit.wait() }
+            pending = []
+          }
+        }
+        for commit in pending { try commit.wait() }
+        try made.close()
+        let journal = try CatalogJournal.open(at: url, options: options)
+        let backup = folder.url.appending(path: "Finds.backup")
+        try journal.backup(to: backup)
+        for number in 1...10 { try journal.commit { try $0.updateItem(number, set: ["n": .integer(0)]) } }
+        let changes = Lock(0)
+        let before = reads.withLock { $0 }
+        let report = try journal.backup(
+          to: backup, sharesImages: true,
+          hook: { operation in
+            changes.withLock { $0 += 1 + operation.bytes.count }
+            return .proceed
+          }, progress: { _ in })
+        #expect(report.entryCount == 10)
+        let cost = (reads: reads.withLock { $0 } - before, changes: changes.withLock { $0 })
+        try check(backup, against: journal)
+        try journal.close()
+        return cost
+      }
+    }
+    // A table more or less on the way to a key.
+    #expect(costs[1].reads <= costs[0].reads + 40)
+    #expect(costs[1].changes <= costs[0].changes * 5 / 4 + 4096)
+  }
+
+  private func check(
+    _ url: URL, against journal: CatalogJournal, location: SourceLocation = #_sourceLocation
+  ) throws {
+    let copy = try CatalogJournal.open(at: url, mode: .readOnly)
+    #expect(copy.head == journal.head, sourceLocation: location)
+    #expect(try copy.verify(deep: true).problems.map(\.description) == [], sourceLocation: location)
+    #expect(
+      StateDigest.digest(of: copy.state) == StateDigest.digest(of: journal.state), sourceLocation: location)
+    try copy.close()
+  }
+}
+
+extension Journal where State == Catalog {
+  fileprivate func addPicture(_ text: String) throws {
+    let blob = try blobs.add(Data(text.utf8))
+    try commit(by: "bob", note: text) { draft in
+      try draft.addImage(to: 1, name: "\(text).png", mediaType: "image/png", blob: blob)
+    }
+  }
+
+  fileprivate func picture(_ number: Int) throws -> Data {
+    try blobs.data(of: try #require(state.image(number)?.blob))
+  }
+}
+
+extension Digest {
+  fileprivate static func hex(of text: String) -> String { SHA256Hash.digest(Array(text.utf8)).hex }
+}

@@ -1,0 +1,144 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal backup JOURNAL DEST`
+enum BackupVerb: Verb {
+  static let name = "backup"
+  static let summary = "brings a backup up to date, or makes it"
+  static let explanation = """
+    Copies entries and the images that they name to DEST, which is a journal of its own: every verb works on it. The
+    next run brings only what is new. What is written is read back and compared, and a file RECEIPT says up to where
+    the journal was backed up; verify holds the backup against it. A backup that has another history, because it was
+    written to or the journal was put back, is left alone, and the exit is 3.
+
+    Images are second names for the journal's own files where DEST is on the same file system. --copy-images copies
+    them, so that damage to the one is no damage to the other.
+
+    With --file, DEST is one file, or with - standard output, and restore-backup makes a journal of it.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.journal,
+      Syntax.Operand(
+        name: "DEST", help: "the folder of the backup; with --file a file, or - for standard output"),
+    ],
+    options: [
+      Syntax.Option(name: "--file", help: "write one file instead of a folder"),
+      Syntax.Option(name: "--copy-images", help: "copy images also where they could be shared"),
+      Syntax.json,
+    ])
+  static let examples = [
+    (
+      command: "journal backup Books.journal /media/stick/Books.backup",
+      does: "brings what is new since the last time"
+    ),
+    (command: "journal verify /media/stick/Books.backup", does: "proves that the backup is whole"),
+    (
+      command: "journal backup Books.journal --file - | ssh host 'cat > Books.jbak'",
+      does: "writes a backup through a pipe"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let destination = arguments.operand("DEST")
+    let url = URL(fileURLWithPath: destination)
+    func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
+    let report: BackupReport
+    let isStream = arguments.has("--file") && destination == "-"
+    if isStream {
+      guard !arguments.has("--json") else {
+        throw Failure(.wrongUse, "--json prints where the backup goes; name a file instead of -")
+      }
+      report = try journal.backup(progress: show) { try terminal.output.write($0) }
+    } else if arguments.has("--file") {
+      report = try journal.backup(toFile: url, progress: show)
+    } else {
+      report = try journal.backup(to: url, sharesImages: !arguments.has("--copy-images"), progress: show)
+    }
+    terminal.progress.clear()
+    if isStream { return .done }
+    if arguments.has("--json") {
+      try printJSON(report, terminal)
+    } else {
+      let images = report.copiedImageCount + report.sharedImageCount
+      try terminal.output.line(
+        "\(destination.printable) has revision \(report.receipt.revision): "
+          + "\(report.entryCount.counted("new entry", "new entries")), \(images.counted("new image"))"
+          + (report.sharedImageCount > 0 ? ", \(report.sharedImageCount) of them shared" : ""))
+      try terminal.output.line("digest \(report.receipt.digest.hex)")
+    }
+    return .done
+  }
+
+  private static func printJSON(_ report: BackupReport, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("journal", report.receipt.journal.description)
+    writer.member("revision", report.receipt.revision)
+    writer.member("digest", report.receipt.digest.hex)
+    writer.member("date", report.receipt.date.precise)
+    writer.member("entries", report.entryCount)
+    writer.member("entryByteCount", report.entryByteCount)
+    writer.member("copiedImages", report.copiedImageCount)
+    writer.member("copiedImageByteCount", report.copiedImageByteCount)
+    writer.member("sharedImages", report.sharedImageCount)
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+}
+
+/// `journal restore-backup FILE NEW`
+enum RestoreBackup: Verb {
+  static let name = "restore-backup"
+  static let summary = "makes a journal of a backup in one file"
+  static let explanation = """
+    Makes the journal NEW of what backup --file has written, with the same history and digests. Everything is checked on
+    the way; when something is cut or altered, nothing is made. A backup that is a folder needs no such thing: it is a
+    journal already.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.Operand(name: "FILE", help: "the file, or - for standard input"),
+      Syntax.Operand(name: "NEW", help: "the folder of the journal to make"),
+    ])
+  static let examples = [
+    (command: "journal restore-backup Books.jbak Books.journal", does: "makes the journal anew"),
+    (
+      command: "ssh host cat Books.jbak | journal restore-backup - Books.journal",
+      does: "the same through a pipe"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let (file, name) = (arguments.operand("FILE"), arguments.operand("NEW"))
+    let url = URL(fileURLWithPath: name)
+    func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
+    let receipt: JournalReceipt
+    if file == "-" {
+      receipt = try CatalogJournal.restore(to: url, progress: show) { count in
+        try FileHandle.standardInput.read(upToCount: count) ?? Data()
+      }
+    } else {
+      receipt = try CatalogJournal.restore(backupFile: URL(fileURLWithPath: file), to: url, progress: show)
+    }
+    terminal.progress.clear()
+    try terminal.output.line("made \(name.printable) of revision \(receipt.revision)")
+    try terminal.output.line("digest \(receipt.digest.hex)")
+    return .done
+  }
+}
+
+extension Terminal {
+  /// Shows how far the making of a copy has come.
+  func showCopying(_ state: CopyProgress) {
+    progress.show {
+      switch state.phase {
+      case .copying: "copying: \(state.done.grouped) of \(state.all.grouped) entries"
+      case .proving: "proving: \(state.done.grouped) of \(state.all.grouped) entries"
+      }
+    }
+  }
+}
