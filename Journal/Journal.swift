@@ -30,11 +30,14 @@ public final class Journal<State: EventSourced>: Sendable {
     /// The same, and to see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
     /// ``Journal/newEntries`` follow within some milliseconds. Only what was acknowledged is seen.
     case follow
+    /// To read what can be proven of a damaged journal: every entry up to the first that is missing or altered.
+    /// ``Journal/damage`` says what is not there. All entries are read at opening.
+    case upToDamage
 
     var access: LogAccess {
       switch self {
       case .readWrite: .write
-      case .readOnly: .read
+      case .readOnly, .upToDamage: .read
       case .follow: .follow
       }
     }
@@ -44,6 +47,9 @@ public final class Journal<State: EventSourced>: Sendable {
   public let id: JournalID
   /// The journal's folder; of a journal in memory, a temporary one that is removed when it is closed.
   public let url: URL
+  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, with the first of them; nil when
+  /// nothing is missing, as far as anybody can tell.
+  public let damage: JournalError?
   /// The bytes of images.
   public let blobs: BlobStore
 
@@ -74,6 +80,7 @@ public final class Journal<State: EventSourced>: Sendable {
     lock = opened.lock
     removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = opened.blobs
+    damage = opened.damage
     published = Published(opened.version)
     chain = opened.chain
     replayedEventCount = opened.replayedCount

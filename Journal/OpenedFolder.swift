@@ -18,8 +18,15 @@ struct OpenedFolder<State: EventSourced> {
   let eventCount: Int
   /// How many of them opening replayed.
   let replayedCount: Int
+  /// What is not there of a journal that was opened up to its damage.
+  let damage: JournalError?
 
   init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
+    if mode == .upToDamage {
+      self = try Self(upToDamage: url, options)
+      return
+    }
+    damage = nil
     folder = try JournalFolder(url, hook: options.fileHook)
     lock = mode == .readWrite ? try FolderLock(folder) : nil
     do throws(JournalError) {
@@ -64,6 +71,27 @@ struct OpenedFolder<State: EventSourced> {
       "the journal was opened at revision \(version.revision); "
         + "\(replayedCount) events were replayed", revision: version.revision)
     if mode == .readWrite { try blobs.removeUnfinished() }
+  }
+
+  /// What can be read and proven of a damaged journal, whatever is wrong with the rest.
+  private init(upToDamage url: URL, _ options: JournalOptions) throws {
+    folder = try JournalFolder(url, hook: options.fileHook)
+    lock = try FolderLock(folder, exclusive: false)
+    let source = try SalvageSource(url)
+    let log = try SalvagedLog(source, State.self)
+    format = log.foundFormat
+    chain = LayerChain<State>(folder, format: format, log: log, options: options)
+    do throws(JournalError) {
+      (version, eventCount, replayedCount) = try Self.replay(log, chain, folder, format, nil)
+    } catch {
+      chain.close()
+      try? log.close()
+      throw error
+    }
+    blobs = BlobStore(folder, source.images, isReadOnly: true)
+    damage = log.damage
+    self.log = log
+    if let damage { options.note(.error, "the journal is damaged and opened up to there", cause: damage) }
   }
 
   private static func replay(

@@ -143,24 +143,16 @@ private struct BackupRecords {
       throw damaged("entry \(revision) is missing", revision: revision)
     }
     let content = Array(bytes[8...])
-    var result: (SealedEntry, Head)?
-    var failure: JournalError?
-    unsafe content.withUnsafeBytes { bytes in
-      do throws(JournalError) {
-        let entry = unsafe EntryDecoder(bytes, revision: revision)
-        let header = try entry.header()
-        let digest = try entry.digest(journal: format.id)
-        guard header.previousDigest == newest.digest else {
-          throw damaged("entry \(revision) does not follow from the one before it", revision: revision)
-        }
-        result = (
-          SealedEntry(revision: revision, bytes: content, digest: digest),
-          Head(revision: revision, timestamp: header.date, digest: digest)
-        )
-      } catch { failure = error }
+    let found = try EntryDecoder.decode(content, revision: revision) { entry throws(JournalError) in
+      (header: try entry.header(), digest: try entry.digest(journal: format.id))
     }
-    guard let result else { throw failure ?? damaged("an entry can't be read", revision: revision) }
-    return result
+    guard found.header.previousDigest == newest.digest else {
+      throw damaged("entry \(revision) does not follow from the one before it", revision: revision)
+    }
+    return (
+      SealedEntry(revision: revision, bytes: content, digest: found.digest),
+      Head(revision: revision, timestamp: found.header.date, digest: found.digest)
+    )
   }
 
   private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {

@@ -36,7 +36,7 @@ struct BlobCopying {
     do {
       if sharesFiles, let source, try source.link(name, in: target, as: unfinished) {
         // Of the name that was given, as the source may have put another file in the place of this one.
-        try BlobFile(blob, named: unfinished, in: target, at: target.path).read { _, _ in }
+        try BlobFile(blob, named: unfinished, in: target, at: sourcePath).read { _, _ in }
         sharedCount += 1
       } else {
         try target.require(blob.byteCount, for: "an image")
@@ -74,18 +74,22 @@ struct BlobCopying {
 struct BlobFile: ~Copyable {
   private let blob: Blob
   private let file: File
+  /// What errors name.
+  private let path: String
 
-  /// - Parameter name: what the file is called if not as the blob.
+  /// - Parameters:
+  ///   - name: what the file is called if not as the blob.
+  ///   - path: the folder that errors name.
   /// - Throws: ``JournalError`` with code `damaged` when the folder has no plain file of that name and size.
   init(_ blob: Blob, named name: String? = nil, in folder: Folder?, at path: String) throws(JournalError) {
     self.blob = blob
-    file = try Self.open(blob, named: name ?? blob.digest.hex, in: folder, at: path)
+    self.path = "\(path)/\(blob.digest.hex)"
+    file = try Self.open(blob, name ?? blob.digest.hex, in: folder, self.path)
   }
 
   private static func open(
-    _ blob: Blob, named name: String, in folder: Folder?, at path: String
+    _ blob: Blob, _ name: String, in folder: Folder?, _ path: String
   ) throws(JournalError) -> File {
-    let path = "\(path)/\(name)"
     guard let folder else { throw damaged("missing", path) }
     do throws(JournalError) {
       let file = try folder.file(name, .reading)
@@ -111,7 +115,7 @@ struct BlobFile: ~Copyable {
       offset += piece.count
     }
     guard offset == blob.byteCount, hash.finish() == blob.digest else {
-      throw Self.damaged("altered", file.path)
+      throw Self.damaged("altered", path)
     }
   }
 

@@ -50,3 +50,26 @@ struct EntryReader {
     return piece
   }
 }
+
+extension EntryDecoder {
+  /// Reads an entry whose bytes are in memory.
+  static func decode<Result>(
+    _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    let result = unsafe bytes.withUnsafeBytes { bytes -> Swift.Result<Result, JournalError> in
+      do throws(JournalError) {
+        return .success(try body(unsafe EntryDecoder(bytes, revision: revision)))
+      } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
+extension SealedEntry {
+  /// Reads the entry.
+  func decode<Result>(
+    _ body: (EntryDecoder) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    try EntryDecoder.decode(bytes, revision: revision, body)
+  }
+}

@@ -37,7 +37,8 @@ final class ExistingBackup {
         path: folder.format)
     }
     return JournalError(
-      .alreadyExists, "another journal is there, \(found.id), and not a backup of \(format.id); choose another name",
+      .alreadyExists,
+      "another journal is there, \(found.id), and not a backup of \(format.id); choose another name",
       path: folder.path)
   }
 

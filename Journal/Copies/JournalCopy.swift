@@ -5,7 +5,7 @@
 final class JournalCopy {
   let folder: JournalFolder
   private let journal: JournalID
-  private let log: any EntryLog
+  let log: any EntryLog
   private let first: Head
   /// The newest entry that the copy has.
   private(set) var head: Head

@@ -12,6 +12,7 @@ extension Journal {
     var named = namedBlobs
     while true {
       try Task.checkCancellation()
+      named.trim()
       var blobs: [Blob] = []
       let piece = try reader.next(through: last.revision) { entry throws(JournalError) in
         blobs += try named.blobs(in: entry)

@@ -49,6 +49,8 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     self.revision = revision
     self.digest = digest
     self.date = date.date
+    // One receipt has one form.
+    guard description == text else { return nil }
   }
 
   /// Writes the file into a folder of a journal, in place of an older one.

@@ -1,7 +1,7 @@
 /// Finds the blobs that entries name, read in order.
 ///
-/// An update names what the record has after it, so records are kept of entities that were touched. Memory is bounded:
-/// when there are too many, they are dropped and asked for again.
+/// An update names what the record has after it, so records are kept of entities that were touched. Memory is bounded
+/// by calling ``trim()`` now and then: when there are too many, they are dropped and asked for again.
 struct NamedBlobs<State: EventSourced> {
   private static var byteLimit: Int { 32 << 20 }
 
@@ -18,12 +18,20 @@ struct NamedBlobs<State: EventSourced> {
     self.recordAfter = recordAfter
   }
 
+  /// Drops records when there are too many. `recordAfter` is then asked about all entries so far.
+  mutating func trim() {
+    guard byteCount > Self.byteLimit else { return }
+    records.removeAll()
+    byteCount = 0
+  }
+
+  /// The blobs that the records of an entry's entities name after it.
+  mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
+    try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
+  }
+
   /// The blobs that the records of an entry's entities name after it.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
-    if byteCount > Self.byteLimit {
-      records.removeAll()
-      byteCount = 0
-    }
     var blobs: [Blob] = []
     var events = try entry.events(upcast)
     while let event = try events.next() {
@@ -43,6 +51,30 @@ struct NamedBlobs<State: EventSourced> {
       let before =
         if let known = records[event.entity] { known } else { try recordAfter(event.entity, event.previous) }
       return before?.applying(changes)
+    }
+  }
+}
+
+extension NamedBlobs {
+  /// Asks a log for what is not known, going back from event to event.
+  init(_ upcast: EventUpcast, in log: any EntryLog) {
+    self.init(upcast) { entity, revision throws(JournalError) in
+      var changes: [RecordChanges] = []
+      var revision = revision
+      while revision > 0 {
+        let event = try log.read(revision) { entry throws(JournalError) -> Event? in
+          var events = try entry.events(upcast)
+          while let event = try events.next() { if event.entity == entity { return event } }
+          return nil
+        }
+        switch event?.change {
+        case .add(let record): return changes.reversed().reduce(record) { $0.applying($1) }
+        case .update(let update): changes.append(update)
+        case .delete, .erased, nil: return nil
+        }
+        revision = event?.previous ?? 0
+      }
+      return nil
     }
   }
 }

@@ -22,7 +22,8 @@ extension JournalFolder {
   }
 
   private static func create(
-    at url: URL, format: (JournalID) -> JournalFormat, options: JournalOptions, fill: (LogPlace) throws -> Void
+    at url: URL, format: (JournalID) -> JournalFormat, options: JournalOptions,
+    fill: (LogPlace) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent

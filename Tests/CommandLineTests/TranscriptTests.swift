@@ -54,13 +54,31 @@ import Testing
     }
   }
 
+  @Test func theSessionsAboutCopiesAreReal() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      let cover = try journal.blobs.add(Data("<svg/>".utf8))
+      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
+        try draft.addItem(kind: "book", attributes: ["title": .string("Dun")])
+        try draft.addItem(kind: "book", attributes: ["title": .string("Emma")])
+        try draft.addImage(to: 1, name: "cover.svg", mediaType: "image/svg+xml", blob: cover)
+      }
+      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
+        try draft.updateItem(1, set: ["title": .string("Dune")])
+      }
+      try journal.close()
+      try check("Documentation/Copies.md", in: folder)
+    }
+  }
+
   /// Runs each `$ journal …` of a page, in order, and compares what it prints with what the page says.
   /// - Parameter count: how many sessions there are, the others being for the reader to try; nil for all.
   private func check(_ page: String, in folder: TemporaryFolder, count: Int? = nil) throws {
     let url = root.appending(path: page)
     let text = try String(contentsOf: url, encoding: .utf8)
     var found = text
-    let blocks = text.matches(of: /```\n(\$ journal [^`]*)```\n/)
+    let blocks = text.matches(of: /```\n(\$ (?:journal|rm) [^`]*)```\n/)
     for block in blocks.prefix(count ?? .max) {
       found = found.replacing(block.1, with: try session(String(block.1), in: folder), maxReplacements: 1)
     }
@@ -74,11 +92,13 @@ import Testing
   private func session(_ text: String, in folder: TemporaryFolder) throws -> String {
     let commands = text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
     return try commands.map { command in
-      let line = command.replacing("$ journal ", with: "\"$0\" ")
+      let line = command.dropFirst(2).replacing(#/^journal /#, with: "\"$0\" ")
       let result = try run(
         "bash", ["-c", "cd \"$1\" && \(line) 2>&1", journalPath, folder.path], environment: ["COLUMNS": "100"]
       )
-      return command + "\n" + String(decoding: result.output, as: UTF8.self)
+      // Where the test has made it is no matter.
+      return command + "\n"
+        + String(decoding: result.output, as: UTF8.self).replacing(folder.path + "/", with: "")
     }.joined(separator: "\n")
   }
 }

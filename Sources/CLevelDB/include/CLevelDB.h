@@ -213,6 +213,27 @@ bool cldb_approximate_size(cldb_database *database, const void *_Nullable first,
                            const void *_Nullable limit, size_t limit_size, uint64_t *size,
                            cldb_status *status);
 
+// MARK: Salvage
+
+// What can be read of the files of a database that can't be opened, each file by itself and without its manifest.
+typedef struct cldb_salvage cldb_salvage;
+
+// Looks at each table and log. Fails only if the folder can't be listed; what is wrong with a file is among the
+// problems. Nothing is changed.
+cldb_salvage *_Nullable cldb_salvage_open(const char *path, cldb_status *status);
+void cldb_salvage_free(cldb_salvage *salvage);
+
+// Calls `receive` with each value that a file has for a key. A block whose checksum is wrong has none.
+bool cldb_salvage_get(cldb_salvage *salvage, const void *key, size_t key_size, cldb_receiver receive, void *context,
+                      cldb_status *status);
+
+// Calls `receive` with the last key before a limit that a file has, if there is one.
+bool cldb_salvage_last(cldb_salvage *salvage, const void *limit, size_t limit_size, cldb_receiver receive, void *context,
+                       cldb_status *status);
+
+// Calls `receive` once with what is wrong with files, a line each.
+void cldb_salvage_problems(cldb_salvage *salvage, cldb_receiver receive, void *context);
+
 // MARK: Writing
 
 // NULL when memory has run out.

@@ -10,7 +10,7 @@ enum BackupVerb: Verb {
     Copies entries and the images that they name to DEST, which is a journal of its own: every verb works on it. The
     next run brings only what is new. What is written is read back and compared, and a file RECEIPT says up to where
     the journal was backed up; verify holds the backup against it. A backup that has another history, because it was
-    written to or the journal was put back, is left alone, and the exit is 3.
+    written to or the journal was put back, is left alone, and the exit is 1.
 
     Images are second names for the journal's own files where DEST is on the same file system. --copy-images copies
     them, so that damage to the one is no damage to the other.

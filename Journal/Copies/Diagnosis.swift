@@ -1,0 +1,161 @@
+import Files
+public import Foundation
+
+/// Everything that was found wrong with a journal, and what can be done about it.
+public struct Diagnosis: Sendable {
+  /// Something that is wrong, or left over.
+  public struct Finding: Sendable, CustomStringConvertible {
+    /// Whether something of the journal is missing or altered. What is left over or costs only time is no damage.
+    public let isDamage: Bool
+    /// What it is, in a sentence.
+    public let message: String
+    /// What can be done about it, in a sentence.
+    public let advice: String
+    /// The first revision that it concerns.
+    public let revision: Revision?
+    /// The file or folder that it concerns.
+    public let path: String?
+
+    /// What is wrong and where, in one line.
+    public var description: String {
+      JournalError(.damaged, message, revision: revision, path: path).description
+    }
+  }
+
+  /// What was found, the damage first.
+  public internal(set) var findings: [Finding] = []
+  /// Entries 1 to this one can be read and are proven by their digests.
+  public internal(set) var provenRevision: Revision = 0
+  /// The highest revision of which there is something, or which was acknowledged.
+  public internal(set) var lastRevision: Revision = 0
+  /// Whether the journal can be opened as it is.
+  public internal(set) var opens = false
+
+  /// Whether nothing of the journal is missing or altered.
+  public var isSound: Bool { opens && !findings.contains(where: \.isDamage) }
+}
+
+extension Journal {
+  /// Looks for everything that is wrong with a journal, and changes nothing.
+  ///
+  /// A journal that opens is verified, deeply. Of one that does not, each file is looked at by itself.
+  /// - Parameters:
+  ///   - url: the journal's folder.
+  ///   - progress: called now and then with the revision reached and the newest one.
+  /// - Throws: ``JournalError`` when that can't be found out: `notFound`, `locked` while somebody writes to it,
+  ///   `otherModel`, `outOfResources`.
+  /// - Complexity: O(n) in the bytes of the journal and its images.
+  public static func diagnose(
+    _ url: URL, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
+  ) throws -> Diagnosis {
+    let source = try SalvageSource(url)
+    defer { source.close() }
+    var diagnosis = Diagnosis()
+    diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.lastRevision())
+    do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
+    do {
+      let journal = try open(at: url, mode: .readOnly, options: JournalOptions(snapshots: .manual))
+      defer { try? journal.close() }
+      diagnosis.opens = true
+      diagnosis.provenRevision = journal.head.revision
+      diagnosis.lastRevision = journal.head.revision
+      diagnosis.note(source.problems)
+      try diagnosis.note(journal.verify(deep: true, progress: progress), of: journal)
+      diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
+    } catch let error as JournalError {
+      guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
+      diagnosis.note(source.problems)
+      diagnosis.note(error, .log)
+      try diagnosis.note(provable: source, State.self, progress)
+    }
+    diagnosis.sort()
+    return diagnosis
+  }
+}
+
+extension Diagnosis {
+  fileprivate enum Place {
+    case folder
+    case log
+    case image
+    case snapshot
+    case receipt
+
+    var advice: String {
+      switch self {
+      case .folder: "Move elsewhere what is not the journal's, and put back what is missing from a backup."
+      case .log:
+        "Put the journal back from a backup, or make another one of all that can be proven with salvage, which also "
+          + "takes what several damaged copies have."
+      case .image: "Put the file back from a backup; adding the same image again heals it, too."
+      case .snapshot: "It costs time, and no data; the journal replaces it, and snapshot drop removes it."
+      case .receipt: "Make the backup again."
+      }
+    }
+  }
+
+  fileprivate mutating func note(_ error: JournalError, _ place: Place) {
+    guard !findings.contains(where: { $0.message == error.message && $0.path == error.path }) else { return }
+    findings.append(
+      Finding(
+        isDamage: place != .snapshot, message: error.message + (error.cause.map { ": \($0)" } ?? ""),
+        advice: place.advice, revision: error.revision, path: error.path))
+  }
+
+  /// What is wrong with files. The log says more about itself when it is read.
+  fileprivate mutating func note(_ problems: [JournalError]) {
+    for problem in problems where !opens || problem.path?.hasSuffix("/entries") != true {
+      note(problem, .log)
+    }
+  }
+
+  fileprivate mutating func note<State: EventSourced>(
+    _ verification: Verification, of journal: Journal<State>
+  ) throws {
+    for problem in verification.problems {
+      let path = problem.path ?? ""
+      let place: Place =
+        if path.hasPrefix(journal.folder.images) {
+          .image
+        } else if path.hasPrefix(journal.folder.snapshots) {
+          .snapshot
+        } else {
+          path.hasSuffix(JournalReceipt.fileName) ? .receipt : .log
+        }
+      note(JournalError(.damaged, problem.message, revision: problem.revision, path: problem.path), place)
+    }
+  }
+
+  fileprivate mutating func note<State: EventSourced>(
+    leftovers names: (count: Int, byteCount: Int), of journal: Journal<State>
+  ) {
+    guard names.count > 0 else { return }
+    findings.append(
+      Finding(
+        isDamage: false,
+        message:
+          "no entry names \(names.count == 1 ? "an image" : "\(names.count) images") of \(names.byteCount) bytes",
+        advice: "gc removes them.", revision: nil, path: journal.folder.images))
+  }
+
+  /// How much can be proven of a journal that does not open.
+  fileprivate mutating func note<State: EventSourced>(
+    provable source: SalvageSource, _ model: State.Type, _ progress: (Revision, Revision) -> Void
+  ) throws {
+    do throws(JournalError) {
+      var history = try ProvableHistory([source], model)
+      while try history.next() != nil {
+        if history.head.revision % 1000 == 0 { progress(history.head.revision, lastRevision) }
+      }
+      provenRevision = history.head.revision
+      if let end = history.end, !history.isWhole { note(end, .log) }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      note(error, .log)
+    }
+  }
+
+  fileprivate mutating func sort() {
+    findings = findings.filter(\.isDamage) + findings.filter { !$0.isDamage }
+  }
+}

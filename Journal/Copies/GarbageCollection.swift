@@ -1,0 +1,53 @@
+import Files
+public import Foundation
+
+/// What was removed because no entry names it.
+public struct GarbageReport: Sendable {
+  /// How many images.
+  public let imageCount: Int
+  /// How many bytes they have.
+  public let byteCount: Int
+}
+
+extension Journal {
+  /// Removes images that no entry of the history names: what was added and never committed, or what a crash left.
+  ///
+  /// The journal must be closed, so that nobody is between adding an image and the commit that names it.
+  /// - Parameters:
+  ///   - url: the journal's folder.
+  ///   - isDryRun: removes nothing.
+  /// - Throws: ``JournalError`` as `open` does; `damaged` when the history can't be read, and then nothing is removed.
+  /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
+  public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
+    let journal = try open(
+      at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(snapshots: .manual))
+    defer { try? journal.close() }
+    let unnamed = try journal.unnamedNames()
+    if !isDryRun, let images = try journal.folder.openImages() {
+      for (name, _) in unnamed { try images.removeFile(name) }
+      try images.flush()
+      try journal.close()
+    }
+    return GarbageReport(imageCount: unnamed.count, byteCount: unnamed.reduce(0) { $0 + $1.byteCount })
+  }
+
+  /// How many images no entry names, and how many bytes they have.
+  func unnamedImages() throws -> (count: Int, byteCount: Int) {
+    let unnamed = try unnamedNames()
+    return (unnamed.count, unnamed.reduce(0) { $0 + $1.byteCount })
+  }
+
+  private func unnamedNames() throws -> [(name: String, byteCount: Int)] {
+    guard let images = try folder.openImages() else { return [] }
+    var named: Set<Digest> = []
+    try readPieces(after: format.head, through: head, { _ in }) { _, blobs, _ in
+      for blob in blobs { named.insert(blob.digest) }
+    }
+    return try images.names().compactMap { name in
+      guard BlobNames.isDigest(name), let digest = Digest(hex: name), !named.contains(digest),
+        let status = try images.status(of: name), status.kind == .file
+      else { return nil }
+      return (name, status.byteCount)
+    }
+  }
+}

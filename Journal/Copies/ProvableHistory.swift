@@ -1,0 +1,101 @@
+/// The longest history that damaged copies of one journal prove together: from the first entry on, each follows by its
+/// digest from the one before it.
+///
+/// An entry that is altered does not fit the digest that the next one has, so whichever copy has the right one is
+/// found. Used by one thread at a time.
+struct ProvableHistory {
+  let sources: [SalvageSource]
+  let format: JournalFormat
+  /// The newest entry that was found.
+  private(set) var head: Head
+  /// Why nothing more was found; nil before the end.
+  private(set) var end: JournalError?
+
+  /// - Throws: ``JournalError`` when these are copies of different journals, of another model, or when none says which
+  ///   journal it is.
+  init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
+    self.sources = sources
+    let ids = Set(sources.compactMap(\.id))
+    guard let id = ids.first else {
+      throw JournalError(
+        .damaged, "neither FORMAT nor the log says which journal it is, so nothing can be proven",
+        path: sources.first?.folder.path)
+    }
+    guard ids.count == 1 else {
+      throw JournalError(
+        .wrongUse,
+        "these are different journals, \(ids.map(\.description).sorted().joined(separator: " and ")); "
+          + "salvage one at a time")
+    }
+    let schema = try ModelSchema(of: model)
+    format = try Self.format(of: sources, id, schema)
+    try schema.checkReads(format.schema, path: sources[0].folder.path)
+    head = format.head
+  }
+
+  /// FORMAT as a copy has it, or made again: the first entry proves that it is the right one.
+  private static func format(
+    of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
+  ) throws(JournalError) -> JournalFormat {
+    var candidates = sources.compactMap(\.format)
+    for version in stride(from: schema.version, to: 0, by: -1) {
+      guard let schema = ModelSchema(name: schema.name, version: "\(version)") else { continue }
+      candidates.append(JournalFormat(id: id, schema: schema))
+    }
+    for source in sources {
+      for bytes in try source.candidates(1) {
+        for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
+      }
+    }
+    // Without a first entry, nothing is proven, and nothing can be contradicted either.
+    if let format = sources.compactMap(\.format).first { return format }
+    throw JournalError(
+      .damaged, "FORMAT can't be read, and there is no first entry that would prove what it was",
+      path: sources.first?.folder.format)
+  }
+
+  /// The next entry; nil at the end.
+  /// - Throws: ``JournalError`` when files can't be read at the moment.
+  mutating func next() throws(JournalError) -> SealedEntry? {
+    guard end == nil else { return nil }
+    let revision = head.revision + 1
+    var isThere = false
+    for source in sources {
+      for bytes in try source.candidates(revision) {
+        isThere = true
+        guard let found = Self.entry(bytes, after: head, format.id) else { continue }
+        head = found.head
+        return found.sealed
+      }
+    }
+    let last = try sources.map { source throws(JournalError) in try source.lastRevision() }.max() ?? 0
+    let acknowledged = sources.compactMap { $0.acknowledged?.revision }.max() ?? 0
+    guard isThere || last > revision || acknowledged >= revision else {
+      end = JournalError(.notFound, "this is the end of the journal", revision: revision)
+      return nil
+    }
+    let beyond =
+      last > revision ? ", and what comes after it up to entry \(last) can't be proven without it" : ""
+    end = JournalError(
+      .damaged, (isThere ? "the entry is altered" : "the entry is missing") + beyond, revision: revision)
+    return nil
+  }
+
+  /// Whether all was found that there ever was, as far as anybody can tell.
+  var isWhole: Bool { end?.code == .notFound }
+
+  /// An entry with its digest, if the bytes are one and follow from the entry before it.
+  private static func entry(
+    _ bytes: [UInt8], after head: Head, _ journal: JournalID
+  ) -> (sealed: SealedEntry, head: Head)? {
+    let revision = head.revision + 1
+    let found = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
+      (header: try entry.header(), digest: try entry.digest(journal: journal))
+    }
+    guard let found, found.header.previousDigest == head.digest else { return nil }
+    return (
+      SealedEntry(revision: revision, bytes: bytes, digest: found.digest),
+      Head(revision: revision, timestamp: found.header.date, digest: found.digest)
+    )
+  }
+}

@@ -1,0 +1,116 @@
+import Files
+
+/// The entries of a damaged journal that are proven, as a log that can be read: what a journal that is opened up to
+/// its damage stands on.
+final class SalvagedLog: EntryLog {
+  private let source: SalvageSource
+  private let format: JournalFormat
+  private let newest: Revision
+  private let calls = OpenCalls()
+  /// What is not there, and why; nil when nothing is missing.
+  let damage: JournalError?
+
+  let limits = LogLimits(appendByteCount: 0, spareByteCount: 0)
+  let hasTornTail = false
+
+  /// Finds out how far the entries are proven.
+  /// - Complexity: O(n) in the bytes of the entries.
+  init<State: EventSourced>(_ source: SalvageSource, _ model: State.Type) throws(JournalError) {
+    var history = try ProvableHistory([source], model)
+    while try history.next() != nil {}
+    self.source = source
+    format = history.format
+    newest = history.head.revision
+    damage = history.isWhole ? nil : history.end
+  }
+
+  /// What FORMAT says or, when it is damaged, said.
+  var foundFormat: JournalFormat { format }
+
+  func acknowledged() throws(JournalError) -> LogMark? { nil }
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    guard calls.enter() else { throw closed }
+    defer { calls.leave() }
+    let found = range.clamped(to: min(range.lowerBound, newest)...newest)
+    guard found.lowerBound >= range.lowerBound, !found.isEmpty else { return }
+    var revision = newestFirst ? found.upperBound : found.lowerBound
+    while found.contains(revision) {
+      guard let bytes = try entry(revision), try unsafe lend(bytes, revision, body) else { return }
+      revision += newestFirst ? -1 : 1
+    }
+  }
+
+  /// The bytes of a proven entry. Where files have several, the one that the next entry follows from is the one.
+  private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
+    let candidates = try source.candidates(revision)
+    guard candidates.count > 1 else { return candidates.first }
+    let wanted =
+      try revision < newest
+      ? source.candidates(revision + 1).compactMap { previousDigest($0, revision + 1) } : []
+    return candidates.first { bytes in
+      guard let digest = digest(bytes, revision) else { return false }
+      return wanted.isEmpty || wanted.contains(digest)
+    }
+  }
+
+  private func digest(_ bytes: [UInt8], _ revision: Revision) -> Digest? {
+    try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
+      try entry.digest(journal: format.id)
+    }
+  }
+
+  private func previousDigest(_ bytes: [UInt8], _ revision: Revision) -> Digest? {
+    try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
+      try entry.header().previousDigest
+    }
+  }
+
+  private func lend(
+    _ bytes: [UInt8], _ revision: Revision,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) -> Bool {
+    var result: Result<Bool, JournalError> = .success(false)
+    unsafe bytes.withUnsafeBytes { raw in
+      do throws(JournalError) {
+        result = .success(try unsafe body(revision, raw))
+      } catch { result = .failure(error) }
+    }
+    return try result.get()
+  }
+
+  func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
+  {
+    newest
+  }
+
+  func beginWriting() throws(JournalError) { throw readOnly }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    throw .refused(readOnly)
+  }
+
+  func byteCount() throws(JournalError) -> Int {
+    let entries = try source.folder.root.folder("entries")
+    var byteCount = 0
+    for name in try entries.names() { byteCount += try entries.status(of: name)?.byteCount ?? 0 }
+    return byteCount
+  }
+
+  func close() throws(JournalError) {
+    guard calls.close() else { return }
+    calls.wait()
+    source.close()
+  }
+
+  private var closed: JournalError {
+    JournalError(.closed, "the journal has been closed", path: source.folder.path)
+  }
+
+  private var readOnly: JournalError {
+    JournalError(.readOnly, "the journal was opened for reading only", path: source.folder.path)
+  }
+}

@@ -1,0 +1,219 @@
+// What can be read of a database whose manifest, tables or logs are damaged: each file by itself.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "DiskFiles.h"
+#include "Failure.h"
+#include "FileName.h"
+#include "Folder.h"
+#include "RecordFile.h"
+#include "WriteAheadLog.h"
+#include "leveldb/comparator.h"
+#include "leveldb/iterator.h"
+#include "leveldb/options.h"
+#include "leveldb/table.h"
+
+namespace {
+
+using cldb::DiskTable;
+using cldb::FileName;
+using leveldb::Slice;
+using leveldb::Status;
+
+// LevelDB puts a sequence number and a kind behind its user's keys.
+constexpr size_t kTrailerSize = 8;
+
+// The order of LevelDB's own keys but for the trailer, as each of its user's keys is written once.
+class KeyOrder final : public leveldb::Comparator {
+ public:
+  int Compare(const Slice& left, const Slice& right) const override {
+    return UserKey(left).compare(UserKey(right));
+  }
+  const char* Name() const override { return "cldb.salvage"; }
+  // For tables that are written, which none is here.
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+  static Slice UserKey(const Slice& key) {
+    return Slice(key.data(), key.size() < kTrailerSize ? 0 : key.size() - kTrailerSize);
+  }
+};
+
+// A table, open.
+struct OpenTable {
+  std::unique_ptr<DiskTable> file;
+  std::unique_ptr<leveldb::Table> table;
+  std::unique_ptr<leveldb::Iterator> position;
+
+  static Status Open(const cldb::Folder& folder, const std::string& name, const leveldb::Comparator* order,
+                     OpenTable* result) {
+    Status status = DiskTable::Open(folder, name, &result->file);
+    if (!status.ok()) return status;
+    leveldb::Options options;
+    options.paranoid_checks = true;
+    options.comparator = order;
+    leveldb::Table* table = nullptr;
+    status = leveldb::Table::Open(options, result->file.get(), result->file->size(), &table);
+    if (!status.ok()) return status;
+    result->table.reset(table);
+    leveldb::ReadOptions reading;
+    reading.verify_checksums = true;
+    reading.fill_cache = false;
+    result->position.reset(table->NewIterator(reading));
+    return status;
+  }
+};
+
+struct TableRange {
+  std::string name;
+  std::string first, last;
+};
+
+}  // namespace
+
+struct cldb_salvage {
+  std::mutex mutex;
+  std::unique_ptr<cldb::Folder> folder;
+  KeyOrder order;
+  std::vector<TableRange> tables;
+  // What is in logs; LevelDB keeps them small.
+  std::map<std::string, std::vector<std::string>> logged;
+  std::string problems;
+  // The table that was looked into last.
+  std::string open_name;
+  OpenTable open;
+
+  void Note(const std::string& name, const std::string& words) { problems += name + ": " + words + "\n"; }
+  void TakeTable(const std::string& name);
+  void TakeLog(const std::string& name);
+  bool Seek(const TableRange& range, const Slice& key);
+};
+
+void cldb_salvage::TakeTable(const std::string& name) {
+  OpenTable table;
+  Status status = OpenTable::Open(*folder, name, &order, &table);
+  if (!status.ok()) return Note(name, cldb::WordsOf(status));
+  TableRange range{name, "", ""};
+  table.position->SeekToFirst();
+  if (table.position->Valid()) range.first = KeyOrder::UserKey(table.position->key()).ToString();
+  table.position->SeekToLast();
+  // Of a table whose end can't be read, nothing is known of what it ends with.
+  range.last = table.position->Valid() ? KeyOrder::UserKey(table.position->key()).ToString() : std::string("\xff");
+  if (!table.position->status().ok()) {
+    range.first.clear();
+    range.last = "\xff";
+    Note(name, cldb::WordsOf(table.position->status()));
+  }
+  tables.push_back(std::move(range));
+}
+
+void cldb_salvage::TakeLog(const std::string& name) {
+  cldb::RecordFile log;
+  Status status = cldb::RecordFile::Read(*folder, name, cldb::RecordFile::Kind::kLog, &log);
+  if (!status.ok()) return Note(name, cldb::WordsOf(status));
+  if (log.tail == cldb::RecordFile::Tail::kDamage) Note(name, "a part of the log is altered");
+  cldb::RecordCursor cursor(log.bytes);
+  Slice record;
+  while (cursor.Next(&record)) {
+    bool is_batch = cldb::ReadBatch(record, [&](const Slice& key, const Slice& value) {
+      logged[key.ToString()].push_back(value.ToString());
+    });
+    if (!is_batch) return Note(name, "a part of the log is altered");
+  }
+}
+
+// Moves to the key in a table; false if it is not there or can't be read.
+bool cldb_salvage::Seek(const TableRange& range, const Slice& key) {
+  if (open_name != range.name) {
+    open = OpenTable();
+    open_name.clear();
+    if (!OpenTable::Open(*folder, range.name, &order, &open).ok()) return false;
+    open_name = range.name;
+  }
+  open.position->Seek(key.ToString() + std::string(kTrailerSize, '\0'));
+  return open.position->Valid() && KeyOrder::UserKey(open.position->key()) == key;
+}
+
+cldb_salvage* cldb_salvage_open(const char* path, cldb_status* status) {
+  try {
+    auto result = std::make_unique<cldb_salvage>();
+    Status opened = cldb::Folder::Open(path, false, cldb::Hooks(), &result->folder);
+    if (!cldb::Translate(opened, status)) return nullptr;
+    std::vector<std::string> names;
+    if (!cldb::Translate(result->folder->List(&names), status)) return nullptr;
+    for (const std::string& name : names) {
+      FileName found = FileName::Parse(name);
+      if (found.IsAbsurd()) continue;
+      if (found.kind == FileName::Kind::kTable) result->TakeTable(name);
+      if (found.kind == FileName::Kind::kLog) result->TakeLog(name);
+    }
+    cldb::Succeed(status);
+    return result.release();
+  } catch (...) {
+    cldb::TranslateException(status);
+    return nullptr;
+  }
+}
+
+void cldb_salvage_free(cldb_salvage* salvage) { delete salvage; }
+
+bool cldb_salvage_get(cldb_salvage* salvage, const void* key, size_t key_size, cldb_receiver receive, void* context,
+                      cldb_status* status) {
+  std::lock_guard<std::mutex> guard(salvage->mutex);
+  try {
+    const Slice wanted(static_cast<const char*>(key), key_size);
+    auto logged = salvage->logged.find(wanted.ToString());
+    if (logged != salvage->logged.end()) {
+      for (const std::string& value : logged->second) receive(context, value.data(), value.size());
+    }
+    for (const TableRange& range : salvage->tables) {
+      if (wanted.compare(range.first) < 0 || wanted.compare(range.last) > 0) continue;
+      if (!salvage->Seek(range, wanted)) continue;
+      Slice value = salvage->open.position->value();
+      receive(context, value.data(), value.size());
+    }
+    cldb::Succeed(status);
+    return true;
+  } catch (...) {
+    cldb::TranslateException(status);
+    return false;
+  }
+}
+
+bool cldb_salvage_last(cldb_salvage* salvage, const void* limit, size_t limit_size, cldb_receiver receive,
+                       void* context, cldb_status* status) {
+  std::lock_guard<std::mutex> guard(salvage->mutex);
+  try {
+    const Slice before(static_cast<const char*>(limit), limit_size);
+    std::string last;
+    auto logged = salvage->logged.lower_bound(before.ToString());
+    if (logged != salvage->logged.begin()) last = std::prev(logged)->first;
+    for (const TableRange& range : salvage->tables) {
+      salvage->Seek(range, before);
+      if (salvage->open_name != range.name) continue;
+      leveldb::Iterator* position = salvage->open.position.get();
+      if (position->Valid()) {
+        position->Prev();
+      } else {
+        position->SeekToLast();
+      }
+      if (!position->Valid()) continue;
+      Slice found = KeyOrder::UserKey(position->key());
+      if (found.compare(before) < 0 && found.compare(last) > 0) last = found.ToString();
+    }
+    if (!last.empty()) receive(context, last.data(), last.size());
+    cldb::Succeed(status);
+    return true;
+  } catch (...) {
+    cldb::TranslateException(status);
+    return false;
+  }
+}
+
+void cldb_salvage_problems(cldb_salvage* salvage, cldb_receiver receive, void* context) {
+  receive(context, salvage->problems.data(), salvage->problems.size());
+}

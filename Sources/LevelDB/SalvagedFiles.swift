@@ -1,0 +1,89 @@
+internal import CLevelDB
+
+/// What can be read of the files of a damaged database, each by itself and without its manifest.
+///
+/// What has a right checksum is given as it is; whether it belongs there is for the caller to find out. Nothing is
+/// changed. Safe to use from many threads.
+@safe
+package final class SalvagedFiles: Sendable {
+  private let path: String
+  // Guarded by a lock on the other side; valid until `deinit`.
+  private nonisolated(unsafe) let handle: OpaquePointer
+
+  /// What is wrong with files, a sentence each that begins with the file's name.
+  package let problems: [String]
+
+  /// Looks at all tables and logs in the folder of a database.
+  /// - Throws: ``DatabaseError`` when the folder can't be listed.
+  /// - Complexity: O(*n*) in the number of tables, and in the bytes of logs, which are held in memory.
+  package init(path: String) throws(DatabaseError) {
+    var status = cldb_status()
+    guard let handle = unsafe cldb_salvage_open(path, &status) else {
+      throw DatabaseError(status, path: path)
+    }
+    self.path = path
+    unsafe self.handle = unsafe handle
+    var text = ""
+    unsafe Self.lend { receive, context in
+      unsafe cldb_salvage_problems(handle, receive, context)
+    } to: {
+      text = unsafe String(decoding: $0, as: UTF8.self)
+    }
+    problems = text.split(separator: "\n").map(String.init)
+  }
+
+  deinit { unsafe cldb_salvage_free(handle) }
+
+  /// All values that files have for a key: more than one when a crash has left what was written again elsewhere.
+  package func values(for key: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
+    var values: [[UInt8]] = []
+    var status = cldb_status()
+    var isDone = false
+    unsafe Self.lend { receive, context in
+      isDone = unsafe withKey(key) { bytes, count in
+        unsafe cldb_salvage_get(handle, bytes, count, receive, context, &status)
+      }
+    } to: {
+      values.append(unsafe Array($0))
+    }
+    guard isDone else { throw DatabaseError(status, path: path) }
+    return values
+  }
+
+  /// The last key before a limit.
+  package func lastKey(before limit: [UInt8]) throws(DatabaseError) -> [UInt8]? {
+    var found: [UInt8]?
+    var status = cldb_status()
+    var isDone = false
+    unsafe Self.lend { receive, context in
+      isDone = unsafe withKey(limit) { bytes, count in
+        unsafe cldb_salvage_last(handle, bytes, count, receive, context, &status)
+      }
+    } to: {
+      found = unsafe Array($0)
+    }
+    guard isDone else { throw DatabaseError(status, path: path) }
+    return found
+  }
+
+  /// No key is empty.
+  private func withKey(_ key: [UInt8], _ body: (UnsafeRawPointer, Int) -> Bool) -> Bool {
+    unsafe key.withUnsafeBytes { key in unsafe key.baseAddress.map { unsafe body($0, key.count) } ?? false }
+  }
+
+  private static func lend(
+    _ call: (cldb_receiver, UnsafeMutableRawPointer) -> Void, to receiver: (UnsafeRawBufferPointer) -> Void
+  ) {
+    typealias Receiver = (UnsafeRawBufferPointer) -> Void
+    unsafe withoutActuallyEscaping(receiver) { receiver in
+      var receiver = unsafe receiver
+      unsafe withUnsafeMutablePointer(to: &receiver) { context in
+        unsafe call(
+          { context, bytes, count in
+            let receiver = unsafe context.assumingMemoryBound(to: Receiver.self).pointee
+            unsafe receiver(UnsafeRawBufferPointer(start: bytes, count: count))
+          }, context)
+      }
+    }
+  }
+}

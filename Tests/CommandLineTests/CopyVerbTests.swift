@@ -1,0 +1,122 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// The verbs that make copies, and those that look after a damaged journal.
+@Suite struct CopyVerbTests {
+  private func withFixedJournal(_ body: (_ path: String, _ folder: TemporaryFolder) throws -> Void) throws {
+    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder), folder) }
+  }
+
+  @Test func backupMakesAJournalAndBringsItUpToDate() throws {
+    try withFixedJournal { path, folder in
+      let backup = folder.path("Finds.backup")
+      var result = try journal("backup", path, backup)
+      #expect(result.code == 0)
+      #expect(
+        result.output.hasPrefix(
+          "\(backup) has revision 3: 3 new entries, 1 new image, 1 of them shared\ndigest "))
+      #expect(try journal("log", backup).output == (try journal("log", path).output))
+      #expect(try journal("verify", backup, "--deep").code == 0)
+      _ = try journal("restore", path, "item:2", "--at", "1", "--by", "eve")
+      result = try journal("backup", path, backup, "--json")
+      #expect(result.output.contains(#""revision":4,"#))
+      #expect(result.output.contains(#""entries":1,"#))
+      #expect(result.output.contains(#""copiedImages":0,"copiedImageByteCount":0,"sharedImages":0}"#))
+      #expect(try journal("replay", backup, "--json") == (try journal("replay", path, "--json")))
+      // The backup goes a way of its own.
+      _ = try journal("undo", backup, "--by", "eve")
+      result = try journal("backup", path, backup)
+      #expect(result.code == 1)
+      #expect(result.error.contains("1 entry more than the journal, from entry 5 on"))
+      #expect(try journal("backup", path, path + "/images/x").code == 2)
+      #expect(try journal("backup", path, folder.path("none/x")).code == 3)
+    }
+  }
+
+  @Test func aBackupGoesThroughAPipe() throws {
+    try withFixedJournal { path, folder in
+      let file = try run(journalPath, ["backup", path, "-", "--file"])
+      #expect(file.code == 0)
+      #expect(file.output.starts(with: Data("JRNLBKUP".utf8)))
+      let copy = folder.path("Again.journal")
+      let back = try run(journalPath, ["restore-backup", "-", copy], input: file.output)
+      #expect(back.code == 0)
+      #expect(String(decoding: back.output, as: UTF8.self).hasPrefix("made \(copy) of revision 3\ndigest "))
+      #expect(try journal("log", copy, "--json").output == (try journal("log", path, "--json").output))
+      #expect(try journal("cat", copy, "image:1").output == "hello")
+      // A pipe that was cut.
+      let cut = try run(
+        journalPath, ["restore-backup", "-", folder.path("Cut.journal")], input: file.output.dropLast(30))
+      #expect(cut.code == 3)
+      #expect(String(decoding: cut.error, as: UTF8.self).contains("cut short"))
+      #expect(!FileManager.default.fileExists(atPath: folder.path("Cut.journal")))
+      let name = folder.path("Finds.jbak")
+      #expect(try journal("backup", path, name, "--file").code == 0)
+      #expect(try journal("backup", path, name, "--file").code == 0)
+      #expect(try journal("restore-backup", name, folder.path("Third.journal")).code == 0)
+      #expect(try journal("restore-backup", path + "/FORMAT", folder.path("Fourth.journal")).code == 3)
+    }
+  }
+
+  @Test func doctorSaysWhatIsWrongAndChangesNothing() throws {
+    try withFixedJournal { path, folder in
+      #expect(try journal("doctor", path).output == "all is well up to entry 3\n")
+      let image = path + "/images/2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+      try Data("hellx".utf8).write(to: URL(filePath: image))
+      var result = try journal("doctor", path)
+      #expect(result.code == 1)
+      #expect(
+        result.output == """
+          damage: the bytes of an image are altered; put the file back from a backup (\(image))
+              Put the file back from a backup; adding the same image again heals it, too.
+          the journal opens
+
+          """)
+      try Data("hello".utf8).write(to: URL(filePath: image))
+      try FileManager.default.removeItem(atPath: path + "/HEAD")
+      result = try journal("doctor", path)
+      #expect(result.code == 1)
+      #expect(result.output.contains("HEAD is missing"))
+      #expect(result.output.hasSuffix("the journal does not open; 3 of 3 entries are proven\n"))
+      let saved = folder.path("Saved.journal")
+      result = try journal("salvage", path, "--to", saved)
+      #expect(result.code == 0)
+      #expect(result.output.hasPrefix("\(saved) has 3 entries\ndigest "))
+      #expect(try journal("verify", saved).code == 0)
+      #expect(try journal("doctor", path, "--json").output.contains(#""opens":false,"provenRevision":3"#))
+      #expect(try journal("salvage", path).code == 2)
+      #expect(try journal("salvage", path, "--to", saved).code == 3)
+      #expect(try journal("doctor", folder.path("none")).code == 3)
+    }
+  }
+
+  @Test func whatIsForeignIsNamedByDoctor() throws {
+    try withFixedJournal { path, _ in
+      try Data("x".utf8).write(to: URL(filePath: path + "/notes.txt"))
+      let result = try journal("doctor", path)
+      #expect(result.code == 1)
+      #expect(result.output.contains("notes.txt"))
+      #expect(result.output.contains("3 of 3 entries are proven"))
+    }
+  }
+
+  @Test func gcRemovesWhatNoEntryNames() throws {
+    try withFixedJournal { path, _ in
+      #expect(try journal("gc", path).output == "removed 0 images of 0 bytes\n")
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: path))
+      _ = try opened.blobs.add(Data("never named".utf8))
+      // What only a deleted entity names stays.
+      try opened.commit { try $0.deleteImage(1) }
+      try opened.close()
+      #expect(try journal("doctor", path).output.contains("note: no entry names an image of 11 bytes"))
+      #expect(try journal("doctor", path).code == 0)
+      #expect(try journal("gc", path, "--dry-run").output == "would remove 1 image of 11 bytes\n")
+      #expect(try journal("gc", path).output == "removed 1 image of 11 bytes\n")
+      #expect(try journal("gc", path).output == "removed 0 images of 0 bytes\n")
+      #expect(try journal("cat", path, "image:1@3").output == "hello")
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+}

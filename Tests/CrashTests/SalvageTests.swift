@@ -1,0 +1,234 @@
+import Foundation
+import Journaling
+import LevelDB
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Damages journals at random, and compares what is salvaged with the original.
+  @Suite struct SalvageTests {
+    /// A journal of many small tables and a log, whose every entry is known.
+    private struct Original {
+      let url: URL
+      let digests: [Digest]
+
+      init(in folder: String, _ random: inout SeededGenerator) throws {
+        url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        var options = JournalOptions(snapshots: .manual)
+        options.database.writeBufferByteCount = 64 << 10
+        var digests: [Digest] = []
+        for opening in 0..<3 {
+          let journal =
+            try opening == 0
+            ? Journal<Logbook>.create(at: url, options: options)
+            : Journal<Logbook>.open(at: url, options: options)
+          for turn in 1...Int.random(in: 20...60, using: &random) {
+            let blob = turn % 10 == 0 ? try journal.blobs.add(Data("\(opening) \(turn)".utf8)) : nil
+            let text = String(repeating: "x", count: Int.random(in: 1...4000, using: &random))
+            try journal.commit(by: "ana", note: "\(opening) \(turn)") { draft in
+              try draft.write(Int.random(in: 1...20, using: &random), text, blob: blob)
+            }
+            digests.append(journal.head.digest)
+          }
+          try journal.close()
+        }
+        self.digests = digests
+      }
+
+      func copy(_ name: String) throws -> URL {
+        let copy = url.deletingLastPathComponent().appendingPathComponent(name)
+        try? FileManager.default.removeItem(at: copy)
+        try FileManager.default.copyItem(at: url, to: copy)
+        return copy
+      }
+    }
+
+    /// Does one bad thing to a journal, and says what.
+    private func damage(_ url: URL, _ random: inout SeededGenerator, tablesOnly: Bool = false) throws
+      -> String
+    {
+      let entries = url.appendingPathComponent("entries")
+      let names = try FileManager.default.contentsOfDirectory(atPath: entries.path).sorted()
+      let data = names.filter { $0.hasSuffix(".ldb") || $0.hasSuffix(".log") }
+      let all =
+        tablesOnly
+        ? data
+        : data + names.filter { $0.hasPrefix("MANIFEST") || $0 == "CURRENT" } + ["../HEAD", "../FORMAT"]
+      let name = all.randomElement(using: &random)!
+      let path = entries.appendingPathComponent(name).standardizedFileURL
+      var bytes = try Data(contentsOf: path)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0:
+        try FileManager.default.removeItem(at: path)
+        return "\(name) removed"
+      case 1 where !bytes.isEmpty:
+        let count = Int.random(in: 0..<bytes.count, using: &random)
+        try bytes.prefix(count).write(to: path)
+        return "\(name) cut to \(count)"
+      case 2 where !bytes.isEmpty:
+        let start = Int.random(in: 0..<bytes.count, using: &random)
+        for index in start..<min(start + 600, bytes.count) { bytes[index] = 0 }
+        try bytes.write(to: path)
+        return "\(name) zeroed at \(start)"
+      default:
+        guard let index = bytes.indices.randomElement(using: &random) else { return "\(name) is empty" }
+        bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        try bytes.write(to: path)
+        return "\(name) flipped at \(index)"
+      }
+    }
+
+    @Test func whatIsSalvagedIsAPrefixAndNoEntryBeforeTheDamageIsLost() throws {
+      var random = SeededGenerator()
+      var (rounds, whole, cut, nothing) = (0, 0, 0, 0)
+      for _ in 0..<Battery.size(4, long: 100) {
+        try withFolderInMemory { folder in
+          let original = try Original(in: folder, &random)
+          for _ in 0..<25 {
+            let damaged = try original.copy("Damaged.journal")
+            var deeds: [String] = []
+            for _ in 0..<Int.random(in: 1...3, using: &random) { deeds.append(try damage(damaged, &random)) }
+            let before = try contents(of: damaged)
+            let target = URL(fileURLWithPath: "\(folder)/Saved.journal")
+            try? FileManager.default.removeItem(at: target)
+            let report: SalvageReport
+            do {
+              report = try Journal<Logbook>.salvage([damaged], to: target)
+            } catch let error as JournalError {
+              // Only when the first entry is gone, or nothing says which journal it is.
+              try #require(error.code == .damaged, "\(deeds): \(error)")
+              #expect(!FileManager.default.fileExists(atPath: target.path))
+              nothing += 1
+              continue
+            }
+            try check(target, original, report, "\(deeds)")
+            #expect(try contents(of: damaged) == before, "\(deeds)")
+            rounds += 1
+            if report.head.revision == original.digests.count { whole += 1 } else { cut += 1 }
+            // What opens up to the damage is the same.
+            let journal = try Journal<Logbook>.open(at: damaged, mode: .upToDamage)
+            #expect(journal.head == report.head, "\(deeds)")
+            #expect((journal.damage == nil) == (report.end == nil), "\(deeds)")
+            #expect(try journal.verify().entryCount == report.head.revision)
+            try journal.close()
+            // What opens as usual has lost nothing; salvage must not lose it either.
+            if let opened = try? Journal<Logbook>.open(at: damaged, mode: .readOnly) {
+              if try opened.verify().isSound { #expect(report.head == opened.head, "\(deeds)") }
+              try opened.close()
+            }
+            let diagnosis = try Journal<Logbook>.diagnose(damaged)
+            #expect(diagnosis.provenRevision == report.head.revision || diagnosis.opens, "\(deeds)")
+            if report.end != nil { #expect(!diagnosis.isSound, "\(deeds)") }
+          }
+        }
+      }
+      print("salvage: \(rounds) saved, \(whole) whole, \(cut) up to the damage, \(nothing) beyond help")
+      #expect(whole > 0)
+      #expect(cut > 0)
+    }
+
+    @Test func twoCopiesThatAreDamagedInDifferentPlacesGiveTheWhole() throws {
+      var random = SeededGenerator()
+      var (better, whole) = (0, 0)
+      for _ in 0..<Battery.size(3, long: 60) {
+        try withFolderInMemory { folder in
+          let original = try Original(in: folder, &random)
+          for _ in 0..<20 {
+            let copies = try ["A.journal", "B.journal"].map { try original.copy($0) }
+            let deeds = try copies.map { try damage($0, &random, tablesOnly: true) }
+            let alone = try copies.map { try saved([$0], original, "\(deeds)") }
+            let together = try saved(copies, original, "\(deeds)")
+            #expect(together >= max(alone[0], alone[1]), "\(deeds)")
+            if together > max(alone[0], alone[1]) { better += 1 }
+            if together == original.digests.count { whole += 1 }
+          }
+        }
+      }
+      print("salvage: of 2 copies \(whole) times the whole, \(better) times more than of either")
+      #expect(whole > 0)
+      #expect(better > 0)
+    }
+
+    @Test func anImageThatNoCopyHasIsListedAndItsEntryStays() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let original = try Original(in: folder, &random)
+        let (first, second) = (try original.copy("A.journal"), try original.copy("B.journal"))
+        let names = try FileManager.default.contentsOfDirectory(
+          atPath: first.appendingPathComponent("images").path
+        ).sorted()
+        func image(_ url: URL, _ index: Int) -> URL { url.appendingPathComponent("images/\(names[index])") }
+        // One is gone in both, one in the first, and one is altered in the second.
+        for url in [image(first, 0), image(second, 0), image(first, 1)] {
+          try FileManager.default.removeItem(at: url)
+        }
+        try Data("x".utf8).write(to: image(second, 2))
+        let target = URL(fileURLWithPath: "\(folder)/Saved.journal")
+        let report = try Journal<Logbook>.salvage([first, second], to: target)
+        #expect(report.missingImages.map(\.digest.hex) == [names[0]])
+        #expect(report.end == nil)
+        #expect(!report.isWhole)
+        #expect(report.head.revision == original.digests.count)
+        let journal = try Journal<Logbook>.open(at: target, mode: .readOnly)
+        #expect(try journal.verify().problems.count == 1)
+        try journal.close()
+        let diagnosis = try Journal<Logbook>.diagnose(target)
+        #expect(diagnosis.opens && !diagnosis.isSound)
+        #expect(diagnosis.findings.first?.advice.contains("image") == true)
+      }
+    }
+
+    @Test func copiesOfDifferentJournalsAreNotMixed() throws {
+      try withFolderInMemory { folder in
+        let urls = try ["A", "B"].map { name in
+          let url = URL(fileURLWithPath: "\(folder)/\(name).journal")
+          let journal = try Journal<Logbook>.create(at: url)
+          try journal.commit { try $0.write(1, name) }
+          try journal.close()
+          return url
+        }
+        let target = URL(fileURLWithPath: "\(folder)/Saved.journal")
+        let error = #expect(throws: JournalError.self) { try Journal<Logbook>.salvage(urls, to: target) }
+        #expect(error?.code == .wrongUse)
+        #expect(!FileManager.default.fileExists(atPath: target.path))
+      }
+    }
+
+    /// How many entries come out of copies.
+    private func saved(_ copies: [URL], _ original: Original, _ deeds: String) throws -> Int {
+      let target = original.url.deletingLastPathComponent().appendingPathComponent("Saved.journal")
+      try? FileManager.default.removeItem(at: target)
+      do {
+        let report = try Journal<Logbook>.salvage(copies, to: target)
+        try check(target, original, report, deeds)
+        return report.head.revision
+      } catch let error as JournalError where error.code == .damaged {
+        return 0
+      }
+    }
+
+    private func check(_ url: URL, _ original: Original, _ report: SalvageReport, _ deeds: String) throws {
+      let journal = try Journal<Logbook>.open(at: url)
+      defer { try? journal.close() }
+      let revision = journal.head.revision
+      #expect(revision == report.head.revision, "\(deeds)")
+      #expect(revision == 0 || journal.head.digest == original.digests[revision - 1], "\(deeds)")
+      let verification = try journal.verify(deep: true)
+      try #require(verification.isSound, "\(deeds): \(verification.problems)")
+      // Without HEAD nobody can tell that there was more.
+      let isKnown = report.acknowledgedRevision == original.digests.count
+      if isKnown {
+        #expect((report.end == nil) == (revision == original.digests.count), "\(deeds): \(report)")
+      }
+    }
+
+    private func contents(of url: URL) throws -> [String: Data] {
+      var contents: [String: Data] = [:]
+      for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+        contents[name] = FileManager.default.contents(atPath: "\(url.path)/\(name)")
+      }
+      return contents
+    }
+  }
+}
