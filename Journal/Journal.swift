@@ -156,6 +156,12 @@ public final class Journal<State: EventSourced>: Sendable {
     return journal
   }
 
+  /// Opens a journal to read only, and keeps everybody else away from it.
+  static func openExclusively(at url: URL, options: JournalOptions) throws -> Journal {
+    let opened = try OpenedFolder<State>(url, mode: .readOnly, locksExclusively: true, options: options)
+    return try Journal(opening: opened, mode: .readOnly, options: options)
+  }
+
   /// Opens a journal, or makes an empty one where nothing is: what an app does at launch.
   /// - Throws: ``JournalError``, as `open` and `create` do.
   public static func openOrCreate(

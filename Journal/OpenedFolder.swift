@@ -21,14 +21,17 @@ struct OpenedFolder<State: EventSourced> {
   /// What is not there of a journal that was opened up to its damage.
   let damage: JournalError?
 
-  init(_ url: URL, mode: Journal<State>.Mode, options: JournalOptions) throws {
+  /// - Parameter locksExclusively: whether nobody else may have it open, though it is opened to read only.
+  init(
+    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, options: JournalOptions
+  ) throws {
     if mode == .upToDamage {
       self = try Self(upToDamage: url, options)
       return
     }
     damage = nil
     folder = try JournalFolder(url, hook: options.fileHook)
-    lock = mode == .readWrite ? try FolderLock(folder) : nil
+    lock = mode == .readWrite || locksExclusively ? try FolderLock(folder) : nil
     do throws(JournalError) {
       try folder.check()
     } catch {
@@ -48,6 +51,7 @@ struct OpenedFolder<State: EventSourced> {
       (version, eventCount, replayedCount) = try Self.replay(
         log, chain, folder, format, mark, isInUse: mode != .readWrite)
       if mode == .readWrite {
+        try LogReplacement.recover(folder, log, format)
         try folder.prepareForWriting()
         try log.beginWriting()
       }

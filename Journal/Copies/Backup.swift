@@ -15,6 +15,8 @@ public struct BackupReport: Sendable {
   public internal(set) var copiedImageByteCount = 0
   /// How many images are shared with the journal: a second name for the same file.
   public internal(set) var sharedImageCount = 0
+  /// Whether the backup was written anew, because something that it had was erased in the journal.
+  public internal(set) var isRebuilt = false
 }
 
 extension Journal {
@@ -105,8 +107,12 @@ extension Journal {
     let backup = try ExistingBackup(url, of: format, options: Self.options(hook))
     defer { backup.close() }
     let head = try backup.commonHead(with: log, newest: last)
+    try LogReplacement.recover(backup.place.folder, backup.log, format)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    if head.revision < last.revision {
+    if try hasErasures(after: head, through: last, observer) {
+      try backup.place.folder.prepareForWriting()
+      try rebuild(backup, through: last, sharesImages: sharesImages, &report, observer)
+    } else if head.revision < last.revision {
       try backup.place.folder.prepareForWriting()
       let copy = try JournalCopy(backup.log, in: backup.place, head: head)
       try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
@@ -114,6 +120,51 @@ extension Journal {
     }
     try report.receipt.write(in: backup.place.folder)
     return report
+  }
+
+  /// Whether something of the history before was erased since.
+  private func hasErasures(after head: Head, through last: Head, _ observer: CopyObserver) throws -> Bool {
+    guard head.revision > 0 else { return false }
+    var reader = EntryReader(log, journal: id, after: head)
+    var isFound = false
+    while try !isFound
+      && !reader.next(
+        through: last.revision,
+        { entry throws(JournalError) in
+          if try entry.annotation()?.metadata[ErasureMetadata.erases] != nil { isFound = true }
+        }
+      ).isEmpty
+    {
+      try Task.checkCancellation()
+    }
+    return isFound
+  }
+
+  /// Writes the log of a backup anew, so that it loses what was erased, and removes images that no entry names any more.
+  private func rebuild(
+    _ backup: ExistingBackup, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
+    _ observer: CopyObserver
+  ) throws {
+    let replacement = try LogReplacement(in: backup.place)
+    var named: Set<Digest> = []
+    let folder = backup.place.folder
+    do {
+      try folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
+      try append(
+        to: replacement.copy, images: try folder.root.folder("images"), through: last,
+        sharesImages: sharesImages,
+        &report, observer
+      ) { named.insert($0.digest) }
+    } catch {
+      replacement.cancel()
+      throw error
+    }
+    let images = try folder.root.folder("images").names().compactMap { name in
+      BlobNames.isDigest(name) ? Digest(hex: name) : nil
+    }
+    try backup.log.close()
+    try replacement.commit(removing: images.filter { !named.contains($0) })
+    report.isRebuilt = true
   }
 
   private static func options(_ hook: FileHook?) -> JournalOptions {
@@ -124,14 +175,17 @@ extension Journal {
 
   /// Appends what a copy has not got yet, and proves it.
   private func append(
-    to copy: JournalCopy, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
-    _ observer: CopyObserver
+    to copy: JournalCopy, images target: Folder? = nil, through last: Head, sharesImages: Bool,
+    _ report: inout BackupReport, _ observer: CopyObserver, sees: (Blob) -> Void = { _ in }
   ) throws {
     var images = BlobCopying(
-      from: try folder.openImages(), at: folder.images, to: try copy.folder.root.folder("images"),
+      from: try folder.openImages(), at: folder.images, to: try target ?? copy.folder.root.folder("images"),
       sharesFiles: sharesImages)
     try readPieces(after: copy.head, through: last, observer) { piece, blobs, head in
-      for blob in blobs { try images.bring(blob) }
+      for blob in blobs {
+        sees(blob)
+        try images.bring(blob)
+      }
       try images.flush()
       try copy.append(piece, head: head)
     }

@@ -52,6 +52,14 @@ struct EntryReader {
 }
 
 extension EntryDecoder {
+  /// The events of the entry.
+  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [Event] {
+    var decoder = try events(upcast)
+    var events: [Event] = []
+    while let event = try decoder.next() { events.append(event) }
+    return events
+  }
+
   /// Reads an entry whose bytes are in memory.
   static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result

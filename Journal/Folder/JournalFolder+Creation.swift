@@ -57,7 +57,7 @@ extension JournalFolder {
     }
   }
 
-  private static func checkIsFree(_ name: String, in parent: Folder, path: String) throws(JournalError) {
+  static func checkIsFree(_ name: String, in parent: Folder, path: String) throws(JournalError) {
     guard let status = try parent.status(of: name) else { return }
     guard status.kind == .folder, try parent.folder(name).names().isEmpty else { throw alreadyExists(path) }
   }

@@ -8,6 +8,7 @@ import Foundation
 ///   FORMAT      the format's version, the journal's id, and its model
 ///   HEAD        which entry was acknowledged
 ///   RECEIPT     in a backup: what its journal had acknowledged
+///   ERASING     while an erasure is not finished
 ///   entries/    the log
 ///   images/     blobs by SHA-256
 ///   snapshots/  keyed archives, and what is known of each
@@ -130,7 +131,7 @@ struct JournalFolder: Sendable {
   /// Whether a journal can have something of that name.
   static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
     switch finishedName(name) {
-    case "FORMAT", "HEAD", JournalReceipt.fileName: kind == .file
+    case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName: kind == .file
     case "entries", "images", "snapshots": kind == .folder
     default: false
     }

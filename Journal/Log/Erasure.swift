@@ -10,10 +10,21 @@ package struct Erasure: Sendable {
   package var entities: Set<Entity>
   /// The entries whose author, note and metadata are erased.
   package var annotations: Set<Revision>
+  /// The first entry of which a payload was erased.
+  private var firstErased: Revision?
 
   package init(entities: Set<Entity> = [], annotations: Set<Revision> = []) {
     self.entities = entities
     self.annotations = annotations
+  }
+
+  /// The entry without what is to be erased; its digest stays. Entries are given in order.
+  mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
+    let (bytes, erasesPayloads) = try entry.decode { decoder throws(JournalError) in
+      try decoder.erasing(self, firstErased: firstErased)
+    }
+    if erasesPayloads, firstErased == nil { firstErased = entry.revision }
+    return SealedEntry(revision: entry.revision, bytes: bytes, digest: entry.digest)
   }
 
   /// Copies a journal that nobody has open, but for what is to be erased. Its snapshots are not copied.
@@ -38,15 +49,16 @@ package struct Erasure: Sendable {
     try storage.create(in: place)
     let new = try storage.open(.write, in: place)
     try new.beginWriting()
-    var firstErased: Revision?
+    var erasure = self
     var entries: [SealedEntry] = []
     let newest = try old.newestRevision()
     if newest > 0 {
       try old.readAll(1...newest) { entry throws(JournalError) in
-        let (bytes, erasesPayloads) = try entry.erasing(self, firstErased: firstErased)
-        if erasesPayloads, firstErased == nil { firstErased = entry.revision }
         entries.append(
-          SealedEntry(revision: entry.revision, bytes: bytes, digest: try entry.digest(journal: format.id)))
+          try erasure.erase(
+            SealedEntry(
+              revision: entry.revision, bytes: entry.copyOfBytes, digest: try entry.digest(journal: format.id)
+            )))
       }
     }
     try new.store(entries)

@@ -1,28 +1,60 @@
+import Files
 public import Foundation
 
 extension Journal {
   /// Makes another journal of the state at a point in time, as one entry and without the history before it. Entities
-  /// keep their numbers.
+  /// keep their numbers. The entry says in its metadata, under `journal.copyOf`, which journal, revision and digest it
+  /// came from.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = ""
   ) throws {
-    let state = try state(asOf: selector)
-    guard let everything = state.differences(from: State()) else {
+    let version = try version(asOf: selector)
+    guard let everything = version.state.differences(from: State()) else {
       throw JournalError(.wrongUse, "the model does not say what its states are made of")
     }
-    let copy = try Journal.create(at: url)
+    try checkIsOutside(try JournalFolder.path(of: url))
+    let path = try JournalFolder.path(of: url)
+    let name = URL(fileURLWithPath: path).lastPathComponent
+    let parentURL = URL(fileURLWithPath: path).deletingLastPathComponent()
+    let parent = try Folder(parentURL.path, followsLinks: true, hook: nil)
+    try JournalFolder.checkIsFree(name, in: parent, path: path)
+    // Given its name when it is whole. What a crash leaves is removed by who makes a journal of that name.
+    let unfinished = "\(name).\(JournalID())\(Folder.temporarySuffix)"
+    do {
+      let copy = try Journal.create(at: parentURL.appendingPathComponent(unfinished))
+      do {
+        try fill(copy, with: everything, of: version.head, author, note)
+      } catch {
+        try? copy.close()
+        throw error
+      }
+      try copy.close()
+      try parent.rename(unfinished, to: name)
+      try parent.flush()
+    } catch {
+      try? parent.removeFolder(unfinished)
+      throw error
+    }
+  }
+
+  private func fill(
+    _ copy: Journal, with everything: [EntityDifference], of head: Head, _ author: String, _ note: String
+  ) throws {
+    let images = try copy.folder.openImages()
+    var copying = images.map {
+      BlobCopying(from: try? folder.openImages(), at: folder.images, to: $0, sharesFiles: false)
+    }
     for difference in everything {
       guard let record = difference.new else { continue }
-      for blob in State.blobs(in: record, of: difference.entity.kind) {
-        _ = try copy.blobs.add(try blobs.data(of: blob))
-      }
+      for blob in State.blobs(in: record, of: difference.entity.kind) { try copying?.bring(blob) }
     }
-    try copy.commit(by: author, note: note) { draft in
+    try copying?.flush()
+    let origin = [RestoreMetadata.copyOf: "\(id) \(head.revision) \(head.digest.hex)"]
+    try copy.commit(by: author, note: note, metadata: origin) { draft in
       for difference in everything where State.isRestored(difference.entity.kind) {
         if let record = difference.new { try draft.add(difference.entity, record) }
       }
     }
-    try copy.close()
   }
 }

@@ -8,6 +8,8 @@ enum RestoreMetadata {
   static let undoes = "journal.undoes"
   /// The revision that an author did again; such an entry reverts the one that had undone it.
   static let redoes = "journal.redoes"
+  /// The journal, revision and digest whose state a journal began with.
+  static let copyOf = "journal.copyOf"
 }
 
 extension EntryAnnotation {

@@ -215,12 +215,12 @@ int cfiles_rename(int folder, const char *name, int new_folder, const char *new_
   return result;
 }
 
-int cfiles_exchange(int folder, const char *name, const char *other) {
+int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name) {
   int result;
 #if defined(__APPLE__)
-  CALL(result, renameatx_np(folder, name, folder, other, RENAME_SWAP));
+  CALL(result, renameatx_np(folder, name, other_folder, other_name, RENAME_SWAP));
 #else
-  CALL(result, renameat2(folder, name, folder, other, RENAME_EXCHANGE));
+  CALL(result, renameat2(folder, name, other_folder, other_name, RENAME_EXCHANGE));
 #endif
   return result;
 }

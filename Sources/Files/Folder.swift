@@ -144,21 +144,22 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Gives each of two names what the other one stood for. After any crash, both have changed or neither has.
-  package func exchange(_ name: String, with other: String) throws(Failure) {
+  /// Gives each of two names, one of this folder and one of another, what the other one stood for. After any crash,
+  /// both have changed or neither has.
+  package func exchange(_ name: String, with otherName: String, in other: Folder) throws(Failure) {
     try checkName(name)
-    try checkName(other)
-    let otherPath = path(of: other)
-    try hook.check(.rename(path(of: name), to: otherPath), Failure.self)
-    let result = unsafe cfiles_exchange(descriptor, name, other)
+    try checkName(otherName)
+    let path = path(of: name)
+    try hook.check(.rename(other.path(of: otherName), to: path), Failure.self)
+    let result = unsafe cfiles_exchange(descriptor, name, other.descriptor, otherName)
     if result == -EINVAL || result == -ENOSYS || result == -ENOTSUP {
       throw Failure(
         FileError(
           .other,
           "this file system can't exchange two folders in one step; move the journal to one that can, such as ext4, "
-            + "XFS, Btrfs or APFS", path: otherPath))
+            + "XFS, Btrfs or APFS", path: path))
     }
-    guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: otherPath)) }
+    guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: path)) }
   }
 
   /// Gives a file of this folder a second name in another folder.

@@ -267,10 +267,10 @@ import Testing
     }
   }
 
-  @Test func aRestoreToAnotherFolderIsAJournalOfItsOwn() throws {
+  @Test func aReplayToAnotherFolderIsAJournalOfItsOwn() throws {
     try withFixedJournal { path in
       let copy = path + "-copy"
-      #expect(try journal("restore", path, "--all", "--at", "2", "--to", copy).code == 0)
+      #expect(try journal("replay", path, "--at", "2", "--to", copy).code == 0)
       let (old, new) = (
         try journal("log", path, "--until", "2", "--json"), try journal("log", copy, "--json")
       )
@@ -280,11 +280,13 @@ import Testing
       #expect(try journal("cat", copy, "image:1").output == "hello")
       let bare = path + "-bare"
       #expect(
-        try journal("restore", path, "--all", "--at", "3", "--to", bare, "--without-history", "--by", "ben")
+        try journal("replay", path, "--at", "3", "--to", bare, "--no-history", "--by", "ben")
           .code == 0)
       #expect(try journal("verify", bare).output.hasPrefix("1 entry, 3 events, 1 blob"))
       #expect(try journal("show", bare, "image:1").code == 0)
-      #expect(try journal("restore", path, "--all", "--at", "3", "--to", copy).code == 3)
+      #expect(try journal("show", bare, "1").output.contains("journal.copyOf = "))
+      #expect(try journal("replay", path, "--no-history").code == 2)
+      #expect(try journal("replay", path, "--at", "3", "--to", copy).code == 3)
     }
   }
 

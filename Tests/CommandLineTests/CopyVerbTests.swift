@@ -119,4 +119,41 @@ import Testing
       #expect(try journal("verify", path).code == 0)
     }
   }
+
+  @Test func eraseTakesOutWhatAnItemEverWas() throws {
+    try withFixedJournal { path, folder in
+      let backup = folder.path("Finds.backup")
+      #expect(try journal("backup", path, backup).code == 0)
+      let digest = try journal("log", path, "-n1", "--json").output
+      #expect(try journal("erase", path, "item:1").code == 2)
+      #expect(try journal("erase", path, "item:9", "--reason", "x").code == 1)
+      var result = try journal("erase", path, "item:1", "--reason", "by law", "--by", "eve", "--notes")
+      #expect(result.code == 0)
+      #expect(
+        result.output.hasPrefix(
+          "erased item:1, image:1: 4 events, 1 image, the words of 3 entries\nentry 4 says so; digest "))
+      for place in [path, backup] {
+        if place == backup { #expect(try journal("backup", path, backup).code == 0) }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: place) {
+          let bytes = FileManager.default.contents(atPath: "\(place)/\(name)") ?? Data()
+          for word in ["blue cup", "hello", "cup.png", "first find", "a photo", "no place"] {
+            #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(name)")
+          }
+        }
+        #expect(try journal("verify", place, "--deep").code == 0)
+        #expect(try journal("doctor", place).code == 0)
+      }
+      result = try journal("show", path, "item:1")
+      #expect(result.code == 1)
+      #expect(result.error.contains("entry 4 erased it, by eve: by law"))
+      let log = try journal("log", path)
+      #expect(log.output.contains("eve"))
+      #expect(log.output.contains("by law"))
+      #expect(try journal("show", path, "4").output.contains("journal.erases = item:1 image:1"))
+      // What is sealed is sealed as before.
+      let sealed = try #require(digest.firstMatch(of: /"digest":"([0-9a-f]{64})"/)?.1)
+      #expect(try journal("show", path, "3", "--json").output.contains(sealed))
+      #expect(try journal("undo", path, "--by", "eve").code != 3)
+    }
+  }
 }

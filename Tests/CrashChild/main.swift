@@ -9,6 +9,8 @@
 // journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
 // path (`ShortFollower`).
 //
+// Or: "erase", the journal's path, and a number (`KilledErasure`).
+//
 // With the path of a backup behind the seed it is brought up to date again and again, too: "backup <acknowledged
 // before> <revision>".
 //
@@ -47,6 +49,15 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "short" {
 }
 if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
   ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+}
+
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "erase",
+  let last = Int(CommandLine.arguments[3])
+{
+  do {
+    try KilledErasure(url: URL(fileURLWithPath: CommandLine.arguments[2]), last: last).run()
+    exit(0)
+  } catch { fail("\(error)") }
 }
 
 guard CommandLine.arguments.count >= 5, let count = Int(CommandLine.arguments[2]),

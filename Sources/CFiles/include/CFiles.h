@@ -75,7 +75,7 @@ int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
 /// Gives each of two names what the other one stood for, in one step; `-EINVAL` or `-ENOSYS` where the file system
 /// can't.
-int cfiles_exchange(int folder, const char *name, const char *other);
+int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name);
 /// Gives a file a second name, in the same file system.
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);
 int cfiles_remove_file(int folder, const char *name);

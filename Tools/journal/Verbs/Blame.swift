@@ -85,10 +85,14 @@ extension Failure {
       return
     }
     guard last.event.operation == .delete else {
+      let erasure = try journal.erasure(of: entity).map { entry in
+        "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
+          + (entry.note.isEmpty ? "" : ": \(entry.note)")
+      }
       self.init(
         .no,
         "\(name) is not there at revision \(revision): what it was has been erased; its newest event is in "
-          + "revision \(last.revision)")
+          + "revision \(last.revision)\(erasure ?? "")")
       return
     }
     self.init(

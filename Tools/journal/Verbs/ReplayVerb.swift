@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 import JSON
 
 /// `journal replay JOURNAL`
@@ -9,17 +10,28 @@ enum ReplayVerb: Verb {
     Rebuilds the state that the entries up to a point make, and prints it: for people how much there is of what,
     and the first items; with --json everything, as one object. It starts at the nearest snapshot before that
     point; --from-start uses none.
+
+    With --to, it makes another journal instead: the same history up to that point, sealed the same, with the images
+    that it names. With --no-history, too, that journal begins with the state as its first entry, whose metadata say
+    where it came from, and has an identity of its own.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
       Syntax.point,
       Syntax.Option(name: "--from-start", help: "replay every entry from revision 1, using no snapshot"),
+      Syntax.Option(name: "--to", value: "DIR", help: "make another journal of what there was at that point"),
+      Syntax.Option(name: "--no-history", help: "with --to: of the state alone, as one entry"),
+      Syntax.note, Syntax.author,
       Syntax.json,
     ])
   static let examples = [
     (command: "journal replay Books.journal --at HEAD~3", does: "the state three entries ago"),
     (command: "journal replay Books.journal --at 2026-08-01 --json", does: "all that there was on that day"),
+    (
+      command: "journal replay Books.journal --at 2026-08-01 --to August.journal",
+      does: "the journal as it was on that day, next to this one"
+    ),
   ]
 
   private static let shownItems = 10
@@ -27,6 +39,12 @@ enum ReplayVerb: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    if let directory = arguments.value("--to") {
+      return try copy(journal, revision, to: directory, arguments, terminal)
+    }
+    for option in ["--no-history", "--by", "--note"] where arguments.has(option) {
+      throw Failure(.wrongUse, "\(option) is for --to; see journal help replay")
+    }
     let version =
       arguments.has("--from-start")
       ? try journal.version(replayedTo: .revision(revision))
@@ -36,6 +54,23 @@ enum ReplayVerb: Verb {
     } else {
       try printSummary(version, terminal)
     }
+    return .done
+  }
+
+  private static func copy(
+    _ journal: CatalogJournal, _ revision: Revision, to directory: String, _ arguments: Arguments,
+    _ terminal: Terminal
+  ) throws -> ExitCode {
+    let url = URL(fileURLWithPath: directory)
+    if arguments.has("--no-history") {
+      try journal.copyState(
+        to: url, asOf: .revision(revision), by: arguments.author,
+        note: arguments.value("--note") ?? "the state of revision \(revision)")
+    } else {
+      try journal.copy(to: url, through: .revision(revision)) { terminal.showCopying($0) }
+      terminal.progress.clear()
+    }
+    try terminal.output.line("made \(directory.printable) of revision \(revision)")
     return .done
   }
 

@@ -27,9 +27,6 @@ enum Restore: Verb {
       Syntax.Option(
         name: "--fields", value: "A,B", help: "only these attributes; @category and @kind are fields, too"),
       Syntax.Option(name: "--keep-new", help: "keep attributes and entities that came since"),
-      Syntax.Option(
-        name: "--to", value: "DIR", help: "make a new journal of that state instead, with all of its history"),
-      Syntax.Option(name: "--without-history", help: "with --to: the state alone, as one entry"),
       Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
     ])
   static let examples = [
@@ -39,22 +36,12 @@ enum Restore: Verb {
       command: "journal restore Books.journal --all --at yesterday --keep-new --dry-run",
       does: "what bringing all of yesterday back, but keeping what is new, would do"
     ),
-    (
-      command: "journal restore Books.journal --all --at 2026-08-01 --to August.journal",
-      does: "the journal as it was, beside this one"
-    ),
   ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
     var names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
-    if let directory = arguments.value("--to") {
-      guard names.isEmpty, scopes == ["--all"] || scopes.isEmpty else {
-        throw Failure(.wrongUse, "--to makes a journal of everything; it takes no entities")
-      }
-      return try copy(to: directory, arguments, terminal)
-    }
     guard scopes.count + (names.isEmpty ? 0 : 1) == 1 else {
       throw Failure(
         .wrongUse, "name what to restore: entities, --category, --kind or --all; see journal help restore")
@@ -85,27 +72,5 @@ enum Restore: Verb {
     let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
     try journal.close()
     return code
-  }
-
-  private static func copy(
-    to directory: String, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
-    let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
-    let url = URL(fileURLWithPath: directory)
-    if arguments.has("--dry-run") {
-      try terminal.output.line(
-        "would make \(directory.printable) of revision \(revision); nothing was written")
-      return .done
-    }
-    if arguments.has("--without-history") {
-      try journal.copyState(
-        to: url, asOf: .revision(revision), by: arguments.author,
-        note: arguments.value("--note") ?? "the state of revision \(revision)")
-    } else {
-      try journal.copy(to: url, through: .revision(revision))
-    }
-    try terminal.output.line("made \(directory.printable) of revision \(revision)")
-    return .done
   }
 }

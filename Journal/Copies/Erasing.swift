@@ -1,0 +1,207 @@
+package import Files
+public import Foundation
+
+/// What an erasure has erased.
+public struct ErasureReport: Sendable {
+  /// The entities whose records and changes are gone: those that were named, and those that go with them, as images go
+  /// with their item.
+  public let entities: [Entity]
+  /// How many events have lost their content.
+  public let eventCount: Int
+  /// The entries that have lost author, note and metadata.
+  public let annotations: [Revision]
+  /// How many images were removed.
+  public let imageCount: Int
+  /// The entry that says what was erased, when and why.
+  public let head: Head
+}
+
+/// What an erasure says of itself in the metadata of its entry.
+enum ErasureMetadata {
+  /// The names of the entities, separated by spaces.
+  static let erases = "journal.erases"
+  /// The entries whose words were erased, separated by spaces.
+  static let annotations = "journal.erasesWords"
+}
+
+extension Journal {
+  /// Erases what entities ever were from the history: the content of all of their events, and the bytes of images that
+  /// nothing else names.
+  ///
+  /// The events themselves stay, with their dates and digests, so that the chain still verifies and receipts that were
+  /// given before still hold. A new entry says what was erased, when and why. Afterwards the erased bytes are nowhere in
+  /// the folder: not in the log, the snapshots, the images or temporary files. What backups and file systems keep is
+  /// beyond this; a backup loses it at its next run.
+  ///
+  /// The journal must be closed. After a crash all of it is erased, or nothing is.
+  /// - Parameters:
+  ///   - entities: what to erase, whether it is there or was deleted. What would go with it when it is deleted is erased
+  ///     too.
+  ///   - url: the journal's folder.
+  ///   - reason: why; it is the note of the new entry, and stays.
+  ///   - author: who does it; it stays, too.
+  ///   - words: whether the author, note and metadata of all entries that touched these entities are erased as well.
+  ///   - progress: told how far it has come; what it throws ends the work, and nothing is erased. So does cancelling the
+  ///     task.
+  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` when the disk has no room.
+  /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
+  @discardableResult
+  public static func erase(
+    _ entities: Set<Entity>, at url: URL, reason: String, by author: String = "",
+    includingWords words: Bool = false,
+    progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> ErasureReport {
+    try erase(
+      entities, at: url, reason: reason, by: author, includingWords: words, hook: nil, progress: progress)
+  }
+
+  /// The same, with a hook that sees each change in the folder.
+  package static func erase(
+    _ entities: Set<Entity>, at url: URL, reason: String, by author: String, includingWords words: Bool,
+    hook: FileHook?, progress: (CopyProgress) throws -> Void
+  ) throws -> ErasureReport {
+    var options = JournalOptions(snapshots: .manual)
+    options.fileHook = hook
+    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
+    try open(at: url, options: options).close()
+    let report = try erase(entities, opening: url, reason, author, words, options, progress)
+    // Brings HEAD up to date, and proves that what was written opens.
+    try open(at: url, options: options).close()
+    return report
+  }
+
+  private static func erase(
+    _ entities: Set<Entity>, opening url: URL, _ reason: String, _ author: String, _ words: Bool,
+    _ options: JournalOptions, _ progress: CopyObserver
+  ) throws -> ErasureReport {
+    let journal = try openExclusively(at: url, options: options)
+    defer { try? journal.close() }
+    for entity in entities where journal.state.revision(of: entity) == 0 {
+      throw JournalError(.notFound, "there never was \(State.name(of: entity)) in this journal")
+    }
+    return try journal.erase(entities, reason, author, words, options, progress)
+  }
+
+  private func erase(
+    _ entities: Set<Entity>, _ reason: String, _ author: String, _ words: Bool, _ options: JournalOptions,
+    _ observer: CopyObserver
+  ) throws -> ErasureReport {
+    let scope = try erasureScope(of: entities, observer)
+    let replacement = try LogReplacement(in: LogPlace(folder, format, options: options))
+    do {
+      try folder.root.require(2 * (try log.byteCount()), for: "the entries without what is erased")
+      var erasure = Erasure(entities: scope.entities, annotations: words ? scope.touched : [])
+      try rewrite(to: replacement.copy, without: &erasure, observer)
+      let entry = try erasureEntry(scope, words, reason, author, after: replacement.copy)
+      try replacement.copy.append([entry.sealed], head: entry.head)
+      try replacement.copy.prove(observer)
+      try Task.checkCancellation()
+    } catch {
+      replacement.cancel()
+      throw error
+    }
+    try replacement.commit(removing: scope.images.map(\.digest))
+    return ErasureReport(
+      entities: scope.entities.sorted(), eventCount: scope.eventCount,
+      annotations: words ? scope.touched.sorted() : [],
+      imageCount: scope.images.count, head: replacement.copy.head)
+  }
+
+  /// What belongs to an erasure.
+  private struct ErasureScope {
+    var entities: Set<Entity>
+    /// The entries that have an event of one of them.
+    var touched: Set<Revision> = []
+    /// The images that nothing else names.
+    var images: Set<Blob> = []
+    var eventCount = 0
+  }
+
+  /// Finds what goes with the entities, until nothing more is found, and what only they name.
+  private func erasureScope(of entities: Set<Entity>, _ observer: CopyObserver) throws -> ErasureScope {
+    var found = entities
+    while true {
+      var scope = ErasureScope(entities: found)
+      var kept: Set<Blob> = []
+      var records: [Entity: Record] = [:]
+      let upcast = upcast
+      try readPieces(after: format.head, through: head, observer) { piece, _, _ in
+        for entry in piece {
+          for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
+            let record = event.change.applied(to: records[event.entity])
+            records[event.entity] = record
+            if let record, Self.goes(record, event.entity.kind, with: found) { found.insert(event.entity) }
+            let blobs = record.map { State.blobs(in: $0, of: event.entity.kind) } ?? []
+            guard scope.entities.contains(event.entity) else {
+              kept.formUnion(blobs)
+              continue
+            }
+            scope.images.formUnion(blobs)
+            scope.touched.insert(entry.revision)
+            if event.operation != .delete { scope.eventCount += 1 }
+          }
+        }
+      }
+      if found.count == scope.entities.count {
+        scope.images.subtract(kept)
+        return scope
+      }
+    }
+  }
+
+  /// Whether a record's entity goes when one of others goes.
+  private static func goes(_ record: Record, _ kind: EntityKind, with others: Set<Entity>) -> Bool {
+    State.references(in: record, of: kind).contains { reference in
+      others.contains(reference) && State.record(record, of: kind, without: reference) == nil
+    }
+  }
+
+  private func rewrite(to copy: JournalCopy, without erasure: inout Erasure, _ observer: CopyObserver) throws
+  {
+    try readPieces(after: format.head, through: head, observer) { piece, _, head in
+      let rewritten = try piece.map { entry throws(JournalError) in try erasure.erase(entry) }
+      try copy.append(rewritten, head: head)
+    }
+  }
+
+  /// The entry that says what was erased, with a checkpoint of the state that is left.
+  private func erasureEntry(
+    _ scope: ErasureScope, _ words: Bool, _ reason: String, _ author: String, after copy: JournalCopy
+  ) throws -> (sealed: SealedEntry, head: Head) {
+    let last = copy.head
+    let state = try Replay<State>(log: copy.log, format: format).version(through: last.revision).version.state
+    let checkpoint = StateDigest.digest(of: state)
+    let now = Timestamp(Date()) ?? last.timestamp
+    let header = EntryHeader(
+      date: max(now, last.timestamp), clockDate: now, schemaVersion: upcast.schema.version,
+      previousDigest: last.digest,
+      checkpointRevision: checkpoint == nil ? nil : last.revision)
+    var metadata = [
+      ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")
+    ]
+    if words {
+      metadata[ErasureMetadata.annotations] = scope.touched.sorted().map(String.init).joined(separator: " ")
+    }
+    var salts = RandomBytes()
+    let sealed = try EntryCoding.seal(
+      header, EntryAnnotation(author: author, note: reason, metadata: metadata), events: [],
+      stateDigest: checkpoint,
+      revision: last.revision + 1, journal: id, salts: &salts, logLimit: copy.log.limits.appendByteCount)
+    return (sealed, Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
+  }
+}
+
+extension Journal {
+  /// The entry of the newest erasure of an entity, which says when it was erased, by whom and why; nil when it was not.
+  /// - Complexity: O(n) in the entries after that one.
+  public func erasure(of entity: Entity) throws -> Entry? {
+    let name = State.name(of: entity)
+    let cursor = entries(newestFirst: true)
+    while let entry = try cursor.next() {
+      if entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true {
+        return entry
+      }
+    }
+    return nil
+  }
+}

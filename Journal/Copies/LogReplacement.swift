@@ -1,0 +1,121 @@
+import Files
+import Foundation
+
+/// Puts another log with the same history in the place of a journal's own, in one step.
+///
+/// 1. The new log is built in the folder `entries.new`, as the log of a journal that is being made. Until the last step
+///    the journal is as it was, but for its snapshots: they are caches, and may hold what the new log has not got.
+/// 2. The step is the exchange of two folders. After any crash, the journal has the old log or the new one.
+/// 3. The file `ERASING` names the images that go with the old log. Who opens the journal for writing next finishes what
+///    a crash has interrupted.
+///
+/// The caller holds the lock of the journal for writing.
+final class LogReplacement {
+  private static let buildingName = "entries" + Folder.temporarySuffix
+  static let fileName = "ERASING"
+
+  let copy: JournalCopy
+  private let folder: JournalFolder
+  private let building: Folder
+
+  /// Makes the new log, which is empty.
+  init(in place: LogPlace) throws(JournalError) {
+    folder = place.folder
+    try Self.removeBuilding(in: folder)
+    try folder.root.makeFolder(Self.buildingName)
+    building = try folder.root.folder(Self.buildingName)
+    try building.makeFolder("entries")
+    let inner = LogPlace(JournalFolder(root: building), place.format, options: place.options)
+    try place.options.logStorage.create(in: inner)
+    copy = try JournalCopy(making: inner)
+  }
+
+  /// Removes what was built; the journal is as it was.
+  func cancel() {
+    try? copy.close()
+    try? Self.removeBuilding(in: folder)
+  }
+
+  /// Closes the new log and puts it in the place of the old one; what the old one had and the new one has not is
+  /// nowhere in the folder afterwards.
+  /// - Parameter images: the digests of those that only the old log needs.
+  func commit(removing images: [Digest]) throws(JournalError) {
+    try copy.close()
+    let lines = images.map { $0.hex + "\n" }.joined()
+    try Self.removeSnapshots(in: folder)
+    try folder.root.write(
+      Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))
+    try building.flush()
+    try folder.root.flush()
+    try folder.root.exchange("entries", with: "entries", in: building)
+    do throws(JournalError) {
+      try folder.root.flush()
+      try building.flush()
+      try Self.finish(folder, removing: images)
+    } catch {
+      throw JournalError(
+        .outcomeUnknown,
+        "the new log is in its place, but what the old one had could not be removed; opening the journal for writing "
+          + "does that", path: error.path, cause: error)
+    }
+  }
+
+  /// Finishes what a crash has interrupted, after the log of the journal has been found whole.
+  /// - Parameter log: the log that the journal has now.
+  static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
+    throws(JournalError)
+  {
+    guard try folder.root.status(of: fileName) != nil else {
+      if try folder.root.status(of: buildingName) != nil {
+        try removeBuilding(in: folder)
+        try folder.root.flush()
+      }
+      return
+    }
+    let bytes = try folder.root.file(fileName, .reading).contents(limit: 1 << 30)
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let words = lines.first?.split(separator: " ") ?? []
+    guard words.count == 4, words[0] == "erasing", words[1] == "1", let revision = Revision(words[2]),
+      let digest = Digest(hex: words[3])
+    else {
+      throw JournalError(
+        .damaged,
+        "ERASING can't be understood, so an erasure can't be finished; put the journal back from a backup",
+        path: folder.root.path(of: fileName))
+    }
+    var isCommitted = false
+    if try log.newestRevision() >= revision {
+      let found = try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id)
+      }
+      isCommitted = found == digest
+    }
+    try finish(folder, removing: isCommitted ? lines.dropFirst().compactMap { Digest(hex: $0) } : [])
+  }
+
+  private static func finish(_ folder: JournalFolder, removing images: [Digest]) throws(JournalError) {
+    if !images.isEmpty, let names = try folder.openImages() {
+      for image in images { try names.removeFile(image.hex) }
+      try names.flush()
+    }
+    try removeBuilding(in: folder)
+    try folder.root.flush()
+    // Last, as it says what is still to be done.
+    try folder.root.removeFile(fileName)
+    try folder.root.flush()
+  }
+
+  private static func removeBuilding(in folder: JournalFolder) throws(JournalError) {
+    guard try folder.root.status(of: buildingName) != nil else { return }
+    try folder.root.removeFolder(buildingName)
+  }
+
+  private static func removeSnapshots(in folder: JournalFolder) throws(JournalError) {
+    guard let snapshots = try folder.openSnapshots() else { return }
+    let names = try snapshots.names().filter { !System.isLitter($0) }
+    // What is known of a snapshot goes before the snapshot.
+    for name in names.filter({ $0.contains(".record") }) + names.filter({ !$0.contains(".record") }) {
+      try snapshots.removeFile(name)
+    }
+    try snapshots.flush()
+  }
+}

@@ -1,0 +1,267 @@
+import Files
+import Foundation
+import Journaling
+import LevelDB
+import Locks
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// What was erased is nowhere in the folder, whatever happens meanwhile, and all else is as it was.
+  @Suite struct EraseTests {
+    /// A journal whose every page has words and an image that can be looked for.
+    private struct Pages {
+      let url: URL
+      var head: Head
+      let count: Int
+      /// Each text and image of a page, and what was said of its entries.
+      var words: [Int: [String]] = [:]
+      var notes: [Int: [String]] = [:]
+
+      init(in folder: String, count: Int, _ random: inout SeededGenerator) throws {
+        url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        self.count = count
+        var options = JournalOptions(snapshots: .manual)
+        options.database.writeBufferByteCount = 64 << 10
+        var journal = try Journal<Logbook>.create(at: url, options: options)
+        // An image that several pages have.
+        let shared = try journal.blobs.add(Data("the image of all".utf8))
+        for turn in 1...count * 4 {
+          let page = turn <= count ? turn : Int.random(in: 1...count, using: &random)
+          let (text, image) = ("text<\(page).\(turn)>", "image<\(page).\(turn)>")
+          let note = "note<\(page).\(turn)>"
+          words[page, default: []] += [text, image]
+          notes[page, default: []].append(note)
+          let blob = turn % 3 == 0 ? shared : try journal.blobs.add(Data(image.utf8))
+          let padding = String(repeating: "-", count: Int.random(in: 0...2000, using: &random))
+          try journal.commit(by: "ana", note: note, metadata: ["key": note]) {
+            try $0.write(page, text + padding, blob: blob)
+          }
+          if turn % 7 == 0 { try journal.takeSnapshot() }
+          if turn == count * 2 {
+            try journal.close()
+            journal = try Journal<Logbook>.open(at: url, options: options)
+          }
+        }
+        try journal.commit { try $0.delete(.page(1)) }
+        head = journal.head
+        try journal.close()
+      }
+
+      func copy(_ name: String) throws -> URL {
+        let copy = url.deletingLastPathComponent().appendingPathComponent(name)
+        try? FileManager.default.removeItem(at: copy)
+        try FileManager.default.copyItem(at: url, to: copy)
+        return copy
+      }
+    }
+
+    @Test func whatWasErasedIsNowhereAndAllElseIsAsItWas() throws {
+      var random = SeededGenerator()
+      for round in 0..<Battery.size(12, long: 200) {
+        try withFolderInMemory { folder in
+          let pages = try Pages(in: folder, count: Int.random(in: 2...6, using: &random), &random)
+          let original = try Journal<Logbook>.open(at: try pages.copy("Original.journal"), mode: .readOnly)
+          let erased = Set(
+            (1...pages.count).shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)))
+          let words = random.chance(1, in: 2)
+          let report = try Journal<Logbook>.erase(
+            Set(erased.map { .page($0) }), at: pages.url, reason: "by law", by: "eve", includingWords: words)
+          #expect(report.head.revision == pages.head.revision + 1)
+          try check(pages, erased, words, at: pages.url, "round \(round)")
+
+          let journal = try Journal<Logbook>.open(at: pages.url)
+          // Receipts that were given before hold.
+          #expect(try journal.fulfils(original.receipt))
+          let entry = try journal.entry(at: report.head.revision)
+          #expect(entry.note == "by law" && entry.author == "eve" && entry.events.isEmpty)
+          #expect(try journal.erasure(of: .page(erased.first!))?.revision == report.head.revision)
+          for revision in 1...pages.head.revision {
+            #expect(try journal.entry(at: revision).digest == original.entry(at: revision).digest)
+            let (state, was) = (
+              try journal.state(asOf: .revision(revision)), try original.state(asOf: .revision(revision))
+            )
+            for page in 1...pages.count {
+              let isErased = erased.contains(page)
+              #expect(state.record(of: .page(page)) == (isErased ? nil : was.record(of: .page(page))))
+              #expect(state.revision(of: .page(page)) == was.revision(of: .page(page)))
+            }
+          }
+          let verification = try journal.verify(deep: true)
+          #expect(verification.problems.map(\.description) == [])
+          #expect(verification.erasedEventCount == report.eventCount)
+          #expect(verification.checkpointCount >= 1)
+          // It goes on: what is new follows, and a second erasure too.
+          try journal.commit { try $0.write(77, "after") }
+          try journal.takeSnapshot()
+          try journal.close()
+          try Journal<Logbook>.erase([.page(77)], at: pages.url, reason: "again")
+          let again = try Journal<Logbook>.open(at: pages.url)
+          #expect(try again.verify(deep: true).isSound)
+          try again.close()
+          try original.close()
+        }
+      }
+    }
+
+    @Test func whicheverOperationOfAnErasureFailsItIsDoneOrNot() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        let operations = Lock(0)
+        try erase(
+          at: try pages.copy("Count.journal"),
+          hook: { _ in
+            operations.withLock { $0 += 1 }
+            return .proceed
+          })
+        let count = operations.withLock { $0 }
+        var (done, undone) = (0, 0)
+        for index in 0..<count {
+          for lasts in [false, true] {
+            let url = try pages.copy("Faulty.journal")
+            let seen = Lock(0)
+            let result = Result {
+              try erase(
+                at: url,
+                hook: { _ in
+                  let now = seen.withLock { seen in
+                    defer { seen += 1 }
+                    return seen
+                  }
+                  return now == index || (lasts && now > index) ? .fail(EIO) : .proceed
+                })
+            }
+            let place = "operation \(index)\(lasts ? " and all after it" : "")"
+            if try isErased(pages, at: url, place) {
+              done += 1
+              if case .failure(let error) = result {
+                // Not of what led to it: that it is done is said.
+                let code = (error as? JournalError)?.code
+                #expect(code == .outcomeUnknown || code == .io, "\(place): \(error)")
+              }
+            } else {
+              undone += 1
+              if case .success = result { Issue.record("\(place): not erased") }
+            }
+          }
+        }
+        print("erase faults: \(count) operations, \(done) times done, \(undone) times not")
+        #expect(done > 0 && undone > 0)
+      }
+    }
+
+    @Test func anErasureThatIsKilledAnywhereIsDoneOrNot() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        var (done, undone, index) = (0, 0, 0)
+        while true {
+          let url = try pages.copy("Killed.journal")
+          let process = Process()
+          let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+          process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
+          process.arguments = ["erase", url.path, "\(index)"]
+          try process.run()
+          process.waitUntilExit()
+          let wasKilled = process.terminationReason == .uncaughtSignal
+          #expect(wasKilled || process.terminationStatus == 0)
+          if try isErased(pages, at: url, "killed at operation \(index)") { done += 1 } else { undone += 1 }
+          if !wasKilled { break }
+          index += 1
+        }
+        print("erase kills: \(index) operations, \(done) times done, \(undone) times not")
+        #expect(done > 1 && undone > 1)
+      }
+    }
+
+    @Test func aBackupLosesWhatWasErasedAtItsNextRun() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 4, &random)
+        let backup = URL(fileURLWithPath: "\(folder)/Log.backup")
+        func run() throws -> BackupReport {
+          let journal = try Journal<Logbook>.open(at: pages.url)
+          defer { try? journal.close() }
+          return try journal.backup(to: backup)
+        }
+        #expect(try !run().isRebuilt)
+        let copy = try Journal<Logbook>.open(at: backup)
+        try copy.takeSnapshot()
+        try copy.close()
+        try Journal<Logbook>.erase([.page(2)], at: pages.url, reason: "by law")
+        let report = try run()
+        #expect(report.isRebuilt)
+        try check(pages, [2], false, at: backup, "the backup")
+        let again = try Journal<Logbook>.open(at: backup, mode: .readOnly)
+        #expect(again.head == report.receipt.headOfEntry(in: again))
+        #expect(try again.verify(deep: true).problems.map(\.description) == [])
+        try again.close()
+        #expect(try !run().isRebuilt)
+      }
+    }
+
+    private func erase(at url: URL, hook: @escaping FileHook) throws {
+      _ = try Journal<Logbook>.erase(
+        [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true, hook: hook, progress: { _ in }
+      )
+    }
+
+    /// Whether page 2 was erased; it is all there or nowhere.
+    private func isErased(_ pages: Pages, at url: URL, _ place: String) throws -> Bool {
+      // A look changes nothing and is as good.
+      let look = try Journal<Logbook>.open(at: url, mode: .readOnly)
+      let head = look.head
+      try #require(try look.verify().isSound, "\(place)")
+      try look.close()
+      let journal = try Journal<Logbook>.open(at: url)
+      #expect(journal.head == head, "\(place)")
+      let verification = try journal.verify(deep: true)
+      try #require(verification.isSound, "\(place): \(verification.problems)")
+      try journal.close()
+      let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+      #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
+      if head == pages.head {
+        let found = try allBytes(of: url)
+        for word in pages.words[2]! where !word.hasPrefix("image") {
+          #expect(found.range(of: Data(word.utf8)) != nil, "\(place): \(word) is gone")
+        }
+        return false
+      }
+      #expect(head.revision == pages.head.revision + 1, "\(place)")
+      try check(pages, [2], true, at: url, place)
+      return true
+    }
+
+    private func check(_ pages: Pages, _ erased: Set<Int>, _ words: Bool, at url: URL, _ place: String) throws
+    {
+      let found = try allBytes(of: url)
+      for page in erased {
+        for word in pages.words[page]! + (words ? pages.notes[page]! : []) {
+          #expect(found.range(of: Data(word.utf8)) == nil, "\(place): \(word) is there")
+        }
+      }
+      for page in 1...pages.count where !erased.contains(page) {
+        for word in pages.notes[page]! {
+          #expect(found.range(of: Data(word.utf8)) != nil, "\(place): \(word) is gone")
+        }
+      }
+    }
+
+    /// The names and bytes of all that is in a folder.
+    private func allBytes(of url: URL) throws -> Data {
+      var bytes = Data()
+      for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+        bytes += Data(name.utf8) + (FileManager.default.contents(atPath: "\(url.path)/\(name)") ?? Data())
+      }
+      return bytes
+    }
+  }
+}
+
+extension JournalReceipt {
+  fileprivate func headOfEntry(in journal: Journal<Logbook>) -> Head? {
+    digest == journal.head.digest && revision == journal.head.revision ? journal.head : nil
+  }
+}

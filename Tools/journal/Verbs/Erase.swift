@@ -1,0 +1,50 @@
+import CatalogModel
+import Foundation
+
+/// `journal erase JOURNAL ENTITY… --reason TEXT`
+enum Erase: Verb {
+  static let name = "erase"
+  static let summary = "erases what entities ever were from the history"
+  static let explanation = """
+    Erases the content of all events of the entities, and the bytes of images that nothing else names. Images go with
+    their item. That can't be undone: the bytes are nowhere in the folder afterwards, not in the log, the snapshots or
+    temporary files. Dates, digests and the order of events stay, so the journal still verifies, and receipts that were
+    given before still hold. A new entry says what was erased, when, by whom and why.
+
+    --notes erases author, note and metadata of all entries that touched the entities, too. Backups lose what was erased
+    at their next run; files of backup --file keep it.
+    """
+  static let syntax = Syntax(
+    operands: [Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42", isRepeated: true)],
+    options: [
+      Syntax.Option(name: "--reason", value: "TEXT", help: "why; it stays as the note of the new entry"),
+      Syntax.Option(name: "--notes", help: "erase what people said of the entries that touched them, too"),
+      Syntax.author,
+    ])
+  static let examples = [
+    (
+      command: "journal erase Books.journal item:42 --reason 'asked for by letter of 3 May'",
+      does: "item 42 and its images, for good"
+    )
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard let reason = arguments.value("--reason"), !reason.isEmpty else {
+      throw Failure(.wrongUse, "--reason TEXT is missing: why it is erased; see journal help erase")
+    }
+    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let report = try CatalogJournal.erase(
+      Set(entities), at: URL(fileURLWithPath: arguments.operand("JOURNAL")), reason: reason,
+      by: arguments.author,
+      includingWords: arguments.has("--notes")
+    ) { terminal.showCopying($0) }
+    terminal.progress.clear()
+    try terminal.output.line(
+      "erased \(report.entities.map(Catalog.name).joined(separator: ", ")): \(report.eventCount.counted("event")), "
+        + report.imageCount.counted("image")
+        + (report.annotations.isEmpty
+          ? "" : ", the words of \(report.annotations.count.counted("entry", "entries"))"))
+    try terminal.output.line("entry \(report.head.revision) says so; digest \(report.head.digest.hex)")
+    return .done
+  }
+}
