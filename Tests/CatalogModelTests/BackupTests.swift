@@ -393,6 +393,23 @@ import Testing
     #expect(costs[1].changes <= costs[0].changes * 5 / 4 + 4096)
   }
 
+  @Test func aLogThatHasBecomeManySmallFilesIsWrittenAnew() throws {
+    try withJournal { journal, url in
+      var rebuilt = 0
+      for number in 0..<60 {
+        try journal.commit { try $0.updateItem(1, set: ["n": .integer(Int64(number))]) }
+        let report = try journal.backup(
+          to: url, sharesImages: true, fileLimit: 20, hook: nil, progress: { _ in })
+        if report.isRebuilt { rebuilt += 1 }
+        #expect(report.entryCount == (number == 0 || report.isRebuilt ? journal.head.revision : 1))
+        let files = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
+        #expect(files.count <= 30)
+      }
+      #expect((1...5).contains(rebuilt))
+      try check(url, against: journal)
+    }
+  }
+
   private func check(
     _ url: URL, against journal: CatalogJournal, location: SourceLocation = #_sourceLocation
   ) throws {

@@ -202,6 +202,33 @@ extension Battery {
       }
     }
 
+    @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
+    func aDiskWithoutRoomForTheNewLogIsNamedAndNothingIsErased() throws {
+      try withTemporaryFolder { folder in
+        let point = try Mount.point(in: folder.path)
+        try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
+          let url = URL(fileURLWithPath: "\(point)/Log.journal")
+          let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
+          for turn in 1...25 { try journal.commit { try $0.write(turn, String(repeating: "x", count: 100_000)) } }
+          let head = journal.head
+          try journal.close()
+          let error = #expect(throws: JournalError.self) {
+            try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
+          }
+          #expect(error?.code == .io)
+          #expect(error?.message.contains("no room for") == true)
+          let after = try Journal<Logbook>.open(at: url)
+          #expect(after.head == head)
+          #expect(try after.verify().isSound)
+          #expect(after.state.pages[2] != nil)
+          try after.close()
+          let saved = URL(fileURLWithPath: "\(point)/Saved.journal")
+          #expect(throws: JournalError.self) { try Journal<Logbook>.salvage([url], to: saved) }
+          #expect(try FileManager.default.contentsOfDirectory(atPath: point) == ["Log.journal"])
+        }
+      }
+    }
+
     private func erase(at url: URL, hook: @escaping FileHook) throws {
       _ = try Journal<Logbook>.erase(
         [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true, hook: hook, progress: { _ in }

@@ -76,8 +76,8 @@ enum SalvageVerb: Verb {
     Reads what can be read of a damaged journal, file by file, and makes the journal DIR of it: all entries from the
     first on that are proven by the digest that the next one has of them, up to the first that is missing or altered,
     with the images that are whole. Several copies of one journal, damaged in different places, give all that any of
-    them has; name those from which most was erased alone, as what one copy has comes back. The damaged journals stay
-    as they are. Exits with 1 when something is missing.
+    them has. What was erased since a copy was made comes back from that copy. The damaged journals stay as they are.
+    Exits with 1 when something is missing.
     """
   static let syntax = Syntax(
     operands: [
