@@ -156,7 +156,7 @@ public final class Journal<State: EventSourced>: Sendable {
     return journal
   }
 
-  /// Opens a journal to read only, and keeps everybody else away from it.
+  /// Opens a journal to read only, and keeps away who would write to it.
   static func openExclusively(at url: URL, options: JournalOptions) throws -> Journal {
     let opened = try OpenedFolder<State>(url, mode: .readOnly, locksExclusively: true, options: options)
     return try Journal(opening: opened, mode: .readOnly, options: options)

@@ -80,13 +80,14 @@ struct OpenedFolder<State: EventSourced> {
   /// What can be read and proven of a damaged journal, whatever is wrong with the rest.
   private init(upToDamage url: URL, _ options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook)
-    lock = try FolderLock(folder, exclusive: false)
+    lock = nil
     let source = try SalvageSource(url)
     let log = try SalvagedLog(source, State.self)
     format = log.foundFormat
     chain = LayerChain<State>(folder, format: format, log: log, options: options)
     do throws(JournalError) {
-      (version, eventCount, replayedCount) = try Self.replay(log, chain, folder, format, nil)
+      (version, eventCount, replayedCount) = try Self.replay(
+        log, chain, folder, format, nil, isInUse: false)
     } catch {
       chain.close()
       try? log.close()

@@ -37,7 +37,7 @@ extension Journal {
   ///   - sharesImages: whether an image may be a second name for the journal's own file, where both are on one file
   ///     system: that takes no room, and what the drive damages is then damaged in both.
   ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `locked` while somebody has the backup open; `alreadyExists` when something else is
+  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` when something else is
   ///   there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the backup is;
   ///   `io` when the disk has no room.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.

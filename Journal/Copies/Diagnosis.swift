@@ -49,7 +49,6 @@ extension Journal {
     _ url: URL, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Diagnosis {
     let source = try SalvageSource(url)
-    defer { source.close() }
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }

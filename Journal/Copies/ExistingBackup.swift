@@ -12,7 +12,7 @@ final class ExistingBackup {
   /// - Throws: ``JournalError``: `alreadyExists` for something that is no copy of this journal, `locked`, or `damaged`.
   init(_ url: URL, of format: JournalFormat, options: JournalOptions) throws(JournalError) {
     let folder = try JournalFolder(url, hook: options.fileHook)
-    lock = try FolderLock(folder, exclusive: true)
+    lock = try FolderLock(folder)
     place = LogPlace(folder, format, options: options)
     let found: JournalFormat
     do throws(JournalError) {

@@ -37,7 +37,6 @@ extension Journal {
     _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
     let found = try sources.map { url throws(JournalError) in try SalvageSource(url) }
-    defer { for source in found { source.close() } }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.lastRevision() }.max() ?? 0
     var missing: [Blob] = []

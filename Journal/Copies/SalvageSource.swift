@@ -15,12 +15,15 @@ final class SalvageSource: Sendable {
   let files: SalvagedFiles?
   /// What is wrong with files, before any entry is looked at.
   let problems: [JournalError]
-  private let lock: FolderLock
 
   /// - Throws: ``JournalError`` with code `notFound`, `locked` while somebody writes to the journal, or `permission`.
   init(_ url: URL) throws(JournalError) {
     folder = try JournalFolder(url, hook: nil)
-    lock = try FolderLock(folder, exclusive: false)
+    guard try !FolderLock.isHeld(folder) else {
+      throw JournalError(
+        .locked, "somebody has the journal open for writing, so what looks damaged may only be unfinished; close it there",
+        path: folder.path)
+    }
     var problems: [JournalError] = []
     func attempt<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result? {
       do throws(JournalError) {
@@ -75,6 +78,4 @@ final class SalvageSource: Sendable {
       throw JournalError(error)
     }
   }
-
-  func close() { lock.release() }
 }

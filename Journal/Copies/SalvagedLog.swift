@@ -103,7 +103,6 @@ final class SalvagedLog: EntryLog {
   func close() throws(JournalError) {
     guard calls.close() else { return }
     calls.wait()
-    source.close()
   }
 
   private var closed: JournalError {

@@ -190,11 +190,16 @@ import Testing
   @Test func aBackupThatSomebodyHasOpenIsRefused() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)
-      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      let writer = try CatalogJournal.open(at: url)
       let error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
       #expect(error?.code == .locked)
-      try reader.close()
+      try writer.close()
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      try journal.addPicture("blue")
       try journal.backup(to: url)
+      #expect(reader.head.revision == 2)
+      #expect(try reader.verify().isSound)
+      try reader.close()
     }
   }
 

@@ -35,6 +35,23 @@ import Testing
     }
   }
 
+  @Test func backupReadsBesideAnAppThatWrites() throws {
+    try withFixedJournal { path, folder in
+      let app = try CatalogJournal.open(at: URL(fileURLWithPath: path))
+      for number in 0..<5 {
+        try app.commit(by: "app") { try $0.updateItem(1, set: ["n": .integer(Int64(number))]) }
+        let result = try journal("backup", path, folder.path("Finds.backup"))
+        #expect(result.code == 0, "\(result.error)")
+        #expect(result.output.contains("has revision \(4 + number)"))
+      }
+      for verb in [["doctor", path], ["gc", path], ["erase", path, "item:1", "--reason", "x"]] {
+        #expect(try run(journalPath, verb).code == 3, "\(verb)")
+      }
+      try app.close()
+      #expect(try journal("verify", folder.path("Finds.backup")).code == 0)
+    }
+  }
+
   @Test func aBackupGoesThroughAPipe() throws {
     try withFixedJournal { path, folder in
       let file = try run(journalPath, ["backup", path, "-", "--file"])

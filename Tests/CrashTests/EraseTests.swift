@@ -209,7 +209,9 @@ extension Battery {
         try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
           let url = URL(fileURLWithPath: "\(point)/Log.journal")
           let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
-          for turn in 1...25 { try journal.commit { try $0.write(turn, String(repeating: "x", count: 100_000)) } }
+          for turn in 1...25 {
+            try journal.commit { try $0.write(turn, String(repeating: "x", count: 100_000)) }
+          }
           let head = journal.head
           try journal.close()
           let error = #expect(throws: JournalError.self) {
