@@ -60,7 +60,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(
-      name: "CrashChild", dependencies: ["Journaling", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport"],
+      name: "CrashChild",
+      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport"],
       path: "Tests/CrashChild"),
     .testTarget(name: "LocksTests", dependencies: ["Locks"]),
     .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Files", "Locks", "TestSupport"]),

@@ -138,7 +138,10 @@ extension Journal {
             }
             scope.images.formUnion(blobs)
             scope.touched.insert(entry.revision)
-            if event.operation != .delete { scope.eventCount += 1 }
+            switch event.change {
+            case .add, .update: scope.eventCount += 1
+            case .delete, .erased: break
+            }
           }
         }
       }

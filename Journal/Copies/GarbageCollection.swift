@@ -40,7 +40,8 @@ extension Journal {
   private func unnamedNames() throws -> [(name: String, byteCount: Int)] {
     guard let images = try folder.openImages() else { return [] }
     var named: Set<Digest> = []
-    try readPieces(after: format.head, through: head, { _ in }) { _, blobs, _ in
+    func ignore(_ progress: CopyProgress) {}
+    try readPieces(after: format.head, through: head, ignore) { _, blobs, _ in
       for blob in blobs { named.insert(blob.digest) }
     }
     return try images.names().compactMap { name in

@@ -21,7 +21,8 @@ final class SalvageSource: Sendable {
     folder = try JournalFolder(url, hook: nil)
     guard try !FolderLock.isHeld(folder) else {
       throw JournalError(
-        .locked, "somebody has the journal open for writing, so what looks damaged may only be unfinished; close it there",
+        .locked,
+        "somebody has the journal open for writing, so what looks damaged may only be unfinished; close it there",
         path: folder.path)
     }
     var problems: [JournalError] = []

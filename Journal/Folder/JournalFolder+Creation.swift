@@ -9,7 +9,7 @@ extension JournalFolder {
   /// behind that name.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
   static func create(at url: URL, _ schema: ModelSchema, options: JournalOptions) throws {
-    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options) { _ in }
+    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: { _ in })
   }
 
   /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.

@@ -32,7 +32,10 @@ enum Verbs {
     ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
     ("Getting things in and out", [Init.self, Import.self, Export.self]),
     ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
-    ("The journal itself", [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self]),
+    (
+      "The journal itself",
+      [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self]
+    ),
     ("This program", [Help.self, Completions.self, ManPage.self]),
   ]
 
