@@ -34,6 +34,7 @@ final class LogReplacement {
   func cancel() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
+    try? folder.root.removeFile(Self.fileName + Folder.temporarySuffix)
   }
 
   /// Closes the new log and puts it in the place of the old one; what the old one had and the new one has not is
@@ -65,6 +66,8 @@ final class LogReplacement {
   static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
     throws(JournalError)
   {
+    let unfinished = fileName + Folder.temporarySuffix
+    if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     guard try folder.root.status(of: fileName) != nil else {
       if try folder.root.status(of: buildingName) != nil {
         try removeBuilding(in: folder)
