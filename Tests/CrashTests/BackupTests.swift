@@ -19,7 +19,7 @@ extension Battery {
           let backup = URL(fileURLWithPath: "\(folder)/Log.backup")
           var promised = 0
           for round in 0..<8 where Date() < end {
-            let lines = try Child.said(
+            let lines = try KilledChild.said(
               by: url, writers: [1, 8, 64].randomElement(using: &random)!, firstTurn: round * 1_000_000,
               backup: backup, random: &random)
             rounds += 1

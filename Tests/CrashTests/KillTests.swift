@@ -20,7 +20,7 @@ extension Battery {
           for round in 0..<12 where Date() < end {
             let writers = [1, 2, 8, 64].randomElement(using: &random)!
             let first = round * 1_000_000
-            let lines = try Child.run(url, writers: writers, firstTurn: first, random: &random)
+            let lines = try KilledChild.run(url, writers: writers, firstTurn: first, random: &random)
             for line in lines {
               acknowledgements.note(line.revision, writer: line.writer, turn: line.turn)
             }
@@ -58,7 +58,7 @@ extension Battery {
 }
 
 /// The process that is killed.
-enum Child {
+enum KilledChild {
   struct Line {
     var revision: Revision
     var writer: Int
