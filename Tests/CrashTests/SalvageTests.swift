@@ -57,7 +57,8 @@ extension Battery {
         : data + names.filter { $0.hasPrefix("MANIFEST") || $0 == "CURRENT" } + ["../HEAD", "../FORMAT"]
       let name = all.randomElement(using: &random)!
       let path = entries.appendingPathComponent(name).standardizedFileURL
-      var bytes = try Data(contentsOf: path)
+      // What was done before may have removed it.
+      guard var bytes = try? Data(contentsOf: path) else { return "\(name) is gone already" }
       switch Int.random(in: 0..<4, using: &random) {
       case 0:
         try FileManager.default.removeItem(at: path)
