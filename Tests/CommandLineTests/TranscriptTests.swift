@@ -50,7 +50,16 @@ import Testing
         try draft.updateItem(1, set: ["stars": .integer(4)])
       }
       try journal.close()
+      // Of an app that goes on.
+      let shop = try CatalogJournal.create(at: folder.url.appending(path: "Shop.journal"))
+      try shop.commit(by: "till 1", note: "opening", date: date("2026-08-06T08:00:00Z")) { draft in
+        try draft.addItem(kind: "order", attributes: ["title": .string("2 × Dune")])
+      }
+      try shop.commit(by: "till 2", note: "paid in cash", date: date("2026-08-06T08:05:00Z")) { draft in
+        try draft.updateItem(1, set: ["paid": .bool(true)])
+      }
       try check("Documentation/AuditAndRestore.md", in: folder)
+      try shop.close()
     }
   }
 

@@ -29,6 +29,8 @@ enum RowName: String, CaseIterable, Codable {
   case queryScan = "query-scan"
   case images
   case imagesImport = "images-import"
+  case follow
+  case verbs
 }
 
 /// A command line that can't be followed; the message is one sentence.

@@ -12,6 +12,9 @@ struct Benchmark {
       if CommandLine.arguments.dropFirst().first == OpeningProbe.flag {
         return try OpeningProbe.main(Array(CommandLine.arguments.dropFirst(2)))
       }
+      if CommandLine.arguments.dropFirst().first == FollowProbe.flag {
+        return try await FollowProbe.main(Array(CommandLine.arguments.dropFirst(2)))
+      }
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       if arguments.wantsHelp {
         print(Arguments.help)
@@ -47,6 +50,8 @@ struct Benchmark {
     rows += try await saveRows(bench)
     rows += try await queryRows(bench)
     rows += try await imageRows(bench)
+    rows += try await followRows(bench)
+    rows += try await verbRows(bench)
     bench.progress.clear()
     return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })
   }

@@ -13,7 +13,7 @@ final class SampleLog {
   let entries: Int
   /// What LevelDB alone may open, without the journal.
   let copyOfEntries: URL
-  private let url: URL
+  let url: URL
   private var journal: CatalogJournal
 
   /// Writes the journal, in durable commits by many tasks at once, and opens it anew: entries that LevelDB
@@ -64,6 +64,9 @@ final class SampleLog {
     }
     return seconds
   }
+
+  /// Lets other processes have it alone.
+  func close() throws { try journal.close() }
 
   func discard(_ bench: Workbench) {
     try? journal.close()

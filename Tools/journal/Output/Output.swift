@@ -29,6 +29,13 @@ final class Output {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
+  /// Fails when nobody reads any more, which otherwise only a write would tell.
+  /// - Throws: ``OutputClosed``.
+  func checkReader() throws {
+    var request = pollfd(fd: descriptor, events: 0, revents: 0)
+    if unsafe poll(&request, 1, 0) > 0, request.revents & Int16(POLLERR) != 0 { throw OutputClosed() }
+  }
+
   /// - Throws: ``OutputClosed`` when nobody reads any more, ``Failure`` for any other error of the system.
   func flush() throws {
     var written = 0

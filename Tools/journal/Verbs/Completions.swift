@@ -77,6 +77,7 @@ enum Completions: Verb {
         shift words
         (( CURRENT-- ))
         case $verb in
+          help) _describe verb verbs ;;
       \(cases.joined(separator: "\n"))
         esac
       }
@@ -87,6 +88,7 @@ enum Completions: Verb {
 
   private static var fish: String {
     var lines = ["complete -c journal -n __fish_use_subcommand -f"]
+    lines.append("complete -c journal -n '__fish_seen_subcommand_from help' -f -a '\(names)'")
     for verb in Verbs.all {
       lines.append(
         "complete -c journal -n __fish_use_subcommand -f -a \(verb.name) -d '\(quoted(verb.summary))'")

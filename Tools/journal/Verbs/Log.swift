@@ -28,10 +28,11 @@ enum Log: Verb {
       Syntax.Option(name: "--author", value: "TEXT", help: "only entries whose author contains TEXT"),
       Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
       Syntax.Option(
-        name: "--kind", value: "KIND", help: "only changes of items of this kind; or category, image or tag"),
+        name: "--kind", value: "KIND",
+        help: "only changes of items of this kind, such as book; category, image and tag are kinds too"),
       Syntax.Option(
         name: "--category", value: "C",
-        help: "only changes of this category and the items in it: 3 or its name"),
+        help: "only changes of this category and of items that are in it now, or were last: 3 or its name"),
       Syntax.Option(name: "--operation", value: "OP", help: "only this: add, update or delete"),
       Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
       Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),
@@ -95,7 +96,7 @@ enum Log: Verb {
         last = entry.revision
       }
       try terminal.output.flush()
-      _ = try journal.waitForEntry(after: last, atMost: .seconds(60))
+      while try !journal.waitForEntry(after: last, atMost: .seconds(1)) { try terminal.output.checkReader() }
     }
   }
 }

@@ -1,0 +1,94 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// What the program does on a terminal and in shells, where those are installed.
+@Suite struct TerminalTests {
+  private static func has(_ program: String) -> Bool {
+    (try? run("sh", ["-c", "command -v \(program)"]).code) == 0
+  }
+
+  /// What the program prints on a terminal.
+  private func onTerminal(_ line: String, _ environment: [String: String] = [:]) throws -> String {
+    let environment = environment.merging(["JOURNAL": journalPath, "TERM": "xterm"]) { $1 }
+    let result = try run("script", ["-qec", line, "/dev/null"], environment: environment)
+    return String(decoding: result.output, as: UTF8.self).replacing("\r\n", with: "\n")
+  }
+
+  @Test(.enabled(if: has("script"))) func longResultsGoThroughThePagerThatIsWanted() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let pager = ["PAGER": "sed s/^/:/", "NO_COLOR": "1"]
+      let paged = try onTerminal("\"$JOURNAL\" log \(path)", pager)
+      #expect(paged.split(separator: "\n").count == 4)
+      #expect(paged.split(separator: "\n").allSatisfy { $0.hasPrefix(":") })
+      let plain = paged.replacing("\n:", with: "\n").dropFirst()
+      #expect(try onTerminal("\"$JOURNAL\" log --no-pager \(path)", pager) == plain)
+      #expect(try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "", "NO_COLOR": "1"]) == plain)
+      #expect(
+        try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "no-such-program -x", "NO_COLOR": "1"]) == plain)
+      // Short results have none, and there is colour where it is not declined.
+      #expect(try !onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
+      let coloured = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
+      #expect(coloured.contains("\u{1B}["))
+    }
+  }
+
+  @Test(.enabled(if: has("fish"))) func fishCompletesVerbsAndOptions() throws {
+    let script = """
+      "$JOURNAL" completions fish | source
+      complete -C "journal bis"; complete -C "journal log --fol"; complete -C "journal help bla"
+      """
+    let result = try run("fish", ["--no-config", "-c", script], environment: ["JOURNAL": journalPath])
+    let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+    #expect(lines.map { $0.prefix { $0 != "\t" } } == ["bisect", "--follow", "blame"])
+  }
+
+  @Test(.enabled(if: has("zsh"))) func zshCompletesVerbsAndOptions() throws {
+    try withTemporaryFolder { folder in
+      let script = """
+        "$JOURNAL" completions zsh > "$FOLDER/_journal"
+        zmodload zsh/zpty
+        zpty shell zsh -f -i
+        zpty -w shell "PS1=; fpath=($FOLDER \\$fpath); autoload -Uz compinit; compinit -u -d $FOLDER/dump; echo ready"
+        zpty -r -m shell shown "*ready*ready*"
+        for line in "journal bis" "journal log --fol" "journal help bla"; do
+          zpty -w -n shell "$line"$'\\t\\x01echo \\x05 end\\n'
+          zpty -r -m shell shown "*end*"$'\\n'"*end*"
+          print -r -- "${(V)shown}"
+        done
+        zpty -d shell
+        """
+      let result = try run(
+        "timeout", ["60", "zsh", "-f", "-c", script],
+        environment: ["JOURNAL": journalPath, "FOLDER": folder.path, "TERM": "dumb"])
+      let shown = String(decoding: result.output, as: UTF8.self)
+      for completed in ["journal bisect", "journal log --follow", "journal help blame"] {
+        #expect(shown.contains(completed), "\(shown)")
+      }
+    }
+  }
+
+  @Test func bashCompletesVerbsAndOptions() throws {
+    let script = """
+      source <("$JOURNAL" completions bash)
+      for words in "journal bis" "journal log --fol" "journal help bla"; do
+        COMP_WORDS=($words); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _journal; echo "${COMPREPLY[*]}"
+      done
+      """
+    let result = try run("bash", ["-c", script], environment: ["JOURNAL": journalPath])
+    #expect(String(decoding: result.output, as: UTF8.self) == "bisect\n--follow\nblame\n")
+  }
+
+  @Test func followingEndsWhenNobodyReadsAnyMore() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let script =
+        "timeout 30 \"$0\" log \"$1\" --follow --since 1 --json | head -c 12; echo \"${PIPESTATUS[0]}\""
+      let result = try run("bash", ["-c", script, journalPath, path])
+      #expect(String(decoding: result.output, as: UTF8.self) == "{\"revision\":0\n")
+      #expect(result.error.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import CatalogModel
+import Foundation
+
+/// A process that follows a journal and says when it sees each entry.
+final class FollowProbe {
+  /// Stands first on the command line of such a process.
+  static let flag = "--follow-probe"
+
+  private let child = Process()
+  private let output = Pipe()
+
+  /// Starts this program again as such a process, and returns when it follows.
+  init(_ journal: URL) throws {
+    child.executableURL = Bundle.main.executableURL
+    child.arguments = [Self.flag, journal.path]
+    child.standardOutput = output
+    try child.run()
+    guard try line() == "follows" else {
+      throw PeerFailure(description: "The process that follows \(journal.path) failed.")
+    }
+  }
+
+  /// When the process has seen the next entry, in seconds of a clock that all processes share.
+  func next() throws -> Double {
+    guard let seconds = Double(try line()) else { throw PeerFailure(description: "The follower has ended.") }
+    return seconds
+  }
+
+  /// The processor's time that it has used so far.
+  func processorSeconds() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/\(child.processIdentifier)/stat", encoding: .utf8)
+    // Behind the name, which is in parentheses, the 12th and the 13th are those of the process and of the system for it.
+    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    guard fields.count > 13, let own = Double(fields[12]), let system = Double(fields[13]) else {
+      throw PeerFailure(description: "The system does not tell the processor time of a process.")
+    }
+    return (own + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
+  func end() {
+    kill(child.processIdentifier, SIGKILL)
+    child.waitUntilExit()
+  }
+
+  private func line() throws -> String {
+    var bytes: [UInt8] = []
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Seconds of a clock that all processes share.
+  static func now() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// The whole of such a process.
+  /// - Parameter arguments: what follows ``flag``.
+  static func main(_ arguments: [String]) async throws {
+    guard arguments.count == 1 else { throw WrongUse(message: "\(flag) is for the benchmark's own use.") }
+    let journal = try CatalogJournal.open(
+      at: URL(filePath: arguments[0], directoryHint: .isDirectory), mode: .follow)
+    let entries = journal.newEntries
+    FileHandle.standardOutput.write(Data("follows\n".utf8))
+    for try await _ in entries { FileHandle.standardOutput.write(Data("\(now())\n".utf8)) }
+  }
+}

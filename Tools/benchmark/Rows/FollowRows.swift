@@ -1,0 +1,55 @@
+import CatalogModel
+import Foundation
+
+/// How soon another process sees an entry, and what it costs while there is nothing to see.
+func followRows(_ bench: Workbench) async throws -> [Row] {
+  guard bench.rows.contains(.follow) else { return [] }
+  let url = bench.newPath("follow.journal")
+  defer { bench.discard(url) }
+  let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+  defer { try? journal.close() }
+  let follower = try FollowProbe(url)
+  defer { follower.end() }
+
+  var random = SeededGenerator(seed: bench.seed)
+  let count = bench.isQuick ? 200 : 1_000
+  var tails: [Double] = []
+  var commits: [Double] = []
+  for round in 1...bench.rounds {
+    bench.progress.show("following a journal: round \(round) of \(bench.rounds)")
+    var delays: [Double] = []
+    for _ in 0..<count {
+      let attributes = SampleData.attributes(&random)
+      // At any moment of the follower's pauses.
+      try await Task.sleep(for: .microseconds(Int.random(in: 1_000...20_000, using: &random)))
+      commits.append(
+        try timed { try journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) } })
+      let acknowledged = FollowProbe.now()
+      delays.append(max(try follower.next() - acknowledged, 0))
+    }
+    tails.append(delays.sorted()[count * 99 / 100])
+  }
+
+  var idle: [Double] = []
+  for _ in 1...3 {
+    let before = try follower.processorSeconds()
+    try await Task.sleep(for: .seconds(bench.isQuick ? 3 : 10))
+    idle.append((try follower.processorSeconds() - before) / (bench.isQuick ? 3 : 10))
+  }
+  let limit = 0.02
+  let allowance = Comparison(
+    peer: "20 ms", figure: Spread([limit]), ratio: Spread(tails.map { $0 / limit }), wanted: .atMost(1))
+  let commit = Comparison(
+    peer: "the commit itself", figure: Spread(commits),
+    ratio: Spread(tails.map { $0 / Spread(commits).median }))
+  let share = Comparison(
+    peer: "a hundredth", figure: Spread([0.01]), ratio: Spread(idle.map { $0 / 0.01 }), wanted: .atMost(1))
+  return [
+    Row(
+      .follow, "until another process sees an acknowledged entry, 99th percentile of \(count)", .seconds,
+      Spread(tails), against: [allowance, commit]),
+    Row(
+      .follow, "processor time in a second of following without entries", .seconds, Spread(idle),
+      against: [share]),
+  ]
+}

@@ -1,0 +1,89 @@
+import CatalogModel
+import Foundation
+
+/// What the command line takes for a question about a large journal, against a small one, its start included.
+func verbRows(_ bench: Workbench) async throws -> [Row] {
+  guard bench.rows.contains(.verbs) else { return [] }
+  let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
+  guard let program, FileManager.default.isExecutableFile(atPath: program.path) else {
+    throw PeerFailure(description: "Build journal too; the verbs are measured with it.")
+  }
+  let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)
+  defer { large.discard(bench) }
+  let small = try await SampleLog(bench, entries: 10_000)
+  defer { small.discard(bench) }
+  try large.close()
+  try small.close()
+
+  var rows: [Row] = []
+  for question in questions {
+    var random = SeededGenerator(seed: bench.seed)
+    func contestant(_ log: SampleLog) -> Contestant {
+      Contestant(name: "in \(log.entries) entries") { _ in
+        let times = try (0..<5).map { _ in
+          let words = question.words(log, &random)
+          return try timed { try run(program, [words[0], log.url.path] + words.dropFirst()) }
+        }
+        return Spread(times).median
+      }
+    }
+    let race = Race(
+      work: question.name, operations: 1, contestants: [contestant(large), contestant(small)])
+    let results = try await race.run(on: bench)
+    let comparison = Comparison(
+      peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
+      wanted: question.wanted)
+    rows.append(
+      Row(
+        .verbs, "\(question.name), in \(large.entries) entries (times as long)", .seconds,
+        results.spread(of: 0), against: [comparison]))
+  }
+  return rows
+}
+
+/// A command line, but for the journal.
+private struct Question {
+  let name: String
+  var wanted: Wanted? = .atMost(2)
+  let words: (_ log: SampleLog, _ random: inout SeededGenerator) -> [String]
+}
+
+private func tracked(_ random: inout SeededGenerator) -> String {
+  "item:\(Int.random(in: 1...SampleLog.trackedCount, using: &random))"
+}
+
+private var questions: [Question] {
+  [
+    Question(name: "history") { ["history", tracked(&$1)] },
+    Question(name: "blame") { ["blame", tracked(&$1)] },
+    Question(name: "show") { ["show", tracked(&$1)] },
+    Question(name: "show of a random revision's") { log, random in
+      ["show", "\(tracked(&random))@\(Int.random(in: 1_000...log.entries, using: &random))"]
+    },
+    Question(name: "find by number") { ["find", tracked(&$1)] },
+    Question(name: "log -n 20 of a kind") { _, _ in ["log", "-n", "20", "--kind", SampleData.kind] },
+    Question(name: "diff of neighbours") { log, random in
+      let revision = Int.random(in: 1_000..<log.entries, using: &random)
+      return ["diff", "\(revision)", "\(revision + 1)", "--stat"]
+    },
+    Question(name: "diff over 1,000 entries") { log, random in
+      let revision = Int.random(in: 1_000..<log.entries - 1_000, using: &random)
+      return ["diff", "\(revision)", "\(revision + 1_000)", "--stat"]
+    },
+    // Its states are as many as the logarithm of the entries.
+    Question(name: "bisect", wanted: nil) { _, _ in ["bisect", "--where", "@name=nothing"] },
+  ]
+}
+
+private func run(_ program: URL, _ words: [String]) throws {
+  let child = Process()
+  child.executableURL = program
+  child.arguments = words
+  child.standardOutput = FileHandle.nullDevice
+  child.standardError = FileHandle.nullDevice
+  try child.run()
+  child.waitUntilExit()
+  guard [0, 1].contains(child.terminationStatus) else {
+    throw PeerFailure(description: "journal \(words) failed.")
+  }
+}
