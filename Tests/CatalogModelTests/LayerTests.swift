@@ -92,7 +92,7 @@ struct LayerTests {
       garden.journal.waitForLayers()
       #expect(unfinished > 50)
       // An entry, of up to four events, for each three operations on files: a layer is due while another is written.
-      #expect(most >= options.snapshots.eventCount && most <= 6 * options.snapshots.eventCount, "\(most)")
+      #expect(most >= options.snapshots.eventCount && most <= 12 * options.snapshots.eventCount, "\(most)")
     }
   }
 
