@@ -55,6 +55,8 @@ struct LayerTests {
   /// The process can end before, in and after each operation on a file of a layer, while commits go on.
   @Test func openingReplaysFewEventsWhenTheProcessEndsWhileALayerIsWrittenOrMerged() throws {
     try withLayeredGarden { garden, options in
+      // What there was before the first layer would be replayed until that is written.
+      garden.journal.waitForLayers()
       var options = options
       let (isNext, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let isWatched = Atomic<Bool>(true)
