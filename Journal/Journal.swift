@@ -256,10 +256,11 @@ public final class Journal<State: EventSourced>: Sendable {
       request(author, note, metadata, date, expecting), body)
   }
 
-  /// The same for tasks: suspends instead of blocking a thread while the flush is in progress.
+  /// The same for tasks: suspends instead of blocking a thread while other bodies run and the flush is in progress.
   ///
   /// The body runs where the caller does, on the main actor or any other, and may use what is there. The task's
-  /// thread waits for bodies that came before, and for the drive only when the system has no thread for that.
+  /// thread waits for the drive when the body reads what a snapshot holds and memory does not, when an event names a
+  /// blob that this process has not added, and when the system has no thread for the flush.
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,

@@ -74,17 +74,18 @@ final class Committer<State: EventSourced>: Sendable {
   func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    let prepared = try prepare(request, body)
+    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
     if prepared.leads, let batch = prepared.batch { lead(batch) }
     try wait(for: prepared)
     return try prepared.outcome.get()
   }
 
-  /// The same without blocking a thread while the flush is in progress.
+  /// The same without blocking a thread while other bodies run or the flush is in progress.
   nonisolated(nonsending) func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    let prepared = try prepare(request, body)
+    let prepared = try await writeLock.takeSuspending { accepted in try prepare(request, body, on: &accepted)
+    }
     if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
     do {
       try await prepared.batch?.wait()
@@ -98,7 +99,7 @@ final class Committer<State: EventSourced>: Sendable {
   func submit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> PendingCommit<Value> {
-    let prepared = try prepare(request, body)
+    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
     if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
     if case .failure = prepared.outcome { try wait(for: prepared) }
     return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
@@ -150,23 +151,21 @@ final class Committer<State: EventSourced>: Sendable {
   // MARK: One after the other
 
   private func prepare<Value>(
-    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
+    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value, on accepted: inout Accepted
   ) throws -> Prepared<Value> {
-    try writeLock.take { accepted in
-      try queue.withLock { queue throws(JournalError) in
-        if let refusal = queue.refusal { throw refusal }
-        if accepted.takenBackCount == queue.takenBackCount { return }
-        accepted.takenBackCount = queue.takenBackCount
-        accepted.version = published.version
-        accepted.batch = nil
-        keeper.takeBack(to: accepted.version)
-      }
-      do {
-        return try run(body, of: request, on: &accepted)
-      } catch {
-        // What the body saw, or what a conflict names, may not be durable yet.
-        return Prepared(outcome: .failure(error), batch: accepted.batch, leads: false)
-      }
+    try queue.withLock { queue throws(JournalError) in
+      if let refusal = queue.refusal { throw refusal }
+      if accepted.takenBackCount == queue.takenBackCount { return }
+      accepted.takenBackCount = queue.takenBackCount
+      accepted.version = published.version
+      accepted.batch = nil
+      keeper.takeBack(to: accepted.version)
+    }
+    do {
+      return try run(body, of: request, on: &accepted)
+    } catch {
+      // What the body saw, or what a conflict names, may not be durable yet.
+      return Prepared(outcome: .failure(error), batch: accepted.batch, leads: false)
     }
   }
 

@@ -3,25 +3,74 @@ import Locks
 import Synchronization
 
 /// Lets one commit's body run at a time, and finds out when a body tries to commit itself.
+///
+/// A thread that has to wait blocks, and a task suspends. Neither is handed the lock: whoever runs when it is let go
+/// may take it, so bodies don't follow each other at the pace of the scheduler.
 final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
   /// The thread whose body is running, 0 when there is none.
   private let owner = Atomic<UInt>(0)
+  /// Tasks that found the lock taken, in the order in which they came.
+  private let waiting = Lock<[CheckedContinuation<Void, Never>]>([])
+  /// How many those are.
+  private let waitingCount = Atomic<Int>(0)
 
   init(_ guarded: Guarded) { self.guarded = Lock(guarded) }
 
-  /// Waits for the turn and runs `body` alone.
+  /// Waits for the lock and runs `body` alone.
   /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would
   ///   wait for itself; and what `body` throws.
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
-    guard !isTakenByThisThread else {
-      throw JournalError(
-        .wrongUse, "a commit's body can't commit to the same journal; use the draft it was given")
-    }
+    try checkIsNotInside()
+    defer { wakeNext() }
     return try guarded.withLock { guarded in
       owner.store(currentThread(), ordering: .relaxed)
       defer { owner.store(0, ordering: .relaxed) }
       return try body(&guarded)
+    }
+  }
+
+  /// The same for tasks, which suspend while they wait.
+  nonisolated(nonsending) func takeSuspending<Result>(_ body: (inout Guarded) throws -> Result) async throws
+    -> Result
+  {
+    try checkIsNotInside()
+    while true {
+      let result = try takeIfFree(body)
+      if let result { return result }
+      await withCheckedContinuation { continuation in
+        waiting.withLock { $0.append(continuation) }
+        waitingCount.add(1, ordering: .sequentiallyConsistent)
+        // Whoever had the lock may have let it go before it could see who waits.
+        if guarded.withLockIfFree({ _ in true }) == true { wakeNext() }
+      }
+    }
+  }
+
+  private func takeIfFree<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result? {
+    var wasFree = false
+    defer { if wasFree { wakeNext() } }
+    return try guarded.withLockIfFree { guarded in
+      wasFree = true
+      owner.store(currentThread(), ordering: .relaxed)
+      defer { owner.store(0, ordering: .relaxed) }
+      return try body(&guarded)
+    }
+  }
+
+  /// Lets the task that has waited longest try again. Called without the lock.
+  private func wakeNext() {
+    guard waitingCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
+    let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    guard let next else { return }
+    waitingCount.subtract(1, ordering: .sequentiallyConsistent)
+    next.resume()
+  }
+
+  private func checkIsNotInside() throws(JournalError) {
+    if isTakenByThisThread {
+      throw JournalError(
+        .wrongUse, "a commit's body can't commit to the same journal; use the draft it was given")
     }
   }
 

@@ -32,6 +32,16 @@ public final class BlobStore: Sendable {
     var isFlushNeeded = true
     /// How many names are being given at the moment: they may or may not be there when a flush begins.
     var unfinishedCount = 0
+    /// Blobs that were found in the folder, or put there: a commit need not look for them on the drive.
+    var known: Set<Blob> = []
+
+    /// What bounds the memory for them.
+    static let mostKnown = 10_000
+
+    mutating func note(_ blob: Blob) {
+      if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
+      known.insert(blob)
+    }
   }
 
   init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool) {
@@ -198,8 +208,11 @@ public final class BlobStore: Sendable {
 
   /// Whether there is a file for a blob, of the right size.
   func contains(_ blob: Blob) throws(JournalError) -> Bool {
+    if names.withLock({ $0.known.contains(blob) }) { return true }
     guard let status = try folder?.status(of: blob.digest.hex) else { return false }
-    return status.kind == .file && status.byteCount == blob.byteCount
+    guard status.kind == .file && status.byteCount == blob.byteCount else { return false }
+    names.withLock { $0.note(blob) }
+    return true
   }
 
   /// Makes the names of all blobs that ``contains(_:)`` has found durable; an entry that names one may then be
@@ -232,6 +245,7 @@ public final class BlobStore: Sendable {
       }
     }
     try folder.rename(name, to: blob.digest.hex)
+    names.withLock { $0.note(blob) }
   }
 
   /// Removes what was left of blobs that were never finished. Called while nobody else has the journal.

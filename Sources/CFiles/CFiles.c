@@ -249,6 +249,13 @@ int cfiles_lock(int descriptor, bool exclusive) {
   return result;
 }
 
+int cfiles_lock_for_process(int descriptor) {
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int result;
+  CALL(result, fcntl(descriptor, F_SETLK, &range));
+  return result;
+}
+
 void cfiles_unlock(int descriptor) { flock(descriptor, LOCK_UN); }
 
 int cfiles_path(int descriptor, char *path, size_t count) {

@@ -86,7 +86,7 @@ Status OpenEnv(const std::string& path, const cldb_options& options, std::unique
   if (inventory.has_database && options.error_if_exists)
     return Status::InvalidArgument(path, "there is a database already");
   if (!options.up_to_damage && !inventory.damage.ok()) return inventory.damage;
-  env->reset(new cldb::StagedEnv(std::move(folder), std::move(inventory), std::move(lock)));
+  env->reset(new cldb::StagedEnv(std::move(folder), std::move(inventory), std::move(lock), options.kept_log_size));
   return Status::OK();
 }
 
@@ -98,14 +98,13 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.create_if_missing = options.create_if_missing && !options.read_only;
   result.error_if_exists = options.error_if_exists;
   result.paranoid_checks = true;
-  result.reuse_logs = false;
+  // The last log goes on growing if it is small (StagedEnv::NewAppendableFile).
+  result.reuse_logs = true;
   result.max_open_files = OpenFileLimit();
   result.write_buffer_size = options.write_buffer_size;
   result.block_size = options.block_size;
   result.max_file_size = options.table_size;
-  // Tables made in memory at opening are read about once: compressing them would be work for nothing.
-  bool compress = options.compress && !options.read_only;
-  result.compression = compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+  result.compression = leveldb::kNoCompression;
   return result;
 }
 
@@ -157,6 +156,14 @@ bool cldb_key_ranges(cldb_database* database, void (*receive)(void* context, con
   std::shared_lock<std::shared_mutex> shared(database->mutex);
   if (!database->IsUsable(status)) return false;
   try {
+    const auto give = [&](uint64_t number, const cldb::KeyRanges& ranges) {
+      for (const auto& range : ranges) {
+        cldb_key_range result = {number, range.first.data(), range.first.size(), range.second.data(),
+                                 range.second.size()};
+        receive(context, &result);
+      }
+    };
+    give(database->env->kept_log_number(), database->env->kept_log_ranges());
     for (const cldb::TableInfo& table : database->tables) {
       cldb::KeyRanges ranges;
       bool is_one = !table.smallest.empty() && !table.largest.empty() && table.smallest[0] == table.largest[0];
@@ -173,11 +180,7 @@ bool cldb_key_ranges(cldb_database* database, void (*receive)(void* context, con
           return false;
         }
       }
-      for (const auto& range : ranges) {
-        cldb_key_range result = {table.number, range.first.data(), range.first.size(), range.second.data(),
-                                 range.second.size()};
-        receive(context, &result);
-      }
+      give(table.number, ranges);
     }
   } catch (...) {
     return database->Break(status);
@@ -373,11 +376,14 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
   cldb::Folder& folder = database->env->folder();
   if (folder.poisoned()) return Fail(status, CLDB_POISONED, 0, folder.poison_reason());
   try {
+    database->env->TakeRefusal();
     leveldb::WriteOptions options;
     options.sync = sync;
     Status written = database->db->Write(options, &batch->batch);
     database->env->worker().RunWithoutThread();
     if (Translate(written, status)) return true;
+    if (database->env->TakeRefusal() && !folder.poisoned())
+      return Fail(status, CLDB_REFUSED, status->os_error, std::string(status->message));
     // LevelDB itself forgets a failed append and takes the next one.
     folder.Poison(status->message);
     return false;

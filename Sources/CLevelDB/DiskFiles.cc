@@ -1,36 +1,38 @@
 #include "DiskFiles.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "CFiles.h"
 #include "Failure.h"
-#include "TableBlock.h"
+#include "InternalKey.h"
 
 namespace cldb {
 
 using leveldb::Slice;
 using leveldb::Status;
 
-Status DiskTable::Open(const Folder& folder, const std::string& name, std::unique_ptr<DiskTable>* result) {
+Status DiskTable::Open(const Folder& folder, const std::string& name, const TableInfo* info,
+                       std::unique_ptr<DiskTable>* result) {
   int descriptor;
   uint64_t size;
   Status status = folder.OpenForReading(name, &descriptor, &size);
-  if (status.ok()) result->reset(new DiskTable(folder, name, descriptor, size));
+  if (status.ok()) result->reset(new DiskTable(folder, name, info, descriptor, size));
   return status;
 }
 
-DiskTable::~DiskTable() { ::close(descriptor_); }
+DiskTable::~DiskTable() { cfiles_close(descriptor_); }
 
 Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scratch) const {
   *result = Slice();
   Status status = ReadAll(offset, count, scratch);
   if (!status.ok()) return status;
   if (IsFooter(scratch, count)) {
-    status = CheckIndex(scratch);
-  } else if (!BlockIsWalkable(scratch, count)) {
-    status = Damage("a block of the table is not one that LevelDB writes");
+    status = ReadIndex(scratch);
+  } else {
+    std::string first, last;
+    if (!ReadBlock(scratch, count, &first, &last) || !IsInItsPlace(offset, first, last))
+      status = Damage("a block of the table is not one that LevelDB writes");
   }
   if (status.ok()) *result = Slice(scratch, count);
   return status;
@@ -48,15 +50,30 @@ Status DiskTable::Damage(const char* what) const {
   return Failed(CLDB_CORRUPTION, folder_.PathOf(name_), what);
 }
 
-Status DiskTable::CheckIndex(const char* footer) const {
-  uint64_t offset, size;
-  if (!ReadFooter(footer, size_, &offset, &size))
+Status DiskTable::ReadIndex(const char* footer) const {
+  uint64_t size;
+  if (!ReadFooter(footer, size_, &index_offset_, &size))
     return Damage("the table's footer points outside of the file");
   std::string index(size + kBlockTrailerSize, 0);
-  Status status = ReadAll(offset, index.size(), &index[0]);
-  if (status.ok() && !BlockIsWhole(index.data(), index.size()))
-    status = Damage("the checksum of the table's index is wrong");
-  return status;
+  Status status = ReadAll(index_offset_, index.size(), &index[0]);
+  if (!status.ok()) return status;
+  std::string first, last;
+  if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
+  bool is_index = ReadBlock(index.data(), index.size(), &first, &last);
+  if (is_index && info_.has_value()) {
+    index.resize(size);
+    index_ = TableIndex(std::move(index), size_, &is_index);
+  }
+  return is_index ? status : Damage("the table's index is not one that LevelDB writes");
+}
+
+bool DiskTable::IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const {
+  if (!info_.has_value() || offset == index_offset_) return true;
+  const size_t index = index_.Find(offset);
+  if (index == index_.count() || last.empty()) return false;
+  if (CompareKeys(last, index_.key(index)) > 0) return false;
+  if (index > 0 && CompareKeys(first, index_.key(index - 1)) <= 0) return false;
+  return UserKey(first).compare(info_->smallest) >= 0 && UserKey(last).compare(info_->largest) <= 0;
 }
 
 DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor)
@@ -98,6 +115,14 @@ Status DiskWriter::Sync() {
     status = folder_.SyncFolder();
     name_is_flushed_ = status.ok();
   }
+  return status;
+}
+
+Status DiskWriter::Rename(const std::string& name) {
+  Status status = folder_.Rename(name_, name);
+  if (!status.ok()) return status;
+  name_ = name;
+  name_is_flushed_ = true;
   return status;
 }
 

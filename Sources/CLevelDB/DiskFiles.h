@@ -3,28 +3,39 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "Folder.h"
+#include "Manifest.h"
+#include "TableBlock.h"
 #include "leveldb/env.h"
 
 namespace cldb {
 
 // A table, read at any place. Not mapped: a mapped table that is cut while it is open ends the process.
-// What is read is one block with its trailer, or the footer, and is looked at before LevelDB gets it.
+// What is read is one block with its trailer, or the footer, and is looked at before LevelDB gets it: LevelDB asserts
+// what it assumes of its tables, and a failed assertion ends the process.
 class DiskTable final : public leveldb::RandomAccessFile {
  public:
-  static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<DiskTable>* result);
+  // `info` is what the manifest says of the table. Null for one that it doesn't name, as none was made of it yet; then
+  // it is not checked that each block is in its place.
+  static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
+                              std::unique_ptr<DiskTable>* result);
   ~DiskTable() override;
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
   uint64_t size() const { return size_; }
 
  private:
-  DiskTable(const Folder& folder, std::string name, int descriptor, uint64_t size)
-      : folder_(folder), name_(std::move(name)), descriptor_(descriptor), size_(size) {}
+  DiskTable(const Folder& folder, std::string name, const TableInfo* info, int descriptor, uint64_t size)
+      : folder_(folder), name_(std::move(name)), descriptor_(descriptor), size_(size) {
+    if (info != nullptr) info_ = *info;
+  }
 
   leveldb::Status ReadAll(uint64_t offset, size_t count, char* scratch) const;
-  leveldb::Status CheckIndex(const char* footer) const;
+  leveldb::Status ReadIndex(const char* footer) const;
+  // Whether a block at this offset, with these keys at its ends, is where the index says.
+  bool IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const;
 
   leveldb::Status Damage(const char* what) const;
 
@@ -32,6 +43,10 @@ class DiskTable final : public leveldb::RandomAccessFile {
   const std::string name_;
   const int descriptor_;
   const uint64_t size_;
+  std::optional<TableInfo> info_;
+  // Read with the footer, which LevelDB reads first and once, before it shares the table among threads.
+  mutable uint64_t index_offset_ = 0;
+  mutable TableIndex index_;
 };
 
 // A new file. Its first flush also flushes its folder, without which the name could be lost in a crash.
@@ -40,6 +55,8 @@ class DiskWriter final : public leveldb::WritableFile {
   DiskWriter(Folder& folder, std::string name, int descriptor);
   ~DiskWriter() override;
   leveldb::Status Append(const leveldb::Slice& data) override;
+  // Flushes the name too. Whatever has it is replaced.
+  leveldb::Status Rename(const std::string& name);
   leveldb::Status Close() override;
   leveldb::Status Flush() override;
   leveldb::Status Sync() override;
@@ -48,7 +65,7 @@ class DiskWriter final : public leveldb::WritableFile {
   static constexpr size_t kBufferSize = 64 * 1024;
 
   Folder& folder_;
-  const std::string name_;
+  std::string name_;
   int descriptor_;
   uint64_t offset_ = 0;
   bool name_is_flushed_ = false;

@@ -61,6 +61,16 @@ static cldb_code CodeOf(const leveldb::Status& from) {
   return CLDB_IO_ERROR;
 }
 
+// Takes off what was put behind a text; both stay as they are if there is nothing.
+static void ReadMark(const leveldb::Status& from, cldb_code* code, int* error) {
+  std::string text = from.ToString();
+  size_t mark = text.find(kMark);
+  if (mark == std::string::npos) return;
+  char* rest = nullptr;
+  *code = static_cast<cldb_code>(std::strtol(text.c_str() + mark + 1, &rest, 10));
+  if (*rest == kMark) *error = static_cast<int>(std::strtol(rest + 1, nullptr, 10));
+}
+
 bool Translate(const leveldb::Status& from, cldb_status* status) {
   if (from.ok()) {
     Succeed(status);
@@ -68,14 +78,20 @@ bool Translate(const leveldb::Status& from, cldb_status* status) {
   }
   cldb_code code = CodeOf(from);
   int error = 0;
-  std::string text = from.ToString();
-  size_t mark = text.find(kMark);
-  if (mark != std::string::npos) {
-    char* rest = nullptr;
-    code = static_cast<cldb_code>(std::strtol(text.c_str() + mark + 1, &rest, 10));
-    if (*rest == kMark) error = static_cast<int>(std::strtol(rest + 1, nullptr, 10));
-  }
+  ReadMark(from, &code, &error);
   return Fail(status, code, error, WordsOf(from));
+}
+
+int ErrorOf(const leveldb::Status& status) {
+  cldb_code code;
+  int error = 0;
+  if (!status.ok()) ReadMark(status, &code, &error);
+  return error;
+}
+
+bool IsShortOfDescriptors(const leveldb::Status& status) {
+  int error = ErrorOf(status);
+  return error == EMFILE || error == ENFILE;
 }
 
 std::string WordsOf(const leveldb::Status& status) {

@@ -27,6 +27,12 @@ bool Translate(const leveldb::Status& from, cldb_status* status);
 // Says which key a failure is about.
 void SetKey(cldb_status* status, const std::string& key);
 
+// The system's error number of a failure; 0 if there is none.
+int ErrorOf(const leveldb::Status& status);
+
+// Whether the process or the system has no descriptor to give, which passes.
+bool IsShortOfDescriptors(const leveldb::Status& status);
+
 // The words of a failure, for people.
 std::string WordsOf(const leveldb::Status& status);
 

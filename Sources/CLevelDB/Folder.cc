@@ -1,10 +1,5 @@
 #include "Folder.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -16,9 +11,6 @@ namespace cldb {
 using leveldb::Status;
 
 namespace {
-
-// Flushes down to the drive. For a file, its bytes and what is needed to find them.
-int SyncDescriptor(int descriptor, bool is_folder) { return -cfiles_flush(descriptor, is_folder); }
 
 std::string ParentOf(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -38,9 +30,9 @@ Status Folder::Open(const std::string& path, bool make, const Hooks& hooks, std:
     Status made = folder->Make();
     if (!made.ok()) return made;
   }
-  folder->descriptor_ = ::open(trimmed.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  folder->descriptor_ = cfiles_open(cfiles_current_folder(), trimmed.c_str(), CFILES_FOLDER, false, 0);
   if (folder->descriptor_ < 0) {
-    int error = errno;
+    int error = -folder->descriptor_;
     if (error == ELOOP || error == ENOTDIR)
       return Failed(CLDB_CORRUPTION, trimmed, "this is not a folder, or a symbolic link to one");
     if (error == ENOENT) return Failed(CLDB_NOT_FOUND, trimmed, "there is no such folder", error);
@@ -51,31 +43,30 @@ Status Folder::Open(const std::string& path, bool make, const Hooks& hooks, std:
 }
 
 Folder::~Folder() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0) cfiles_close(descriptor_);
 }
 
 Status Folder::Make() {
-  struct stat info;
-  bool exists = ::lstat(path_.c_str(), &info) == 0;
+  cfiles_status info;
+  bool exists = cfiles_status_of_name(cfiles_current_folder(), path_.c_str(), &info) == 0;
   // A folder with a CURRENT was flushed when that was made. Without, it may come from a process that died
   // between making the folder and flushing its parent, so it is flushed again.
-  if (exists && ::lstat(PathOf("CURRENT").c_str(), &info) == 0) return Status::OK();
+  const bool is_made = exists && cfiles_status_of_name(cfiles_current_folder(), PathOf("CURRENT").c_str(), &info) == 0;
+  if (is_made) return Status::OK();
   if (!exists) {
     if (int error = Ask(CLDB_MAKE_FOLDER, path_))
       return SystemError(path_, "the folder can't be made", error);
-    if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
-      if (errno == ENOENT) return Failed(CLDB_NOT_FOUND, path_, "there is no folder to make it in", ENOENT);
-      return SystemError(path_, "the folder can't be made", errno);
-    }
+    int error = -cfiles_make_folder(cfiles_current_folder(), path_.c_str(), 0700);
+    if (error == ENOENT) return Failed(CLDB_NOT_FOUND, path_, "there is no folder to make it in", ENOENT);
+    if (error != 0 && error != EEXIST) return SystemError(path_, "the folder can't be made", error);
   }
   std::string parent = ParentOf(path_);
-  int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENOENT)
-    return Failed(CLDB_NOT_FOUND, parent, "there is no such folder", ENOENT);
-  if (descriptor < 0) return SystemError(parent, "the folder can't be opened", errno);
+  int descriptor = cfiles_open(cfiles_current_folder(), parent.c_str(), CFILES_FOLDER, true, 0);
+  if (descriptor == -ENOENT) return Failed(CLDB_NOT_FOUND, parent, "there is no such folder", ENOENT);
+  if (descriptor < 0) return SystemError(parent, "the folder can't be opened", -descriptor);
   int error = Ask(CLDB_SYNC_FOLDER, parent);
-  if (error == 0) error = SyncDescriptor(descriptor, true);
-  ::close(descriptor);
+  if (error == 0) error = -cfiles_flush(descriptor, true);
+  cfiles_close(descriptor);
   if (error != 0) return SystemError(parent, "the folder can't be flushed", error);
   return Status::OK();
 }
@@ -91,61 +82,41 @@ Status Folder::NameOf(const std::string& path, std::string* name) const {
 
 Status Folder::List(std::vector<std::string>* names) const {
   names->clear();
-  // A descriptor of its own, since reading a folder moves the position of its descriptor.
-  int descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return SystemError(path_, "the folder can't be opened", errno);
-  DIR* stream = ::fdopendir(descriptor);
-  if (stream == nullptr) {
-    int error = errno;
-    ::close(descriptor);
-    return SystemError(path_, "the folder can't be read", error);
-  }
-  errno = 0;
-  while (struct dirent* entry = ::readdir(stream)) {
-    std::string name = entry->d_name;
-    if (name != "." && name != "..") names->push_back(std::move(name));
-    errno = 0;
-  }
-  int error = errno;
-  ::closedir(stream);
-  if (error != 0) return SystemError(path_, "the folder can't be read", error);
-  return Status::OK();
+  const auto add = [](void* names, const char* name, int) {
+    static_cast<std::vector<std::string>*>(names)->push_back(name);
+    return true;
+  };
+  int error = -cfiles_list(descriptor_, add, names);
+  return error == 0 ? Status::OK() : SystemError(path_, "the folder can't be read", error);
 }
 
 Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const {
-  struct stat info;
-  *exists = ::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!*exists) {
-    if (errno == ENOENT) return Status::OK();
-    return SystemError(PathOf(name), "the file can't be looked at", errno);
-  }
-  if (!S_ISREG(info.st_mode))
+  cfiles_status info;
+  int error = -cfiles_status_of_name(descriptor_, name.c_str(), &info);
+  *exists = error == 0;
+  if (error == ENOENT) return Status::OK();
+  if (error != 0) return SystemError(PathOf(name), "the file can't be looked at", error);
+  if (info.kind != CFILES_IS_FILE)
     return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file, and does not belong here");
-  *size = static_cast<uint64_t>(info.st_size);
+  *size = info.byte_count;
   return Status::OK();
 }
 
 Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const {
-  // O_NONBLOCK, so that a pipe under the name of a table can't hold the process.
-  int opened = ::openat(descriptor_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (opened < 0) {
-    if (errno == ELOOP) return Failed(CLDB_CORRUPTION, PathOf(name), "this is a symbolic link");
-    if (errno == ENOENT) return Failed(CLDB_CORRUPTION, PathOf(name), "the file is missing", ENOENT);
-    return SystemError(PathOf(name), "the file can't be opened", errno);
+  int opened = cfiles_open(descriptor_, name.c_str(), CFILES_READ, false, 0);
+  if (opened == -ELOOP) return Failed(CLDB_CORRUPTION, PathOf(name), "this is a symbolic link");
+  if (opened == -ENOENT) return Failed(CLDB_CORRUPTION, PathOf(name), "the file is missing", ENOENT);
+  if (opened < 0) return SystemError(PathOf(name), "the file can't be opened", -opened);
+  cfiles_status info;
+  int error = -cfiles_status_of(opened, &info);
+  if (error == 0 && info.kind == CFILES_IS_FILE) {
+    *descriptor = opened;
+    *size = info.byte_count;
+    return Status::OK();
   }
-  struct stat info;
-  if (::fstat(opened, &info) != 0) {
-    int error = errno;
-    ::close(opened);
-    return SystemError(PathOf(name), "the file can't be looked at", error);
-  }
-  if (!S_ISREG(info.st_mode)) {
-    ::close(opened);
-    return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file");
-  }
-  *descriptor = opened;
-  *size = static_cast<uint64_t>(info.st_size);
-  return Status::OK();
+  cfiles_close(opened);
+  if (error == 0) return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file");
+  return SystemError(PathOf(name), "the file can't be looked at", error);
 }
 
 Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
@@ -158,9 +129,8 @@ Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, si
         return SystemError(PathOf(name), "the file can't be read", error);
       part = std::min(part, count - *read);
     }
-    ssize_t got = ::pread(descriptor, bytes + *read, part, static_cast<off_t>(offset + *read));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError(PathOf(name), "the file can't be read", errno);
+    int64_t got = cfiles_read(descriptor, bytes + *read, part, offset + *read);
+    if (got < 0) return SystemError(PathOf(name), "the file can't be read", static_cast<int>(-got));
     if (got == 0) break;
     *read += static_cast<size_t>(got);
   }
@@ -176,18 +146,22 @@ Status Folder::OpenMarker(const std::string& name, int* descriptor) {
     if (int error = Ask(CLDB_CREATE, PathOf(name)))
       return SystemError(PathOf(name), "the file can't be made", error);
   }
-  *descriptor = ::openat(descriptor_, name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (*descriptor < 0) return SystemError(PathOf(name), "the file can't be opened", errno);
+  *descriptor = cfiles_open(descriptor_, name.c_str(), exists ? CFILES_UPDATE : CFILES_CREATE, false, 0600);
+  if (*descriptor < 0) return SystemError(PathOf(name), "the file can't be opened", -*descriptor);
   return Status::OK();
 }
 
 Status Folder::Create(const std::string& name, int* descriptor) {
   if (poisoned()) return Refusal();
-  if (int error = Ask(CLDB_CREATE, PathOf(name)))
-    return Failure(PathOf(name), "the file can't be made", error);
-  *descriptor = ::openat(descriptor_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (*descriptor < 0) return Failure(PathOf(name), "the file can't be made", errno);
-  return Status::OK();
+  int error = Ask(CLDB_CREATE, PathOf(name));
+  if (error == 0) {
+    *descriptor = cfiles_open(descriptor_, name.c_str(), CFILES_CREATE, false, 0600);
+    if (*descriptor >= 0) return Status::OK();
+    error = -*descriptor;
+  }
+  // Without a descriptor to give, the system has made nothing.
+  if (error == EMFILE || error == ENFILE) return SystemError(PathOf(name), "the file can't be made", error);
+  return Failure(PathOf(name), "the file can't be made", error);
 }
 
 Status Folder::Write(int descriptor, const std::string& name, const char* bytes, size_t count,
@@ -202,12 +176,11 @@ Status Folder::Write(int descriptor, const std::string& name, const char* bytes,
         return Failure(path, "the file can't be written", error);
       part = std::min(part, count);
     }
-    ssize_t written = part == 0 ? 0 : ::write(descriptor, bytes, part);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Failure(PathOf(name), "the file can't be written", written < 0 ? errno : EIO);
-    bytes += written;
-    count -= static_cast<size_t>(written);
-    *offset += static_cast<uint64_t>(written);
+    int error = part == 0 ? EIO : -cfiles_write(descriptor, bytes, part, *offset);
+    if (error != 0) return Failure(PathOf(name), "the file can't be written", error);
+    bytes += part;
+    count -= part;
+    *offset += part;
   }
   return Status::OK();
 }
@@ -215,22 +188,20 @@ Status Folder::Write(int descriptor, const std::string& name, const char* bytes,
 Status Folder::SyncFile(int descriptor, const std::string& name) {
   if (poisoned()) return Refusal();
   int error = Ask(CLDB_SYNC, hooks_.change == nullptr ? path_ : PathOf(name));
-  if (error == 0) error = SyncDescriptor(descriptor, false);
+  if (error == 0) error = -cfiles_flush(descriptor, false);
   if (error != 0) return Failure(PathOf(name), "the file can't be flushed to the drive", error);
   return Status::OK();
 }
 
 Status Folder::CloseFile(int descriptor, const std::string& name) {
-  // Some file systems report a failed write only here. The descriptor is gone in either case.
-  if (::close(descriptor) != 0 && errno != EINTR)
-    return Failure(PathOf(name), "the file can't be closed", errno);
-  return Status::OK();
+  int error = -cfiles_close(descriptor);
+  return error == 0 ? Status::OK() : Failure(PathOf(name), "the file can't be closed", error);
 }
 
 Status Folder::SyncFolder() {
   if (poisoned()) return Refusal();
   int error = Ask(CLDB_SYNC_FOLDER, path_);
-  if (error == 0) error = SyncDescriptor(descriptor_, true);
+  if (error == 0) error = -cfiles_flush(descriptor_, true);
   if (error != 0) return Failure(path_, "the folder can't be flushed to the drive", error);
   return Status::OK();
 }
@@ -244,7 +215,7 @@ Status Folder::Rename(const std::string& from, const std::string& to) {
     size_t count = 0;
     error = hooks_.change(hooks_.change_context, &operation, &count);
   }
-  if (error == 0 && ::renameat(descriptor_, from.c_str(), descriptor_, to.c_str()) != 0) error = errno;
+  if (error == 0) error = -cfiles_rename(descriptor_, from.c_str(), descriptor_, to.c_str());
   if (error != 0) return Failure(PathOf(to), "the file can't be put in its place", error);
   return SyncFolder();
 }
@@ -252,13 +223,13 @@ Status Folder::Rename(const std::string& from, const std::string& to) {
 Status Folder::Remove(const std::string& name) {
   if (poisoned()) return Refusal();
   int error = Ask(CLDB_REMOVE, PathOf(name));
-  if (error == 0 && ::unlinkat(descriptor_, name.c_str(), 0) != 0) error = errno;
+  if (error == 0) error = -cfiles_remove_file(descriptor_, name.c_str());
   if (error != 0) return SystemError(PathOf(name), "the file can't be removed", error);
   return Status::OK();
 }
 
 void Folder::Discard(const std::string& name) {
-  if (Ask(CLDB_REMOVE, PathOf(name)) == 0) ::unlinkat(descriptor_, name.c_str(), 0);
+  if (Ask(CLDB_REMOVE, PathOf(name)) == 0) cfiles_remove_file(descriptor_, name.c_str());
 }
 
 void Folder::Poison(const std::string& reason) {

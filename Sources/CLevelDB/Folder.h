@@ -5,7 +5,7 @@
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. Each change to the disk is shown to the hook first, if there is one.
 //  3. No file is ever emptied or written over: what is made must not be there, under whatever name a file is known.
-//  4. After one failed create, write, flush or rename, no further change is made ("poisoned"). The kernel
+//  4. After one failed create (unless the system had no descriptor to give), write, flush or rename, no further change is made ("poisoned"). The kernel
 //     marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after a failed
 //     append: whatever is written later may be lost in silence.
 //
@@ -58,7 +58,7 @@ class Folder {
   // Opens or makes an empty file that only stands for something, such as a lock. It is never written to.
   leveldb::Status OpenMarker(const std::string& name, int* descriptor);
 
-  // Makes a file. One that is there is an error.
+  // Makes a file. One that is there is an error. A lack of descriptors does not poison, as nothing was made.
   leveldb::Status Create(const std::string& name, int* descriptor);
   // Writes all bytes at the end of the file and moves `offset` on.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,

@@ -1,9 +1,8 @@
 #include "GrowingLog.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "CFiles.h"
 #include "RecordFile.h"
 #include "WriteAheadLog.h"
 
@@ -20,7 +19,7 @@ Status GrowingLog::Open(const Folder& folder, const std::string& name, std::uniq
   return status;
 }
 
-GrowingLog::~GrowingLog() { ::close(descriptor_); }
+GrowingLog::~GrowingLog() { cfiles_close(descriptor_); }
 
 Status GrowingLog::Read(const std::function<void(const Slice&, const Slice&)>& see) {
   const std::unique_ptr<char[]> block(new char[RecordCursor::kBlockSize]);

@@ -1,7 +1,5 @@
 #include "Inventory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "CFiles.h"
@@ -98,7 +96,7 @@ Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) 
   std::string current(std::min(size, kLongestCurrent), '\0');
   size_t read = 0;
   status = folder.Read(descriptor, "CURRENT", 0, current.size(), &current[0], &read);
-  ::close(descriptor);
+  cfiles_close(descriptor);
   if (!status.ok()) return status;
   std::string name = current.substr(0, current.find('\n'));
   FileName parsed = FileName::Parse(name);

@@ -1,14 +1,11 @@
 #include "LockedFile.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "CFiles.h"
 #include "Failure.h"
 
 namespace cldb {
@@ -20,7 +17,7 @@ namespace {
 // The one global of this module: the kernel's locks belong to the process, so their list does as well.
 struct Registry {
   std::mutex mutex;
-  std::set<std::pair<dev_t, ino_t>> files;
+  std::set<std::pair<uint64_t, uint64_t>> files;  // device, inode
 };
 
 Registry& registry() {
@@ -38,23 +35,25 @@ Status Busy(const std::string& path, const char* who) {
 Status LockedFile::Acquire(Folder& folder, const std::string& name, LockedFile** result) {
   const std::string path = folder.PathOf(name);
   std::lock_guard<std::mutex> guard(registry().mutex);
-  struct stat info;
-  if (::lstat(path.c_str(), &info) == 0 && registry().files.count({info.st_dev, info.st_ino}) > 0)
-    return Busy(path, "this process");
+  bool exists;
+  uint64_t size;
+  cfiles_status info;
+  Status status = folder.Find(name, &exists, &size);
+  if (!status.ok()) return status;
+  const bool is_known = exists && cfiles_status_of_name(cfiles_current_folder(), path.c_str(), &info) == 0;
+  if (is_known && registry().files.count({info.device, info.inode}) > 0) return Busy(path, "this process");
   int descriptor;
-  Status opened = folder.OpenMarker(name, &descriptor);
-  if (!opened.ok()) return opened;
-  struct flock range = {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  if (::fcntl(descriptor, F_SETLK, &range) != 0 || ::fstat(descriptor, &info) != 0) {
-    int error = errno;
-    ::close(descriptor);
+  status = folder.OpenMarker(name, &descriptor);
+  if (!status.ok()) return status;
+  int error = -cfiles_lock_for_process(descriptor);
+  if (error == 0) error = -cfiles_status_of(descriptor, &info);
+  if (error != 0) {
+    cfiles_close(descriptor);
     if (error == EAGAIN || error == EACCES) return Busy(path, "another process");
     return SystemError(path, "the file can't be locked", error);
   }
-  registry().files.insert({info.st_dev, info.st_ino});
-  *result = new LockedFile(descriptor, info.st_dev, info.st_ino);
+  registry().files.insert({info.device, info.inode});
+  *result = new LockedFile(descriptor, info.device, info.inode);
   return Status::OK();
 }
 
@@ -62,7 +61,7 @@ void LockedFile::Release() {
   std::lock_guard<std::mutex> guard(registry().mutex);
   if (descriptor_ < 0) return;
   registry().files.erase({device_, inode_});
-  ::close(descriptor_);
+  cfiles_close(descriptor_);
   descriptor_ = -1;
 }
 

@@ -20,12 +20,12 @@ class LockedFile final : public leveldb::FileLock {
   void Release();
 
  private:
-  LockedFile(int descriptor, dev_t device, ino_t inode)
+  LockedFile(int descriptor, uint64_t device, uint64_t inode)
       : descriptor_(descriptor), device_(device), inode_(inode) {}
 
   int descriptor_;
-  const dev_t device_;
-  const ino_t inode_;
+  const uint64_t device_;
+  const uint64_t inode_;
 };
 
 }  // namespace cldb

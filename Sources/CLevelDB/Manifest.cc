@@ -7,6 +7,7 @@
 #include "Coding.h"
 #include "Failure.h"
 #include "FileName.h"
+#include "InternalKey.h"
 #include "RecordFile.h"
 
 namespace cldb {
@@ -30,25 +31,6 @@ enum Tag {
 
 constexpr uint64_t kLevels = 7;
 constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
-
-// LevelDB's own form of a key: the user's, then a sequence number and a kind in eight bytes.
-constexpr size_t kTrailerSize = 8;
-
-bool IsKey(const Slice& key) {
-  return key.size() >= kTrailerSize &&
-         static_cast<unsigned char>(key[key.size() - kTrailerSize]) <= 1;  // the kind: deleted, or stored
-}
-
-Slice UserKey(const std::string& key) { return Slice(key.data(), key.size() - kTrailerSize); }
-
-// The order of LevelDB's keys: the user's, then the newer before the older.
-int Compare(const std::string& left, const std::string& right) {
-  int order = UserKey(left).compare(UserKey(right));
-  if (order != 0) return order;
-  uint64_t newer = ReadFixed64(left.data() + left.size() - kTrailerSize);
-  uint64_t older = ReadFixed64(right.data() + right.size() - kTrailerSize);
-  return newer > older ? -1 : newer < older ? 1 : 0;
-}
 
 struct Named {
   uint64_t size;
@@ -85,7 +67,7 @@ class Reader {
           has_sequence = true;
           break;
         case kCompactPointer:
-          if (!ReadLevel(bytes, limit, &level) || !ReadBytes(bytes, limit, &text) || !IsKey(text)) return false;
+          if (!ReadLevel(bytes, limit, &level) || !ReadBytes(bytes, limit, &text) || !IsInternalKey(text)) return false;
           break;
         case kDeletedFile:
           if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number)) return false;
@@ -95,11 +77,11 @@ class Reader {
           Named table;
           if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number) ||
               !ReadVarint(bytes, limit, &table.size) || !ReadBytes(bytes, limit, &text) ||
-              !ReadBytes(bytes, limit, &other) || !IsKey(text) || !IsKey(other))
+              !ReadBytes(bytes, limit, &other) || !IsInternalKey(text) || !IsInternalKey(other))
             return false;
           table.smallest = text.ToString();
           table.largest = other.ToString();
-          if (Compare(table.smallest, table.largest) > 0) return false;
+          if (CompareKeys(table.smallest, table.largest) > 0) return false;
           added[{level, number}] = std::move(table);
           break;
         }
@@ -149,11 +131,11 @@ class Reader {
     }
     std::sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) {
       if (left.first != right.first) return left.first < right.first;
-      return Compare(left.second->smallest, right.second->smallest) < 0;
+      return CompareKeys(left.second->smallest, right.second->smallest) < 0;
     });
     for (size_t index = 1; index < sorted.size(); index++) {
       const auto &before = sorted[index - 1], &table = sorted[index];
-      if (before.first == table.first && Compare(before.second->largest, table.second->smallest) >= 0) return true;
+      if (before.first == table.first && CompareKeys(before.second->largest, table.second->smallest) >= 0) return true;
     }
     return false;
   }

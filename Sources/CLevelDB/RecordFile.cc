@@ -1,12 +1,11 @@
 #include "RecordFile.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
+#include "CFiles.h"
 #include "Coding.h"
 #include "Failure.h"
 
@@ -126,7 +125,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
       break;
     }
   }
-  ::close(descriptor);
+  cfiles_close(descriptor);
   bytes.resize(good);
   bytes.shrink_to_fit();
   if (result->tail == Tail::kNone && (wrong < size || in_record)) result->tail = Tail::kTorn;

@@ -51,7 +51,7 @@ struct OpenTable {
 
   static Status Open(const cldb::Folder& folder, const std::string& name, const leveldb::Comparator* order,
                      OpenTable* result) {
-    Status status = DiskTable::Open(folder, name, &result->file);
+    Status status = DiskTable::Open(folder, name, nullptr, &result->file);
     if (!status.ok()) return status;
     leveldb::Options options;
     options.paranoid_checks = true;

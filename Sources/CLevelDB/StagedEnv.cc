@@ -1,6 +1,8 @@
 #include "StagedEnv.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "Failure.h"
 #include "FileName.h"
@@ -15,15 +17,25 @@ using Kind = FileName::Kind;
 
 namespace {
 
+// Whether a write of this thread was refused a new log.
+thread_local bool is_refused = false;
+
+// LevelDB keeps a failure of its work in the background for good. A lack of descriptors passes, so that work waits for
+// its end; no longer than a writer would want to wait who finds no room.
+constexpr auto kRest = std::chrono::milliseconds(10);
+constexpr int kMostRests = 500;
+
 class HeldLock final : public leveldb::FileLock {};
 
 }  // namespace
 
-StagedEnv::StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock)
+StagedEnv::StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
+                     size_t kept_log_size)
     : leveldb::EnvWrapper(leveldb::Env::Default()),
       folder_(std::move(folder)),
       inventory_(std::move(inventory)),
-      lock_(std::move(lock)) {}
+      lock_(std::move(lock)),
+      kept_log_size_(kept_log_size) {}
 
 StagedEnv::~StagedEnv() = default;
 
@@ -38,6 +50,15 @@ Status StagedEnv::Lock() {
 void StagedEnv::Break(const std::string& reason) {
   folder_->Poison(reason);
   broken_.store(true, std::memory_order_release);
+}
+
+bool StagedEnv::TakeRefusal() { return std::exchange(is_refused, false); }
+
+Status StagedEnv::WaitingForDescriptors(const std::function<Status()>& open) {
+  Status status = open();
+  for (int rests = 0; IsShortOfDescriptors(status) && rests < kMostRests && worker_.Rest(kRest); rests++)
+    status = open();
+  return status;
 }
 
 void StagedEnv::AbandonLock() {
@@ -68,10 +89,11 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
     removed = hidden_;
   }
   for (const auto& file : staged) {
-    if (inventory_.names.count(file.first) > 0 && file.first != "CURRENT") replaced.insert(file.first);
-    // CURRENT is written under the name that LevelDB gives to that file, and then renamed.
+    const bool takes_name = file.first == "CURRENT" || file.second == kept_log_;
+    if (inventory_.names.count(file.first) > 0 && !takes_name) replaced.insert(file.first);
+    // Both are written under the name that LevelDB gives to such files, and then renamed.
     FileName name = FileName::Parse(file.first);
-    if (name.kind == Kind::kManifest) {
+    if (name.kind == Kind::kManifest || file.second == kept_log_) {
       std::string temporary = FileName::Of(Kind::kTemporary, name.number);
       if (inventory_.names.count(temporary) > 0) replaced.insert(temporary);
     }
@@ -122,11 +144,10 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     Status status = RecordFile::Read(*folder_, name, RecordFile::Kind::kLog, &log);
     if (!status.ok()) return status;
     CheckBatches(&log);
-    std::string first, last;
-    if (FindEnds(log, &first, &last)) ranges.push_back({first, last});
+    ranges = ReadKeyRanges(log.bytes);
   } else if (kind == Kind::kTable) {
     std::unique_ptr<DiskTable> table;
-    Status status = DiskTable::Open(*folder_, name, &table);
+    Status status = DiskTable::Open(*folder_, name, nullptr, &table);
     if (!status.ok()) return status;
     uint64_t size = table->size();
     status = ReadKeyRanges(std::move(table), size, &ranges);
@@ -154,9 +175,13 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
     for (const auto& file : staged) {
       FileName name = FileName::Parse(file.first);
       if (name.kind != kind) continue;
-      made->push_back(file.first);
-      Status status = file.second->Put(*folder_, file.first);
+      const bool is_kept_log = file.second == kept_log_;
+      made->push_back(is_kept_log ? FileName::Of(Kind::kTemporary, name.number) : file.first);
+      Status status = file.second->Put(*folder_, made->back());
+      if (status.ok() && is_kept_log) status = file.second->Rename(*folder_, file.first);
       if (!status.ok()) return status;
+      // The same entries are under the same name as before: nothing to take back.
+      if (is_kept_log) made->pop_back();
       if (kind == Kind::kManifest) temporary = FileName::Of(Kind::kTemporary, name.number);
     }
   }
@@ -195,6 +220,11 @@ Status StagedEnv::NewSequentialFile(const std::string& path, leveldb::Sequential
   }
   auto found = inventory_.contents.find(name);
   if (found == inventory_.contents.end()) return Failed(CLDB_CORRUPTION, path, "the file is missing");
+  if (inventory_.logs.count(name) > 0) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    kept_log_name_ = found->second.size() <= kept_log_size_ ? name : "";
+    if (!kept_log_name_.empty()) kept_log_bytes_ = found->second;
+  }
   *result = new BytesReader(std::move(found->second));
   inventory_.contents.erase(found);
   return Status::OK();
@@ -210,7 +240,12 @@ Status StagedEnv::NewRandomAccessFile(const std::string& path, leveldb::RandomAc
     return Status::OK();
   }
   std::unique_ptr<DiskTable> table;
-  status = DiskTable::Open(*folder_, name, &table);
+  const TableInfo* info = nullptr;
+  const uint64_t number = FileName::Parse(name).number;
+  for (const TableInfo& table : inventory_.manifest.tables) {
+    if (table.number == number) info = &table;
+  }
+  status = WaitingForDescriptors([&] { return DiskTable::Open(*folder_, name, info, &table); });
   *result = table.release();
   return status;
 }
@@ -222,7 +257,8 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   if (!status.ok()) return status;
   if (is_writing()) {
     int descriptor;
-    status = folder_->Create(name, &descriptor);
+    status = WaitingForDescriptors([&] { return folder_->Create(name, &descriptor); });
+    if (FileName::Parse(name).kind == Kind::kLog) is_refused = IsShortOfDescriptors(status);
     if (!status.ok()) return status;
     std::lock_guard<std::mutex> lock(mutex_);
     session_.insert(name);
@@ -238,9 +274,22 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {
-  // Used with `reuse_logs` only, which is off: after a failed flush a file must not be flushed again.
+  // Asked for the manifest and for the last log. No file is appended to that was closed: after a failed flush it must
+  // not be flushed again. A manifest is made anew by LevelDB, and a small log here.
   *result = nullptr;
-  return Status::NotSupported(path, "files are never appended to after they were closed");
+  std::string name;
+  Status status = folder_->NameOf(path, &name);
+  if (!status.ok()) return status;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (kept_log_name_ != name || kept_log_ != nullptr)
+    return Status::NotSupported(path, "files are never appended to after they were closed");
+  kept_log_ranges_ = ReadKeyRanges(kept_log_bytes_);
+  kept_log_ = std::make_shared<StagedFile>(path, is_sealed_);
+  status = kept_log_->Append(kept_log_bytes_);
+  kept_log_bytes_ = std::string();
+  staged_[name] = kept_log_;
+  *result = new StagedWriter(kept_log_);
+  return status;
 }
 
 bool StagedEnv::FileExists(const std::string& path) {
@@ -294,6 +343,11 @@ Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
   if (!status.ok()) return status;
   if (auto file = Find(name)) {
     *size = file->bytes().size();
+    return Status::OK();
+  }
+  if (name == kept_log_name_) {
+    // Without a torn tail.
+    *size = kept_log_bytes_.size();
     return Status::OK();
   }
   bool exists;

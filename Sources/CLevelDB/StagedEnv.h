@@ -5,7 +5,9 @@
 // Invariants:
 //  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing hides a file, and nothing else.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
-//  3. Nothing is written over, neither then nor later: each file is made anew.
+//  3. No byte of a file is written over, neither then nor later: each file is made anew. A small log is written again
+//     with the same entries and takes the old one's name when it is flushed; it goes on growing from there. Were each
+//     opening to make a table of what the last session left, there would be as many tables as there were openings.
 //  4. A file is removed only if what it holds is known to be elsewhere: a log that was read to its end, when the
 //     table made of it is flushed and named by a manifest that is flushed; a file of this session that LevelDB has
 //     replaced; a leftover of a crash whose first and last key are in the database. Any other stays, and if its
@@ -23,10 +25,12 @@
 #include <string>
 #include <vector>
 
+#include "FileName.h"
 #include "Folder.h"
 #include "Inventory.h"
 #include "LockedFile.h"
 #include "StagedFile.h"
+#include "TableRanges.h"
 #include "Worker.h"
 #include "leveldb/env.h"
 
@@ -35,7 +39,9 @@ namespace cldb {
 class StagedEnv final : public leveldb::EnvWrapper {
  public:
   // `lock` is LevelDB's lock of the folder, or null: for reading only, or if there is no file of it yet.
-  StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock);
+  // A log of up to `kept_log_size` bytes is kept.
+  StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
+            size_t kept_log_size);
   ~StagedEnv() override;
 
   Folder& folder() { return *folder_; }
@@ -56,6 +62,15 @@ class StagedEnv final : public leveldb::EnvWrapper {
   leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
+
+  // The log that LevelDB goes on with, which holds what is in no table: its number and its keys. To be called when it
+  // is sealed.
+  uint64_t kept_log_number() const { return kept_log_ == nullptr ? 0 : FileName::Parse(kept_log_name_).number; }
+  const KeyRanges& kept_log_ranges() const { return kept_log_ranges_; }
+
+  // Whether a write of this thread was refused a new log since the last call, as the system had no descriptor to give.
+  // LevelDB has then written nothing.
+  bool TakeRefusal();
 
   // True once an exception has left LevelDB. The library is built without exceptions, so its locks and
   // queues are then as the exception left them, and no call into the database is safe.
@@ -84,15 +99,18 @@ class StagedEnv final : public leveldb::EnvWrapper {
   using Staged = std::map<std::string, std::shared_ptr<StagedFile>>;
 
   leveldb::Status Lock();
+  leveldb::Status WaitingForDescriptors(const std::function<leveldb::Status()>& open);
   std::shared_ptr<StagedFile> Find(const std::string& name) const;
   leveldb::Status CheckLeftover(const std::string& name,
                                 const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                 std::string* key) const;
   leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
+  leveldb::Status PutKeptLog();
 
   const std::unique_ptr<Folder> folder_;
   Inventory inventory_;
   std::unique_ptr<LockedFile> lock_;
+  const size_t kept_log_size_;
   // Shared with the files, which ask it at each append.
   const std::shared_ptr<std::atomic<bool>> is_sealed_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<bool> is_writing_{false};
@@ -100,6 +118,10 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
   mutable std::mutex mutex_;  // guards what follows
   Staged staged_;             // by name
+  // The log that LevelDB has read last, if it is to be kept; and, once LevelDB goes on with it, its new file.
+  std::string kept_log_name_, kept_log_bytes_;
+  KeyRanges kept_log_ranges_;
+  std::shared_ptr<StagedFile> kept_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that are LevelDB's to remove, once writing has begun
 

@@ -58,17 +58,22 @@ Status StagedFile::Put(Folder& folder, const std::string& name) {
   if (!status.ok()) return status;
   writer_ = std::make_unique<DiskWriter>(folder, name, descriptor);
   if (!bytes_.empty()) status = writer_->Append(bytes_);
-  // A log is empty now; its first record is flushed together with its name.
+  // A new log is empty; its first record is flushed together with its name.
   if (status.ok() && !bytes_.empty()) status = writer_->Sync();
   if (status.ok() && is_closed_) {
     status = writer_->Close();
-    if (status.ok()) status = DiskTable::Open(folder, name, &table_);
+    if (status.ok()) status = DiskTable::Open(folder, name, nullptr, &table_);
   }
   if (!status.ok() || is_closed_) writer_.reset();
   if (!status.ok()) return status;
   bytes_ = std::string();
   if (is_closed_) is_on_disk_.store(true, std::memory_order_release);
   return status;
+}
+
+Status StagedFile::Rename(Folder& folder, const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return writer_->Rename(name);
 }
 
 Status StagedTable::Read(uint64_t offset, size_t count, Slice* result, char* scratch) const {

@@ -29,6 +29,8 @@ class StagedFile {
   // Writes and flushes what there is, and the name. What is appended later goes to disk at once, and the memory is
   // given back.
   leveldb::Status Put(Folder& folder, const std::string& name);
+  // Gives a file that is on disk and not closed another name, in the place of a file that has it.
+  leveldb::Status Rename(Folder& folder, const std::string& name);
 
  private:
   const std::string path_;

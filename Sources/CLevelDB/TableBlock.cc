@@ -1,18 +1,19 @@
 #include "TableBlock.h"
 
 #include <cstring>
+#include <utility>
 
 #include "Coding.h"
+#include "InternalKey.h"
 
 namespace cldb {
+
+using leveldb::Slice;
 
 namespace {
 
 constexpr size_t kFooterSize = 48;
 constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
-
-// The sequence number and the kind that follow a key of LevelDB's user.
-constexpr uint64_t kShortestKey = 8;
 
 }  // namespace
 
@@ -40,18 +41,20 @@ bool BlockIsWhole(const char* bytes, size_t count) {
   return ChecksumFits(bytes, count - 4, ReadFixed32(bytes + count - 4));
 }
 
-bool BlockIsWalkable(const char* bytes, size_t count) {
+bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string* last) {
+  first->clear();
+  last->clear();
   if (count < kBlockTrailerSize) return false;
   size_t size = count - kBlockTrailerSize;
-  if (bytes[size] != 0) return true;
-  if (size < 4) return false;
+  if (bytes[size] != 0 || size < 4) return false;
   // At the end stand the restart points, each the offset of an entry, and their number.
   uint64_t restarts = ReadFixed32(bytes + size - 4);
   if (restarts > size / 4 - 1) return false;
   const char* entries_end = bytes + size - 4 * (restarts + 1);
   uint64_t next_restart = 0;
-  uint64_t key_size = 0;
+  std::string key;
   for (const char* entry = bytes; entry < entries_end;) {
+    bool is_first = entry == bytes;
     bool is_restart =
         next_restart < restarts && ReadFixed32(entries_end + 4 * next_restart) == uint64_t(entry - bytes);
     uint64_t shared, unshared, value_size;
@@ -59,16 +62,75 @@ bool BlockIsWalkable(const char* bytes, size_t count) {
         !ReadShortVarint(entry, entries_end, &unshared) ||
         !ReadShortVarint(entry, entries_end, &value_size))
       return false;
-    if (shared > key_size || (is_restart && shared > 0)) return false;
+    if (shared > last->size() || (is_restart && shared > 0)) return false;
     if (unshared + value_size > uint64_t(entries_end - entry)) return false;
-    key_size = shared + unshared;
-    if (key_size < kShortestKey) return false;
+    key.assign(*last, 0, shared).append(entry, unshared);
+    if (!IsInternalKey(key) || (!is_first && CompareKeys(*last, key) >= 0)) return false;
+    if (is_first) *first = key;
+    std::swap(key, *last);
     if (is_restart) next_restart++;
     entry += unshared + value_size;
   }
   // A block without entries has one restart point all the same, at 0.
   if (entries_end == bytes) return restarts <= 1 && (restarts == 0 || ReadFixed32(entries_end) == 0);
   return next_restart == restarts && restarts > 0;
+}
+
+TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : block_(std::move(block)) {
+  *valid = false;
+  count_ = ReadFixed32(&block_[block_.size() - 4]);
+  if (block_.size() == 4 * (count_ + 1)) {
+    // No entries, and a restart point that stands for none.
+    count_ = 0;
+    *valid = true;
+    return;
+  }
+  uint64_t end = 0;
+  for (size_t index = 0; index < count_; index++) {
+    Slice key;
+    uint64_t offset, size;
+    if (!ReadEntry(index, &key, &offset, &size)) return;
+    if (offset < end || offset > file_size || size > file_size - offset) return;
+    if (file_size - offset - size < kBlockTrailerSize) return;
+    end = offset + size;
+  }
+  *valid = true;
+}
+
+size_t TableIndex::Find(uint64_t offset) const {
+  size_t first = 0, limit = count_;
+  while (first < limit) {
+    size_t middle = first + (limit - first) / 2;
+    Slice key;
+    uint64_t found, size;
+    if (!ReadEntry(middle, &key, &found, &size)) return count_;
+    if (found == offset) return middle;
+    if (found < offset) {
+      first = middle + 1;
+    } else {
+      limit = middle;
+    }
+  }
+  return count_;
+}
+
+Slice TableIndex::key(size_t index) const {
+  Slice key;
+  uint64_t offset, size;
+  ReadEntry(index, &key, &offset, &size);
+  return key;
+}
+
+bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t* size) const {
+  const char* limit = &block_[block_.size() - 4 * (count_ + 1)];
+  const char* entry = &block_[ReadFixed32(limit + 4 * index)];
+  uint64_t shared, unshared, value_size;
+  if (!ReadShortVarint(entry, limit, &shared) || !ReadShortVarint(entry, limit, &unshared) ||
+      !ReadShortVarint(entry, limit, &value_size) || shared > 0)
+    return false;
+  *key = Slice(entry, unshared);
+  entry += unshared;
+  return ReadVarint(entry, limit, offset) && ReadVarint(entry, limit, size);
 }
 
 }  // namespace cldb

@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "leveldb/slice.h"
 
 namespace cldb {
 
@@ -22,9 +25,33 @@ constexpr size_t kBlockTrailerSize = 5;
 // index with `paranoid_checks` only, and what it finds there it believes.
 bool BlockIsWhole(const char* bytes, size_t count);
 
-// True unless a block of `count` bytes, trailer included, is one that LevelDB can't walk: each entry must be
-// inside, each key one of LevelDB's own, which end in eight bytes for a sequence number, and each restart
-// point the place of a whole key. A compressed block is not looked into.
-bool BlockIsWalkable(const char* bytes, size_t count);
+// Reads a block of `count` bytes, trailer included, and gives its first and its last key, which are empty if it has no
+// entries. False if LevelDB could not have written it, or could not walk it: each entry must be inside, each key one of
+// LevelDB's own and after the one before it, and each restart point the place of a whole key. The journal's blocks are
+// never compressed.
+bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string* last);
+
+// The index of a table: a block with an entry for each data block, in order of keys and of places. Each entry is a
+// restart point, and its key is at or after the last key of the block.
+class TableIndex {
+ public:
+  TableIndex() = default;
+  // Takes a block, without its trailer, that `ReadBlock` has found sound; `valid` is false if it is no index of a table
+  // of `file_size` bytes.
+  TableIndex(std::string block, uint64_t file_size, bool* valid);
+
+  // How many data blocks there are.
+  size_t count() const { return count_; }
+  // The data block at an offset of the file; `count()` if there is none.
+  size_t Find(uint64_t offset) const;
+  leveldb::Slice key(size_t index) const;
+
+ private:
+  // False if the entry does not have its key in full and a place behind it.
+  bool ReadEntry(size_t index, leveldb::Slice* key, uint64_t* offset, uint64_t* size) const;
+
+  std::string block_;
+  size_t count_ = 0;
+};
 
 }  // namespace cldb

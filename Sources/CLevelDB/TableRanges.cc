@@ -1,6 +1,7 @@
 #include "TableRanges.h"
 
 #include "Failure.h"
+#include "InternalKey.h"
 #include "leveldb/iterator.h"
 #include "leveldb/options.h"
 #include "leveldb/table.h"
@@ -12,15 +13,10 @@ using leveldb::Status;
 
 namespace {
 
-// LevelDB puts a sequence number and a kind behind its user's keys.
-constexpr size_t kTrailerSize = 8;
-
-std::string UserKey(const Slice& key) { return std::string(key.data(), key.size() - kTrailerSize); }
-
 Status ReadRanges(leveldb::Iterator* position, KeyRanges* ranges) {
   position->SeekToFirst();
   while (position->Valid() && position->key().size() > kTrailerSize) {
-    std::string first = UserKey(position->key());
+    std::string first = UserKey(position->key()).ToString();
     unsigned char tag = static_cast<unsigned char>(first[0]);
     const std::string next(1, static_cast<char>(tag + 1));
     // The order of bytes is not quite LevelDB's own order, but it is where the first byte differs.
@@ -33,7 +29,7 @@ Status ReadRanges(leveldb::Iterator* position, KeyRanges* ranges) {
       position->Prev();
     }
     if (!position->Valid() || position->key().size() <= kTrailerSize) break;
-    ranges->push_back({std::move(first), UserKey(position->key())});
+    ranges->push_back({std::move(first), UserKey(position->key()).ToString()});
     if (is_last) break;
     position->Next();
   }

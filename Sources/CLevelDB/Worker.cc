@@ -52,6 +52,13 @@ void Worker::RunWithoutThread() {
   }
 }
 
+bool Worker::Rest(std::chrono::milliseconds duration) {
+  if (std::this_thread::get_id() != thread_.get_id()) return false;
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_for(lock, duration, [this] { return is_ending_; });
+  return !is_ending_;
+}
+
 void Worker::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -32,6 +33,9 @@ class Worker {
   void Release();
   // Runs what waits, on this thread, if the worker has none of its own.
   void RunWithoutThread();
+  // Lets the worker's own thread rest for a moment, where nobody waits for it but a writer without room. False on any
+  // other thread, and when the worker is to end.
+  bool Rest(std::chrono::milliseconds duration);
 
  private:
   void Run();

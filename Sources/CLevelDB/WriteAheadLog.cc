@@ -54,20 +54,30 @@ void CheckBatches(RecordFile* log) {
   }
 }
 
-bool FindEnds(const RecordFile& log, std::string* first, std::string* last) {
-  RecordCursor cursor(log.bytes);
+static bool HaveSameTag(const Slice& left, const Slice& right) {
+  return left.empty() || right.empty() ? left.empty() && right.empty() : left[0] == right[0];
+}
+
+KeyRanges ReadKeyRanges(const std::string& log) {
+  RecordCursor cursor(log);
   Slice record;
-  bool found = false;
+  KeyRanges ranges;
   while (cursor.Next(&record)) {
     uint64_t sequence;
     uint32_t count;
     Walk(record, &sequence, &count, [&](const Slice& key, const Slice&) {
-      if (!found) *first = key.ToString();
-      *last = key.ToString();
-      found = true;
+      auto range = ranges.begin();
+      while (range != ranges.end() && !HaveSameTag(range->first, key)) range++;
+      if (range == ranges.end()) {
+        ranges.push_back({key.ToString(), key.ToString()});
+      } else if (key.compare(range->first) < 0) {
+        range->first = key.ToString();
+      } else if (key.compare(range->second) > 0) {
+        range->second = key.ToString();
+      }
     });
   }
-  return found;
+  return ranges;
 }
 
 bool ReadBatch(const Slice& record, const std::function<void(const Slice&, const Slice&)>& see) {

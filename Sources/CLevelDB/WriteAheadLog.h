@@ -6,6 +6,7 @@
 #include <string>
 
 #include "RecordFile.h"
+#include "TableRanges.h"
 
 namespace cldb {
 
@@ -13,8 +14,8 @@ namespace cldb {
 // there. LevelDB assumes what it does not check: that no key has the same sequence number twice, for one.
 void CheckBatches(RecordFile* log);
 
-// The first and the last key of a log that was checked; false if it has none.
-bool FindEnds(const RecordFile& log, std::string* first, std::string* last);
+// The first and the last key of each kind in the bytes of a log that was checked.
+KeyRanges ReadKeyRanges(const std::string& log);
 
 // Calls `see` with each key and value of a batch, in order. False, and nothing is seen, if the record is none.
 bool ReadBatch(const leveldb::Slice& record,

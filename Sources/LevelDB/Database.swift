@@ -35,9 +35,6 @@ package final class Database: Sendable {
     /// Whether a database whose log is damaged is opened with what stands before the damage; `damage` then says
     /// where that is, and nothing can be written. Else it is refused.
     package var opensUpToDamage = false
-    /// Whether new tables are compressed by Snappy. It halves what is on disk at best; scanning takes 1.7
-    /// times as long and a lookup twice.
-    package var compresses = false
     /// The bytes that are held in memory, besides the log, before they become a table. Opening after a
     /// crash reads as much.
     package var writeBufferByteCount = 8 << 20
@@ -46,6 +43,10 @@ package final class Database: Sendable {
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
+    /// A log up to this size goes on growing when the database is opened again: it is copied, at a cost of a few
+    /// milliseconds at most. A larger one becomes a table. Were each log made a table, there would be as many small
+    /// tables as there were openings, since tables whose keys ascend are never merged.
+    package var keptLogByteCount = 1 << 20
     /// For tests: sees each read, and can make it fail or fall short.
     package var readHook: ReadHook?
     /// For tests: whether the system is asked for a thread.
@@ -82,10 +83,10 @@ package final class Database: Sendable {
     unsafe settings.create_if_missing = access == .new || access == .existingOrNew
     unsafe settings.error_if_exists = access == .new
     unsafe settings.up_to_damage = options.opensUpToDamage
-    unsafe settings.compress = options.compresses
     unsafe settings.write_buffer_size = max(0, options.writeBufferByteCount)
     unsafe settings.block_size = max(0, options.blockByteCount)
     unsafe settings.table_size = max(0, options.tableByteCount)
+    unsafe settings.kept_log_size = max(0, options.keptLogByteCount)
     if let box {
       unsafe settings.hook = unsafe FileHookBox.call
       unsafe settings.hook_context = unsafe box.context
@@ -129,8 +130,7 @@ package final class Database: Sendable {
     return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
   }
 
-  /// The first and the last key of each table, as of opening, for each first byte that its keys have. What was in the
-  /// log is in a table too.
+  /// The first and the last key of each table and of the log, as of opening, for each first byte that their keys have.
   ///
   /// - Complexity: O(*n*) in the number of tables; of most no byte is read.
   package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {

@@ -18,6 +18,8 @@ package struct DatabaseError: Error, Sendable, Equatable {
     case closed
     /// Somebody else holds it: another opener at opening, a cursor at closing.
     case busy
+    /// The system had no descriptor to give; nothing was written, and the same write may succeed later.
+    case refused
     /// An earlier failure made writing unsafe; only opening anew tells what is stored.
     case poisoned
     /// A file asked for more memory than there is.
@@ -64,6 +66,7 @@ extension DatabaseError: CustomStringConvertible {
     case .busy: "Try again when the other user is done."
     case .poisoned: "Close it and open it again to see what is stored."
     case .closed: "Open it again."
+    case .refused: "Nothing was written. Try again."
     case .invalidUse, .readOnly, .outOfMemory, .unexpected: nil
     }
   }
@@ -100,6 +103,7 @@ extension DatabaseError.Code {
     case CLDB_READ_ONLY: self = .readOnly
     case CLDB_CLOSED: self = .closed
     case CLDB_BUSY: self = .busy
+    case CLDB_REFUSED: self = .refused
     case CLDB_POISONED: self = .poisoned
     case CLDB_NO_MEMORY: self = .outOfMemory
     default: self = .unexpected

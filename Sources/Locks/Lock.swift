@@ -57,6 +57,17 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
   }
+
+  /// The same without waiting.
+  /// - Returns: what `body` returns, or nil when somebody else has the value; `body` is then not called.
+  @inlinable
+  package borrowing func withLockIfFree<Result, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result? {
+    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try unsafe body(&value.pointee)
+  }
 }
 
 // The value is only reached with the mutex held.

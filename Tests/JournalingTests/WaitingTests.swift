@@ -38,6 +38,32 @@ import Testing
     }
   }
 
+  @Test func tasksThatWaitForABodyBlockNoThread() async throws {
+    try await withLedger { journal, _ in
+      let (isInside, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let isStarted = Threads.start {
+        _ = try? journal.commit { draft in
+          isInside.signal()
+          mayLeave.wait()
+          return try draft.open(owner: "Ana")
+        }
+      }
+      #expect(isStarted)
+      isInside.wait()
+      let count = 8 * ProcessInfo.processInfo.activeProcessorCount
+      let others = (1...count).map { number in
+        Task { try await journal.commit { try $0.open(owner: "\(number)") }.revision }
+      }
+      // More tasks wait than the pool has threads, and still it runs others.
+      for _ in 1...count { await Task { await Task.yield() }.value }
+      #expect(journal.head.revision == 0)
+      mayLeave.signal()
+      var revisions: Set<Revision> = []
+      for task in others { revisions.insert(try await task.value) }
+      #expect(revisions == Set(2...count + 1))
+    }
+  }
+
   /// Keeps the flush of the log waiting.
   private final class Gate: Sendable {
     let isReached = DispatchSemaphore(value: 0)

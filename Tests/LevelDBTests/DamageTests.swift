@@ -144,6 +144,7 @@ import Testing
       var options = Database.Options.small
       options.writeBufferByteCount = 1 << 20
       try withDatabase(path, .new, options: options) { try $0.store(1...30) }
+      options.keptLogByteCount = 0
       try withDatabase(path, .existing, options: options) { try $0.store(31...40) }
       let expected = (1...40).map { Entry($0) }
       let file = try "\(path)/\(newest(part, in: path))"
@@ -192,15 +193,32 @@ import Testing
     }
   }
 
-  /// The index block's checksum is right, so nothing stops LevelDB from asking for this much memory.
-  @Test func memoryThatAForgedIndexAsksForIsAnErrorAndTheDatabaseOpensAgain() throws {
+  /// The index block's checksum is right, so LevelDB would ask for this much memory.
+  @Test func anIndexThatNamesABlockBehindTheEndIsCorruptionWithoutAnAllocation() throws {
     try withTable { path, table in
-      let original = try Data(contentsOf: URL(filePath: table))
       try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
-      try expect(.outOfMemory, at: path)
-      // A lock that was left behind would make this `busy`.
-      try original.write(to: URL(filePath: table))
-      try withDatabase(path, .existing) { database throws in #expect(try database.entries().count == 1000) }
+      try expect(.corruption, at: path)
+    }
+  }
+
+  /// All checksums are right. LevelDB asserts the order of keys when it merges tables, which would end the process.
+  @Test(arguments: [Forgery.swappedKeys, .swappedBlocks, .compressedBlock, .unknownKind, .keysOfAnotherTable])
+  func blocksThatLevelDBWouldNotWriteAreCorruption(forgery: Forgery) throws {
+    try withTable { path, table in
+      try edit(table) { $0.forgeBlocks(forgery) }
+      let scan = try Database(path: path, access: .readOnly)
+      #expect(code { try scan.entries() } == .corruption)
+      try scan.close()
+      // Tables whose keys overlap are merged.
+      do {
+        for round in 1...6 {
+          try withDatabase(path, .existing, options: .smallTables) { database in
+            try database.store(stride(from: round, through: 1000, by: 6))
+          }
+        }
+      } catch {
+        #expect(error is DatabaseError)
+      }
     }
   }
 
@@ -210,6 +228,7 @@ import Testing
       let path = folder.path("db")
       var options = Database.Options()
       options.blockByteCount = 1 << 10
+      options.keptLogByteCount = 0
       try withDatabase(path, .new, options: options) { try $0.store(1...1000) }
       try withDatabase(path, .existing, options: options) { _ in }
       try body(path, "\(path)/\(newest(".ldb", in: path))")
@@ -221,9 +240,6 @@ import Testing
     for access in [Database.Access.readOnly, .existing] {
       let lookup = try Database(path: path, access: access)
       #expect(code { try lookup.value(for: key(1)) } == expected)
-      if expected == .outOfMemory {
-        #expect(code { try lookup.value(for: key(1)) } == .poisoned)
-      }
       try lookup.close()
       let scan = try Database(path: path, access: access)
       #expect(code { try scan.entries() } == expected)

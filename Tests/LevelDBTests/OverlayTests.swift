@@ -39,11 +39,11 @@ import Testing
     }
   }
 
-  /// Each opening turns the log into one table at level 0. The fourth makes a compaction due, whose table
+  /// Each opening here turns the log into one table at level 0. The fourth makes a compaction due, whose table
   /// is refused. The keys of the tables overlap, or else they would be moved and not merged.
   private func makeFourTablesAtLevelZero(_ path: String) throws {
     for round in 1...4 {
-      try withDatabase(path, .existingOrNew) { database in
+      try withDatabase(path, .existingOrNew, options: .smallTables) { database in
         try database.store(stride(from: round, through: 40, by: 4))
       }
     }
@@ -52,7 +52,7 @@ import Testing
       guard operation.kind == .create, operation.name.hasSuffix(".ldb") else { return .proceed }
       return tables.increment() == 1 ? .proceed : .fail(EIO)
     }
-    try withDatabase(path, .existing, hook: hook) { _ in }
+    try withDatabase(path, .existing, options: .smallTables, hook: hook) { _ in }
   }
 
   @Test func writesAreRefusedAndNothingIsReportedToTheHook() throws {

@@ -232,7 +232,7 @@ import Testing
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...20) }
       try withDatabase(folder.path("other"), .new) { try $0.store(500...600) }
-      try withDatabase(folder.path("other"), .existing) { _ in }
+      try withDatabase(folder.path("other"), .existing, options: .smallTables) { _ in }
       let table = try newest(".ldb", in: folder.path("other"))
       for name in ["000004.ldb", "000700.ldb"] {
         try FileManager.default.copyItem(atPath: folder.path("other/\(table)"), toPath: "\(path)/\(name)")
@@ -247,7 +247,8 @@ import Testing
     }
   }
 
-  @Test func aWriteThatFailsWhileOpeningLeavesTheFolderAsItWas() throws {
+  @Test(arguments: [Database.Options.small, .smallTables])
+  func aWriteThatFailsWhileOpeningLeavesTheFolderAsItWas(options: Database.Options) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try fill(path)
@@ -257,15 +258,117 @@ import Testing
         let faulty = index
         let recorder = Recorder { operation, number in number == faulty ? .fail(ENOSPC) : .proceed }
         do {
-          try withDatabase(path, .existing, options: .small, hook: recorder.hook) { _ in }
+          try withDatabase(path, .existing, options: options, hook: recorder.hook) { _ in }
         } catch {}
-        let isRenamed = recorder.operations.prefix(faulty).contains { $0.kind == .rename }
+        // From then on the folder says the same in other files. A log that is kept has the same bytes as before.
+        let isRenamed = recorder.operations.prefix(faulty).contains {
+          $0.newPath?.hasSuffix("CURRENT") == true
+        }
         if isRenamed || recorder.operations.count <= faulty { break }
         #expect(try contents(of: path) == before, "operation \(faulty)")
         index += 1
       }
       #expect(index > 5)
       #expect(try withDatabase(path, .existing) { try $0.entries().count } == 600)
+    }
+  }
+
+  // MARK: Logs that are kept
+
+  @Test func openingOftenLeavesAFewFilesAndEveryEntry() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      let count = 300
+      for number in 1...count {
+        try withDatabase(path, .existingOrNew) { try $0.store([number], sync: true) }
+      }
+      #expect(try contents(of: path).count < 8)
+      // A log that has grown beyond what is kept becomes one table.
+      var options = Database.Options()
+      options.keptLogByteCount = 8 << 10
+      for number in count + 1...2 * count {
+        try withDatabase(path, .existing, options: options) { try $0.store([number], sync: true) }
+      }
+      #expect((2...2 + 2 * count * 130 / (8 << 10)).contains(try tables(in: path)))
+      #expect(try withDatabase(path, .readOnly) { try $0.entries() } == (1...2 * count).map { Entry($0) })
+    }
+  }
+
+  @Test func aKeptLogIsANewFileSoThatACopyByHardLinksStaysWhatItWas() throws {
+    try withTemporaryFolder { folder in
+      let (path, copy) = (folder.path("db"), folder.path("copy"))
+      try withDatabase(path, .new) { try $0.store(1...20, sync: true) }
+      try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+      for name in try contents(of: path).keys {
+        try FileManager.default.linkItem(atPath: "\(path)/\(name)", toPath: "\(copy)/\(name)")
+      }
+      let before = try contents(of: copy)
+      try withDatabase(path, .existing) { try $0.store(21...40, sync: true) }
+      #expect(try contents(of: copy) == before)
+      #expect(try withDatabase(copy, .existing) { try $0.entries() } == (1...20).map { Entry($0) })
+    }
+  }
+
+  @Test func theRangesOfKeysCoverALogThatIsKept() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      let database = try Database(path: path, access: .readOnly)
+      let ranges = try database.keyRanges().sorted { $0.first.lexicographicallyPrecedes($1.first) }
+      #expect(ranges.count > 2 && ranges.first?.first == key(1) && ranges.last?.last == key(2000))
+      for (range, next) in zip(ranges, ranges.dropFirst()) {
+        let last = try #require((1...2000).first { key($0) == range.last })
+        #expect(next.first == key(last + 1))
+      }
+      try database.close()
+    }
+  }
+
+  private func tables(in path: String) throws -> Int {
+    try contents(of: path).keys.count { $0.hasSuffix(".ldb") }
+  }
+
+  // MARK: Descriptors
+
+  @Test func aLogThatCannotBeBegunForWantOfADescriptorRefusesTheWriteAndNothingElse() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      let recorder = Recorder()
+      let database = try Database(path: path, access: .new, options: .small, hook: recorder.hook)
+      recorder.decide { operation, _ in
+        operation.kind == .create && operation.name.hasSuffix(".log") ? .fail(EMFILE) : .proceed
+      }
+      var stored = 0
+      let error = #expect(throws: DatabaseError.self) {
+        for number in 1...2000 {
+          try database.store([number])
+          stored = number
+        }
+      }
+      #expect(error?.code == .refused && error?.osError == EMFILE)
+      #expect(stored > 0)
+      #expect(code { try database.store([stored + 1]) } == .refused)
+      #expect(try database.entries() == (1...stored).map { Entry($0) })
+      recorder.decide { _, _ in .proceed }
+      try database.store(stored + 1...2000)
+      try database.close()
+      #expect(try withDatabase(path, .existing) { try $0.entries() } == (1...2000).map { Entry($0) })
+    }
+  }
+
+  @Test func aTableThatCannotBeBegunForWantOfADescriptorIsBegunLater() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      let refusals = Counter()
+      let hook: FileHook = { operation in
+        guard operation.kind == .create, operation.name.hasSuffix(".ldb") else { return .proceed }
+        return refusals.increment() <= 20 ? .fail(EMFILE) : .proceed
+      }
+      try withDatabase(path, .new, options: .small, hook: hook) { database throws in
+        try database.store(1...4000)
+        #expect(try database.entries() == (1...4000).map { Entry($0) })
+      }
+      #expect(refusals.value > 20)
     }
   }
 
@@ -299,6 +402,6 @@ import Testing
   /// Several tables, and a log of several blocks.
   private func fill(_ path: String) throws {
     try withDatabase(path, .new, options: .small) { try $0.store(1...200) }
-    try withDatabase(path, .existing, options: .small) { try $0.store(201...600) }
+    try withDatabase(path, .existing, options: .smallTables) { try $0.store(201...600) }
   }
 }

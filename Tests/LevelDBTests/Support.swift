@@ -103,6 +103,13 @@ extension Database.Options {
     options.blockByteCount = 1 << 10
     return options
   }
+
+  /// The same, and each opening makes a table of the log.
+  static var smallTables: Database.Options {
+    var options = Database.Options.small
+    options.keptLogByteCount = 0
+    return options
+  }
 }
 
 // MARK: Folders

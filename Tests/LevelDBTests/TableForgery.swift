@@ -1,5 +1,70 @@
+/// What is wrong with the blocks of a table whose checksums are right.
+enum Forgery: Sendable {
+  case swappedKeys, swappedBlocks, compressedBlock, unknownKind, keysOfAnotherTable
+}
+
 /// Enough of LevelDB's table format to write a table that lies.
 extension [UInt8] {
+  /// Makes the second block, or the last, one that LevelDB does not write, with a right checksum.
+  mutating func forgeBlocks(_ forgery: Forgery) {
+    let blocks = dataBlocks()
+    let block = blocks[1]
+    // The first entry of a block has its key in full: shared, unshared and value lengths, a tag, eight bytes of a
+    // number, and eight of LevelDB's own, the first of which is the kind.
+    let key = block.lowerBound + 3
+    switch forgery {
+    case .swappedKeys:
+      self[key + 8] = 0xff
+    case .swappedBlocks:
+      let other = blocks.last { $0.count == block.count }!
+      precondition(other != block)
+      replaceSubrange(block, with: self[other])
+    case .compressedBlock:
+      self[block.upperBound] = 1
+    case .unknownKind:
+      self[key + 9] = 7
+    case .keysOfAnotherTable:
+      let last = blocks.last!
+      var position = last.lowerBound
+      let entriesEnd = last.upperBound - 4 * (Int(self[last.upperBound - 4]) + 1)
+      while true {
+        let shared = readVarint(&position)
+        let unshared = readVarint(&position)
+        let valueSize = readVarint(&position)
+        let end = position + Int(unshared + valueSize)
+        if end == entriesEnd { self[position + 8 - Int(shared)] = 0xff }
+        if end >= entriesEnd { break }
+        position = end
+      }
+      return seal(last)
+    }
+    seal(block)
+  }
+
+  /// Where the data blocks are, as the index says, without what stands behind each.
+  private func dataBlocks() -> [Range<Int>] {
+    var position = count - 48
+    _ = (readVarint(&position), readVarint(&position))
+    let index = (offset: Int(readVarint(&position)), size: Int(readVarint(&position)))
+    let end = index.offset + index.size
+    let restarts = (0..<4).reduce(0) { $0 | Int(self[end - 4 + $1]) << (8 * $1) }
+    var blocks: [Range<Int>] = []
+    position = index.offset
+    while position < end - 4 * (restarts + 1) {
+      let sizes = (readVarint(&position), readVarint(&position), readVarint(&position))
+      position += Int(sizes.1)
+      let (offset, size) = (Int(readVarint(&position)), Int(readVarint(&position)))
+      blocks.append(offset..<offset + size)
+    }
+    return blocks
+  }
+
+  /// Puts the right checksum behind a block and its type.
+  private mutating func seal(_ block: Range<Int>) {
+    let checksum = maskedChecksum(self[block.lowerBound...block.upperBound])
+    replaceSubrange(block.upperBound + 1..<block.upperBound + 5, with: checksum)
+  }
+
   /// Replaces the last 48 bytes: two block handles (offset, size), padding, a magic number.
   mutating func replaceFooter(metaindex: (UInt64, UInt64), index: (UInt64, UInt64)) {
     let magic = Array(suffix(8))
@@ -18,17 +83,21 @@ extension [UInt8] {
     handle.appendVarint(0)
     handle.appendVarint(blockByteCount)
     // One entry: shared, unshared and value lengths; an internal key after all others; the handle.
-    let key = [UInt8](repeating: 0xff, count: 20)
+    let key = [UInt8](repeating: 0xff, count: 12) + [1] + [UInt8](repeating: 0xff, count: 7)
     var block: [UInt8] = [0, UInt8(key.count), UInt8(handle.count)] + key + handle
     // The restart points: one, at 0.
     block += [0, 0, 0, 0, 1, 0, 0, 0]
     precondition(block.count <= index.1, "the forged index must fit over the old one")
     let type: UInt8 = 0
-    let crc = crc32c(block + [type])
-    let masked = ((crc >> 15) | (crc << 17)) &+ 0xa282_ead8
-    let trailer = [type] + (0..<4).map { UInt8(truncatingIfNeeded: masked >> ($0 * 8)) }
+    let trailer = [type] + maskedChecksum(block + [type])
     replaceSubrange(Int(index.0)..<Int(index.0) + block.count + 5, with: block + trailer)
     replaceFooter(metaindex: metaindex, index: (index.0, UInt64(block.count)))
+  }
+
+  private func maskedChecksum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    let crc = crc32c(bytes)
+    let masked = ((crc >> 15) | (crc << 17)) &+ 0xa282_ead8
+    return (0..<4).map { UInt8(truncatingIfNeeded: masked >> ($0 * 8)) }
   }
 
   private mutating func appendVarint(_ number: UInt64) {
@@ -53,7 +122,7 @@ extension [UInt8] {
   }
 }
 
-private func crc32c(_ bytes: [UInt8]) -> UInt32 {
+private func crc32c(_ bytes: some Sequence<UInt8>) -> UInt32 {
   var crc: UInt32 = ~0
   for byte in bytes {
     crc ^= UInt32(byte)

@@ -126,7 +126,8 @@ extension LogPlace {
   func checkJournal(_ found: [UInt8]?) throws(JournalError) {
     guard let found else {
       throw JournalError(
-        .damaged, "the log does not say which journal it belongs to; put the journal back from a backup",
+        .damaged,
+        "what the log begins with is missing: which journal it belongs to; put the journal back from a backup",
         revision: 1, path: path)
     }
     guard found == journal.bytes else {

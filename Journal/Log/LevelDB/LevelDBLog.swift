@@ -60,7 +60,7 @@ final class LevelDBLog: EntryLog {
   ///
   /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
   /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
-  ///   in no table, or when the database is another journal's.
+  ///   in no file, or when the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func open(
     in place: LogPlace, _ access: Database.Access, options: Database.Options
@@ -104,24 +104,32 @@ final class LevelDBLog: EntryLog {
     defer { calls.leave() }
     // After a failed flush of HEAD, the next opening could not tell whether an entry is missing.
     do throws(JournalError) { try marker.check() } catch { throw .refused(error) }
+    let refusal: DatabaseError?
     do throws(JournalError) {
-      try write(entries)
-      try mark(LogMark(revision: last.revision, digest: last.digest), marker)
+      refusal = try write(entries)
+      if refusal == nil { try mark(LogMark(revision: last.revision, digest: last.digest), marker) }
     } catch {
       // LevelDB says so when it has not tried.
       throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)
     }
+    if let refusal { throw .refused(JournalError(refusal)) }
     newest.raise(to: last.revision)
   }
 
-  private func write(_ entries: [SealedEntry]) throws(JournalError) {
+  /// - Returns: why LevelDB could not begin to write, when that may pass; nil when all is written.
+  private func write(_ entries: [SealedEntry]) throws(JournalError) -> DatabaseError? {
     try JournalError.translatingLevelDB {
       try batch.withLock { batch in
         batch.clear()
         for entry in entries { batch.put(LogKey.entry(entry.revision), entry.bytes) }
         // The memory of a large batch is not kept.
         defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
-        try database.write(&batch)
+        do {
+          try database.write(&batch)
+          return nil
+        } catch let error as DatabaseError where error.code == .refused {
+          return error
+        }
       }
     }
   }

@@ -84,6 +84,9 @@ int cfiles_remove_folder(int folder, const char *name);
 /// Takes the lock of an open file or folder, which ends when the last descriptor of it is closed; `-EWOULDBLOCK`
 /// when another one has it.
 int cfiles_lock(int descriptor, bool exclusive);
+/// Takes the lock of an open file in the way of LevelDB: it is the process's, and ends when the process closes any
+/// descriptor of the file; `-EAGAIN` or `-EACCES` when another process has it.
+int cfiles_lock_for_process(int descriptor);
 /// Lets the lock go at once: closing the descriptor does so only when no child process has just inherited it.
 void cfiles_unlock(int descriptor);
 

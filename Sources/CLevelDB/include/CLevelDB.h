@@ -34,6 +34,8 @@ typedef enum cldb_code : int32_t {
   CLDB_CLOSED,
   // Another user holds it: a second opener at open, a live iterator at close.
   CLDB_BUSY,
+  // The system has no descriptor to give; nothing was written, and the same write may succeed later.
+  CLDB_REFUSED,
   // An earlier write failed, so writes are refused until the database is opened again.
   CLDB_POISONED,
   CLDB_NO_MEMORY,
@@ -99,12 +101,12 @@ typedef struct cldb_options {
   // Opens a database whose log is damaged with what stands before the damage; `cldb_damage` then says where that is,
   // and writing can't begin. Without, such a database is refused.
   bool up_to_damage;
-  // Snappy for the blocks of new tables.
-  bool compress;
   // Sizes in bytes. LevelDB clips them to what it can work with.
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
+  // A log up to this size goes on growing when the database is opened again; a larger one becomes a table.
+  size_t kept_log_size;
   // For tests: as if the system had no thread to give.
   bool without_thread;
   cldb_hook _Nullable hook;
@@ -129,17 +131,17 @@ bool cldb_has_torn_tail(const cldb_database *database);
 // False, with CLDB_CORRUPTION, if the log is damaged and this was opened `up_to_damage`.
 bool cldb_damage(const cldb_database *database, cldb_status *status);
 
-// Keys of a table that begin with the same byte: the first and the last of them.
+// Keys of a table or a log that begin with the same byte: the first and the last of them.
 typedef struct cldb_key_range {
-  uint64_t table;  // the number of its file
+  uint64_t file;  // its number
   const void *first;
   size_t first_size;
   const void *last;
   size_t last_size;
 } cldb_key_range;
 
-// Calls `receive` with the ranges of all tables, in no order. What was in the log is in tables too. To be called before
-// writing begins. It reads from a table only if its keys differ in their first byte.
+// Calls `receive` with the ranges of all tables and of the log, in no order. To be called before writing begins. It
+// reads from a table only if its keys differ in their first byte.
 bool cldb_key_ranges(cldb_database *database, void (*receive)(void *context, const cldb_key_range *range),
                      void *context, cldb_status *status);
 

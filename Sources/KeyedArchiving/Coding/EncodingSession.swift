@@ -63,6 +63,13 @@ final class EncodingSession {
   private func encodeItself<T: Encodable>(
     _ value: T, at path: [any CodingKey], as node: ArchiveNode
   ) throws -> ArchiveNode.Value {
+    guard path.count <= configuration.depth else {
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: path,
+          debugDescription: "Values stand inside each other more than \(configuration.depth) deep."))
+    }
     let encoder = ValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
     try value.encode(to: encoder)
     guard let encoded = encoder.encoded else {

@@ -23,7 +23,8 @@ public import Foundation
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
-/// Equal values give equal bytes, in every process. ``KeyedArchiveDecoder`` makes the same values of them again.
+/// Equal values give equal bytes, in every process, unless elements of a set are alike in the first 512 objects that they
+/// reach. ``KeyedArchiveDecoder`` makes the same values of them again.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   public struct Naming: Sendable {
@@ -53,6 +54,11 @@ public struct KeyedArchiveEncoder {
   /// The class that the archive says has written it, for a reader that insists on an app's own subclass.
   public var archiver = KeyedArchiveWriter.standardArchiver
 
+  /// How many values may stand inside each other. By default 128, as in ``KeyedArchiveDecoder``.
+  ///
+  /// `Codable` encodes by recursion, so a chain of thousands would end the process.
+  public var depth = 128
+
   private var namings: [ObjectIdentifier: Naming] = [:]
 
   /// An encoder that writes all types as dictionaries, until they are named.
@@ -75,8 +81,8 @@ public struct KeyedArchiveEncoder {
   /// - Parameters:
   ///   - value: what to encode.
   ///   - key: the name that a reader asks for; `root` is the one that `unarchivedObject(ofClass:from:)` does.
-  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing;
-  ///   ``ArchiveError`` if the archive can't be written.
+  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing or is nested
+  ///   deeper than ``depth``; ``ArchiveError`` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
     try Data(ArchiveNode.archive([(key, node(value))], archiver: archiver))
   }

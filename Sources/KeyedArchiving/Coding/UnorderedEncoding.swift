@@ -31,9 +31,15 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
 /// What is in a set or a dictionary, until it is put in order.
 ///
 /// The order is that of the bytes that each element or key has in an archive of its own. Of elements that reach many
-/// objects only as many bytes are compared as tell them apart: written whole, each would cost what all together do. In
+/// objects only as many are compared as tell them apart: written whole, each would cost what all together do. In
 /// these bytes collections that are not in order yet are empty, so that hash values have no part in them.
+///
+/// Elements that reach each other all alike can't be told apart at any length, and their order makes no difference. So
+/// no more is compared than ``mostCompared``.
 struct UnorderedMembers {
+  /// How many objects and elements of lists are compared at most, of those that an element reaches.
+  private static let mostCompared = 512
+
   let node = ArchiveNode(content: .undefined)
   private let keys: [ArchiveNode.Value]
   private let values: [ArchiveNode.Value]?
@@ -51,11 +57,11 @@ struct UnorderedMembers {
     // Ranges of the order whose keys are not told apart yet.
     var open = [order.indices]
     var limit = 64
-    while !open.isEmpty {
+    while !open.isEmpty && limit <= Self.mostCompared {
       var rest: [Range<Int>] = []
       for range in open { rest += try sort(&order, range, limit: limit) }
       open = rest
-      limit = limit.multipliedReportingOverflow(by: 8).overflow ? .max : limit * 8
+      limit *= 8
     }
     fill(order)
   }

@@ -36,6 +36,22 @@ private final class Person: Encodable {
   init(_ name: String) { self.name = name }
 }
 
+/// All members are alike: none can be told from another by what it reaches.
+private final class Member: Encodable, Hashable {
+  var club: Club
+
+  init(_ club: Club) { self.club = club }
+
+  static func == (left: Member, right: Member) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+private final class Club: Encodable {
+  var rules: [String]
+
+  init(_ rules: [String]) { self.rules = rules }
+}
+
 private struct Pet: Encodable, Hashable {
   var name: String
 }
@@ -200,6 +216,41 @@ private struct Nothing: Encodable {
     let byName = try #require(read(small[3]) as? NSDictionary)
     #expect(byName.count == 200)
     for (index, name) in names.enumerated() { #expect((byName[name] as? NSNumber)?.intValue == index) }
+  }
+
+  @Test func aSetOfManyThatReachTheSameCostsNoMoreForEachThanASetOfFew() throws {
+    func duration(_ count: Int) throws -> Duration {
+      let club = Club((0..<count).map { "\($0) " + String(repeating: "x", count: 100) })
+      let members = Set((0..<count).map { _ in Member(club) })
+      let clock = ContinuousClock()
+      var data = Data()
+      let duration = try clock.measure { data = try KeyedArchiveEncoder().encode(members) }
+      #expect(data.count > 100 * count)
+      return duration
+    }
+    let few = try duration(260)
+    let many = try duration(1_040)
+    // Compared to their ends, four times as many would take sixteen times as long.
+    #expect(many < few * 8)
+  }
+
+  @Test func aChainThatIsTooDeepForADecoderIsAnErrorAndNotTheEndOfTheProcess() throws {
+    func chain(_ count: Int) -> Person {
+      var person = Person("last")
+      for _ in 1..<count {
+        let next = Person("a")
+        next.friend = person
+        person = next
+      }
+      return person
+    }
+    #expect(throws: Never.self) { try KeyedArchiveEncoder().encode(chain(100)) }
+    let long = chain(2_000)
+    #expect(throws: EncodingError.self) { try KeyedArchiveEncoder().encode(long) }
+    #expect(throws: EncodingError.self) { try KeyedArchiveEncoder().encodeTop(long) }
+    // Releasing a chain recurses as well.
+    var next: Person? = long
+    while let person = next { (next, person.friend) = (person.friend, nil) }
   }
 
   @Test func theBytesAreTheSameInEveryProcess() throws {
