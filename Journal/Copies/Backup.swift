@@ -15,8 +15,7 @@ public struct BackupReport: Sendable {
   public internal(set) var copiedImageByteCount = 0
   /// How many images are shared with the journal: a second name for the same file.
   public internal(set) var sharedImageCount = 0
-  /// Whether the backup was written anew, because something that it had was erased in the journal, or because its log
-  /// had become very many small files.
+  /// Whether the backup was written anew, because something that it had was erased in the journal.
   public internal(set) var isRebuilt = false
 }
 
@@ -49,9 +48,8 @@ extension Journal {
   }
 
   /// The same, with a hook that sees each change in the backup's folder.
-  /// - Parameter fileLimit: how many files the log of the backup may have, if they are small on average.
   package func backup(
-    to url: URL, sharesImages: Bool, fileLimit: Int = 512, hook: FileHook?,
+    to url: URL, sharesImages: Bool, hook: FileHook?,
     progress: (CopyProgress) throws -> Void
   ) throws -> BackupReport {
     let path = try JournalFolder.path(of: url)
@@ -59,7 +57,7 @@ extension Journal {
     if let status = try Folder.status(ofPath: path), status.kind == .folder,
       try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
     {
-      return try update(url, sharesImages: sharesImages, fileLimit: fileLimit, hook: hook, progress)
+      return try update(url, sharesImages: sharesImages, hook: hook, progress)
     }
     return try copy(to: url, through: head, sharesImages: sharesImages, hook: hook, isBackup: true, progress)
   }
@@ -104,7 +102,7 @@ extension Journal {
   }
 
   private func update(
-    _ url: URL, sharesImages: Bool, fileLimit: Int, hook: FileHook?, _ observer: CopyObserver
+    _ url: URL, sharesImages: Bool, hook: FileHook?, _ observer: CopyObserver
   ) throws -> BackupReport {
     let last = head
     let backup = try ExistingBackup(url, of: format, options: Self.options(hook))
@@ -112,7 +110,7 @@ extension Journal {
     let head = try backup.commonHead(with: log, newest: last)
     try LogReplacement.recover(backup.place.folder, backup.log, format)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    let isRebuilt = try hasErasures(after: head, through: last, observer) || backup.isFragmented(fileLimit)
+    let isRebuilt = try hasErasures(after: head, through: last, observer)
     if head.revision < last.revision, isRebuilt {
       try backup.place.folder.prepareForWriting()
       try rebuild(backup, through: last, sharesImages: sharesImages, &report, observer)

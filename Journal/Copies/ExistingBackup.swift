@@ -74,13 +74,6 @@ final class ExistingBackup {
     return head
   }
 
-  /// Whether the log has become many small files, as each backup adds one.
-  func isFragmented(_ fileLimit: Int) throws(JournalError) -> Bool {
-    let count = try place.entries().names().count
-    guard count > fileLimit else { return false }
-    return try log.byteCount() / count < 256 << 10
-  }
-
   /// The first entry that the two logs do not share; entries after it differ too.
   private func firstDifference(_ source: any EntryLog, through last: Revision) throws(JournalError)
     -> Revision

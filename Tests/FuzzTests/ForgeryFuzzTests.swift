@@ -1,14 +1,12 @@
 import Foundation
 import Journaling
+import LevelDB
 import LogbookModel
 import TestSupport
 import Testing
 
 /// Alters what the tables of a journal's log hold, under checksums that are right, as only ill will does:
 /// opening and reading give an error or the same answers, and the process goes on.
-///
-/// (A forged log or manifest can still end it: LevelDB has assertions on their sequence numbers, file numbers
-/// and ranges of keys, and Debian's build keeps them.)
 @Suite struct ForgeryFuzzTests {
   @Test func aForgedTableIsAnErrorOrMakesNoDifference() throws {
     var mutator = Mutator()
@@ -48,7 +46,9 @@ import Testing
     let journal = try Journal<Logbook>.create(at: url)
     for page in 1...6 { try journal.commit(note: "note") { try $0.write(page, "page \(page)") } }
     try journal.close()
-    let again = try Journal<Logbook>.open(at: url)
+    var options = JournalOptions()
+    options.database.keptLogByteCount = 0
+    let again = try Journal<Logbook>.open(at: url, options: options)
     for page in 1...3 { try again.commit { try $0.write(page, "again") } }
     defer { try? again.close() }
     return again.head
