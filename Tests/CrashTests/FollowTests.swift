@@ -74,9 +74,11 @@ extension Battery {
           _ = try follower.kill()
         }
         print("follow: alone \(alone), followed by three \(followed)")
-        #expect(try #require(alone["syscw"]) >= 2000)
-        // It reads, too, if it takes longer than a second: then the background check of older entries begins.
-        #expect(followed["syscw"] == alone["syscw"])
+        let (writes, writesWhenFollowed) = try (#require(alone["syscw"]), #require(followed["syscw"]))
+        #expect(writes >= 2000)
+        // An opening writes the log that it keeps, or a table of it, in some pieces more or fewer. It reads, too, if it
+        // takes longer than a second: then the background check of older entries begins.
+        #expect(abs(writesWhenFollowed - writes) < 20)
       }
     }
 
