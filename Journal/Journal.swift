@@ -22,7 +22,7 @@ import Locks
 public final class Journal<State: EventSourced>: Sendable {
   /// What a journal is opened for.
   public enum Mode: Sendable {
-    /// To read and to commit. Nobody else can have it open so; others may read it.
+    /// To read and to commit. One process at a time can open it in this mode; others can read it meanwhile.
     case readWrite
     /// To read what is there now. Another process may have it open in any mode, and what it commits meanwhile is not
     /// seen. Nothing on disk is changed, and who writes is not disturbed.

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Lets one commit's body run at a time, and finds out when a body tries to commit itself.
 ///
-/// A thread that has to wait blocks, and a task suspends. Neither is handed the lock: whoever runs when it is let go
-/// may take it, so bodies don't follow each other at the pace of the scheduler.
+/// A thread that has to wait blocks; a task suspends. The lock is not handed to the next in line: any thread or task
+/// that is running when it is released may take it. Handing it over would cost a switch of threads for each body.
 final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
   /// The thread whose body is running, 0 when there is none.
@@ -41,7 +41,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
       await withCheckedContinuation { continuation in
         waiting.withLock { $0.append(continuation) }
         waitingCount.add(1, ordering: .sequentiallyConsistent)
-        // Whoever had the lock may have let it go before it could see who waits.
+        // The lock may have been released before this task was in the list.
         if guarded.withLockIfFree({ _ in true }) == true { wakeNext() }
       }
     }

@@ -12,7 +12,7 @@ public struct GarbageReport: Sendable {
 extension Journal {
   /// Removes images that no entry of the history names: what was added and never committed, or what a crash left.
   ///
-  /// The journal must be closed, so that nobody is between adding an image and the commit that names it.
+  /// The journal must be closed: an app that has it open may have added an image that its next commit will name.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: removes nothing.

@@ -10,6 +10,7 @@
 #include "Failure.h"
 #include "FileName.h"
 #include "Folder.h"
+#include "InternalKey.h"
 #include "RecordFile.h"
 #include "WriteAheadLog.h"
 #include "leveldb/comparator.h"
@@ -24,9 +25,6 @@ using cldb::FileName;
 using leveldb::Slice;
 using leveldb::Status;
 
-// LevelDB puts a sequence number and a kind behind its user's keys.
-constexpr size_t kTrailerSize = 8;
-
 // The order of LevelDB's own keys but for the trailer, as each of its user's keys is written once.
 class KeyOrder final : public leveldb::Comparator {
  public:
@@ -38,9 +36,8 @@ class KeyOrder final : public leveldb::Comparator {
   void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 
-  static Slice UserKey(const Slice& key) {
-    return Slice(key.data(), key.size() < kTrailerSize ? 0 : key.size() - kTrailerSize);
-  }
+  // Of a key that is too short to be LevelDB's, nothing.
+  static Slice UserKey(const Slice& key) { return key.size() < cldb::kTrailerSize ? Slice() : cldb::UserKey(key); }
 };
 
 // A table, open.
@@ -134,7 +131,7 @@ bool cldb_salvage::Seek(const TableRange& range, const Slice& key) {
     if (!OpenTable::Open(*folder, range.name, &order, &open).ok()) return false;
     open_name = range.name;
   }
-  open.position->Seek(key.ToString() + std::string(kTrailerSize, '\0'));
+  open.position->Seek(key.ToString() + std::string(cldb::kTrailerSize, '\0'));
   return open.position->Valid() && KeyOrder::UserKey(open.position->key()) == key;
 }
 

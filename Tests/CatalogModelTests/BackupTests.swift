@@ -199,6 +199,7 @@ import Testing
       try journal.backup(to: url)
       #expect(reader.head.revision == 2)
       #expect(try reader.picture(1) == Data("red".utf8))
+      #expect(try reader.verify().problems.map(\.description) == [])
       try reader.close()
     }
   }

@@ -24,8 +24,7 @@ enum LogKey {
 }
 
 extension Database {
-  /// Opens the database of a log as it is on disk while nobody writes it, changes nothing there, and finds its newest
-  /// entry.
+  /// Opens the database of a log that no process is writing, and finds its newest entry. Nothing on disk changes.
   ///
   /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
   /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is

@@ -7,8 +7,8 @@ import Locks
 /// The log in LevelDB for one who reads, whether another process writes it meanwhile or not.
 ///
 /// 1. It changes nothing on disk, and takes no lock that a writer would meet.
-/// 2. It gives the entries up to the newest one that HEAD has named. If nobody had the journal open for writing when
-///    this was opened, it gives those behind it too: the next writer finds the same.
+/// 2. It gives the entries up to the newest one that HEAD has named. If no process had the journal open for writing when
+///    this was opened, it gives the entries after that one too, because the next writer will find them.
 /// 3. Entries are never changed, so it does not matter in which file one is found. When a file is missing because the
 ///    writer has moved its entries to another, the folder is looked at again (``LevelDBView``).
 /// 4. It learns of new entries by looking at HEAD again and again. While HEAD stays as it is, nothing else is read.
