@@ -10,8 +10,8 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
   /// The thread whose body is running, 0 when there is none.
   private let owner = Atomic<UInt>(0)
-  /// Tasks that found the lock taken, in the order in which they came.
-  private let waiting = Lock<[CheckedContinuation<Void, Never>]>([])
+  /// Tasks that found the lock taken.
+  private let waiting = Lock(WaitingTasks())
   /// How many those are.
   private let waitingCount = Atomic<Int>(0)
 
@@ -61,8 +61,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   /// Lets the task that has waited longest try again. Called without the lock.
   private func wakeNext() {
     guard waitingCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
-    let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-    guard let next else { return }
+    guard let next = waiting.withLock({ $0.popFirst() }) else { return }
     waitingCount.subtract(1, ordering: .sequentiallyConsistent)
     next.resume()
   }
@@ -83,5 +82,25 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     #else
       UInt(pthread_self())
     #endif
+  }
+}
+
+/// Tasks that wait, first come, first served. Each is appended and taken in O(1), amortized.
+private struct WaitingTasks: Sendable {
+  typealias Element = CheckedContinuation<Void, Never>
+
+  /// In the order in which they came.
+  private var newer: [Element] = []
+  /// Those who came before them, the first one last.
+  private var older: [Element] = []
+
+  mutating func append(_ task: Element) { newer.append(task) }
+
+  mutating func popFirst() -> Element? {
+    if older.isEmpty {
+      swap(&older, &newer)
+      older.reverse()
+    }
+    return older.popLast()
   }
 }
