@@ -120,36 +120,4 @@ import Testing
       #expect(journal.head.revision == 2)
     }
   }
-
-  @Test func aBatchIsClosedWhenItIsLarge() throws {
-    let gate = Gate()
-    let largest = Lock(0)
-    var options = JournalOptions()
-    options.fileHook = { operation in
-      if operation.kind == .write { largest.withLock { $0 = max($0, operation.bytes.count) } }
-      return gate.hook(operation)
-    }
-    try withLedger(options: options) { journal, url in
-      try journal.commit { try $0.open(owner: "Ana") }
-      gate.isArmed.withLock { $0 = true }
-      let owner = String(repeating: "x", count: 6 << 20)
-      let ended = DispatchGroup()
-      for turn in 0..<9 {
-        ended.enter()
-        #expect(
-          Threads.start {
-            do { try journal.commit { try $0.open(owner: owner) } } catch { Issue.record(error) }
-            ended.leave()
-          })
-        if turn == 0 { gate.isReached.wait() }
-      }
-      usleep(50_000)
-      gate.isOpen.signal()
-      ended.wait()
-      #expect(journal.head.revision == 10)
-      #expect(try journal.verify().isSound)
-      try journal.close()
-      #expect(try Journal<Ledger>.open(at: url).state.accounts.count == 10)
-    }
-  }
 }

@@ -62,7 +62,7 @@ import Testing
     ]
     for (failure, code, next) in outcomes {
       var options = JournalOptions()
-      let storage = FailingStorage()
+      let storage = WatchedStorage()
       options.logStorage = storage
       try withLedger(options: options) { journal, _ in
         try journal.commit { try $0.open(owner: "Ana") }
@@ -84,72 +84,76 @@ import Testing
   }
 
   @Test func anEntryThatTheLogCantTakeIsTooLarge() throws {
+    let limit = 10_000
+    let storage = WatchedStorage(byteLimit: limit)
     var options = JournalOptions()
-    options.logStorage = FailingStorage()
+    options.logStorage = storage
     try withLedger(options: options) { journal, _ in
       let error = #expect(throws: JournalError.self) {
-        try journal.commit { _ = try $0.open(owner: String(repeating: "a", count: FailingStorage.byteLimit)) }
+        try journal.commit { _ = try $0.open(owner: String(repeating: "a", count: limit)) }
       }
       #expect(error?.code == .tooLarge)
-      try journal.commit {
-        _ = try $0.open(owner: String(repeating: "a", count: FailingStorage.byteLimit / 2))
-      }
       // Two of them are no longer one batch.
-      Threads.forEach(below: 8, width: 8) { _ in
-        _ = try? journal.commit {
-          try $0.open(owner: String(repeating: "b", count: FailingStorage.byteLimit / 2))
-        }
-      }
-      #expect(journal.head.revision == 9)
+      try commitAtOnce(8, owner: String(repeating: "b", count: limit / 2), to: journal, watching: storage)
+      let appends = storage.appends.withLock { $0 }
+      #expect(appends.map(\.count) == [Int](repeating: 1, count: 9))
+      #expect(appends.allSatisfy { $0.reduce(0, +) <= limit })
       try journal.close()
     }
   }
-}
 
-/// A log in memory whose appends fail as they are told, and which takes little at a time.
-private final class FailingStorage: LogStorage {
-  static let byteLimit = 10_000
-
-  let failure = Lock<AppendFailure?>(nil)
-  private let memory = MemoryStorage()
-
-  var isShared: Bool { memory.isShared }
-  var isTransient: Bool { memory.isTransient }
-  var allowsFollowing: Bool { memory.allowsFollowing }
-
-  func create(in place: LogPlace) throws(JournalError) { try memory.create(in: place) }
-
-  func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
-    FailingLog(log: try memory.open(access, in: place), storage: self)
-  }
-}
-
-private struct FailingLog: EntryLog {
-  let log: any EntryLog
-  let storage: FailingStorage
-
-  var limits: LogLimits { LogLimits(appendByteCount: FailingStorage.byteLimit, spareByteCount: 0) }
-  var hasTornTail: Bool { log.hasTornTail }
-  func acknowledged() throws(JournalError) -> LogMark? { try log.acknowledged() }
-  func beginWriting() throws(JournalError) { try log.beginWriting() }
-  func byteCount() throws(JournalError) -> Int { try log.byteCount() }
-  func close() throws(JournalError) { try log.close() }
-
-  func read(
-    _ range: ClosedRange<Revision>, newestFirst: Bool,
-    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
-  ) throws(JournalError) {
-    try unsafe log.read(range, newestFirst: newestFirst, body)
+  @Test func aBatchIsClosedWhenItIsLarge() throws {
+    let limit = 16 << 20
+    let storage = WatchedStorage()
+    var options = JournalOptions()
+    options.logStorage = storage
+    try withLedger(options: options) { journal, _ in
+      try commitAtOnce(8, owner: String(repeating: "x", count: 6 << 20), to: journal, watching: storage)
+      let appends = storage.appends.withLock { $0 }
+      // The first one is being written while the others come; three of those would be too large.
+      #expect(appends.map(\.count) == [1, 2, 2, 2, 2])
+      #expect(appends.allSatisfy { $0.reduce(0, +) <= limit })
+      #expect(journal.state.accounts.count == 9)
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
   }
 
-  func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
-  {
-    try log.newestRevision(after: revision, waitingAtMost: time)
-  }
-
-  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    if let failure = storage.failure.withLock({ $0 }) { throw failure }
-    #expect(entries.reduce(0) { $0 + $1.bytes.count } <= FailingStorage.byteLimit)
-    try log.append(entries, after: revision)
+  /// Opens one account, and while that entry is being written, as many more as asked for: all of them are accepted
+  /// before it is durable.
+  private func commitAtOnce(
+    _ count: Int, owner: String, to journal: Journal<Ledger>, watching storage: WatchedStorage
+  ) throws {
+    let (isReached, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    storage.beforeAppend.withLock {
+      $0 = {
+        isReached.signal()
+        mayGoOn.wait()
+      }
+    }
+    let bodies = Lock(0)
+    let ended = DispatchGroup()
+    for turn in 0...count {
+      ended.enter()
+      let isStarted = Threads.start {
+        do {
+          try journal.commit { draft in
+            bodies.withLock { $0 += 1 }
+            _ = try draft.open(owner: owner)
+          }
+        } catch {
+          Issue.record(error)
+        }
+        ended.leave()
+      }
+      try #require(isStarted)
+      if turn == 0 { isReached.wait() }
+    }
+    storage.beforeAppend.withLock { $0 = nil }
+    while bodies.withLock({ $0 }) <= count { usleep(1_000) }
+    // It gets the write lock when the last of them has let it go, and its entry is in the queue.
+    _ = try journal.submit { _ in }
+    mayGoOn.signal()
+    ended.wait()
   }
 }

@@ -1,0 +1,58 @@
+import Journaling
+import Locks
+
+/// A log in memory that counts what is appended, and whose appends wait and fail as they are told.
+final class WatchedStorage: LogStorage {
+  /// How many bytes it takes at a time.
+  let byteLimit: Int
+  /// The byte counts of the entries of each append.
+  let appends = Lock<[[Int]]>([])
+  /// Called before each append that is to succeed.
+  let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
+  /// Why nothing can be appended.
+  let failure = Lock<AppendFailure?>(nil)
+  private let memory = MemoryStorage()
+
+  init(byteLimit: Int = 1 << 30) { self.byteLimit = byteLimit }
+
+  var isShared: Bool { memory.isShared }
+  var isTransient: Bool { memory.isTransient }
+  var allowsFollowing: Bool { memory.allowsFollowing }
+
+  func create(in place: LogPlace) throws(JournalError) { try memory.create(in: place) }
+
+  func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
+    WatchedLog(log: try memory.open(access, in: place), storage: self)
+  }
+}
+
+private struct WatchedLog: EntryLog {
+  let log: any EntryLog
+  let storage: WatchedStorage
+
+  var limits: LogLimits { LogLimits(appendByteCount: storage.byteLimit, spareByteCount: 0) }
+  var hasTornTail: Bool { log.hasTornTail }
+  func acknowledged() throws(JournalError) -> LogMark? { try log.acknowledged() }
+  func beginWriting() throws(JournalError) { try log.beginWriting() }
+  func byteCount() throws(JournalError) -> Int { try log.byteCount() }
+  func close() throws(JournalError) { try log.close() }
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    try unsafe log.read(range, newestFirst: newestFirst, body)
+  }
+
+  func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
+  {
+    try log.newestRevision(after: revision, waitingAtMost: time)
+  }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    if let failure = storage.failure.withLock({ $0 }) { throw failure }
+    storage.beforeAppend.withLock { $0 }?()
+    storage.appends.withLock { $0.append(entries.map(\.bytes.count)) }
+    try log.append(entries, after: revision)
+  }
+}
