@@ -77,6 +77,66 @@ import Testing
     #expect(try KeyedArchiveDecoder().decode([Decimal].self, from: archive)[0].isNaN)
   }
 
+  /// What confirms an `NSIndexSet`: Foundation's own reader.
+  @Test func foundationReadsTheIndexSetsThatAreWritten() throws {
+    var generator = SeededGenerator()
+    for _ in 0..<100 {
+      let things = [IndexSet(), [7], things(&generator).selection, things(&generator).selection]
+      let read = try unarchived([UInt8](KeyedArchiveEncoder().encode(things))) as? NSArray
+      #expect(read?.compactMap { ($0 as? NSIndexSet).map { IndexSet($0) } } == things)
+    }
+  }
+
+  /// What confirms an `NSDecimalNumber`: on Apple's systems Foundation's reader. Foundation on Linux can't read what
+  /// Apple's writes, as it looks for an object where Apple has 16 bytes in place. So there Python's plistlib reads the
+  /// archive, and its `decimal` makes the value of the fields as Apple's `initWithCoder:` does, with the same conditions.
+  /// No archive of Apple's with this class was at hand.
+  @Test func otherReadersReadTheDecimalNumbersThatAreWritten() throws {
+    var generator = SeededGenerator()
+    let largest = try #require(Decimal(string: "340282366920938463463374607431768211455"))
+    var decimals: [Decimal] = [0, 1, -0.25, 65_535, 65_536, largest, -largest, .nan]
+    decimals.append(Decimal(sign: .plus, exponent: 127, significand: 1))
+    decimals.append(Decimal(sign: .minus, exponent: -127, significand: 3))
+    for _ in 0..<100 { decimals += things(&generator).prices }
+    let bytes = try [UInt8](KeyedArchiveEncoder().encode(decimals))
+    #if canImport(Darwin)
+      let read = (try unarchived(bytes) as? NSArray)?.compactMap { $0 as? NSDecimalNumber }
+      #expect(read?.map(\.decimalValue.description) == decimals.map(\.description))
+    #else
+      guard let python = OtherReader.python else { return }
+      let script = """
+        import plistlib, sys
+        from decimal import Decimal, getcontext
+        getcontext().prec = 60
+        archive = plistlib.load(open(sys.argv[1], "rb"))
+        objects = archive["$objects"]
+        for uid in objects[archive["$top"]["root"].data]["NS.objects"]:
+          fields = objects[uid.data]
+          chain = objects[fields.pop("$class").data]
+          assert chain["$classname"] == "NSDecimalNumber", chain
+          assert chain["$classes"] == ["NSDecimalNumber", "NSNumber", "NSValue", "NSObject"], chain
+          kinds = {"NS.exponent": int, "NS.length": int, "NS.negative": bool, "NS.compact": bool, "NS.mantissa.bo": int,
+            "NS.mantissa": bytes}
+          assert {key: type(value) for key, value in fields.items()} == kinds, fields
+          mantissa, length = fields["NS.mantissa"], fields["NS.length"]
+          assert len(mantissa) == 16 and 0 <= length <= 8 and -128 <= fields["NS.exponent"] <= 127, fields
+          assert fields["NS.mantissa.bo"] == 1 and mantissa[2 * length:] == bytes(16 - 2 * length), fields
+          digits = int.from_bytes(mantissa[:2 * length], "little")
+          value = (-1 if fields["NS.negative"] else 1) * Decimal(digits).scaleb(fields["NS.exponent"])
+          print("NaN" if length == 0 and fields["NS.negative"] else format(value, "f"))
+        """
+      let output = try withTemporaryFolder { folder in
+        let path = folder.path("decimals.plist")
+        try Data(bytes).write(to: URL(filePath: path))
+        let (output, succeeded) = try python.run(["-c", script, path])
+        try #require(succeeded, "\(output)")
+        return output
+      }
+      let read = output.split(separator: "\n").map { Decimal(string: String($0))?.description ?? "\($0)" }
+      #expect(read == decimals.map(\.description))
+    #endif
+  }
+
   @Test func theFieldsOfAStructCanBeTheTopOfAnArchive() throws {
     struct Document: Codable, Equatable {
       var title: String
