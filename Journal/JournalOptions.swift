@@ -31,23 +31,36 @@ public struct JournalOptions: Sendable {
 
   /// Told of each operation that changes the disk, and can make it fail; for tests.
   package var fileHook: FileHook? {
-    get { internals?.fileHook }
-    set { internals = InternalOptions(fileHook: newValue, logStorage: logStorage) }
+    get { unlisted.fileHook }
+    set { unlisted.fileHook = newValue }
+  }
+
+  /// The same for each read of a file, but for those of snapshots.
+  package var readHook: ReadHook? {
+    get { unlisted.readHook }
+    set { unlisted.readHook = newValue }
   }
 
   /// Where and how the log is kept.
   package var logStorage: any LogStorage {
-    get { internals?.logStorage ?? Self.usualStorage }
-    set { internals = InternalOptions(fileHook: fileHook, logStorage: newValue) }
+    get { unlisted.logStorage }
+    set { unlisted.logStorage = newValue }
+  }
+
+  private var unlisted: InternalOptions.Values {
+    get { internals?.values ?? InternalOptions.Values() }
+    set { internals = InternalOptions(newValue) }
   }
 }
 
 private final class InternalOptions: Sendable {
-  let fileHook: FileHook?
-  let logStorage: any LogStorage
-
-  init(fileHook: FileHook?, logStorage: any LogStorage) {
-    self.fileHook = fileHook
-    self.logStorage = logStorage
+  struct Values: Sendable {
+    var fileHook: FileHook?
+    var readHook: ReadHook?
+    var logStorage = JournalOptions.usualStorage
   }
+
+  let values: Values
+
+  init(_ values: Values) { self.values = values }
 }

@@ -30,7 +30,7 @@ struct OpenedFolder<State: EventSourced> {
       return
     }
     damage = nil
-    folder = try JournalFolder(url, hook: options.fileHook)
+    folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = mode == .readWrite || locksExclusively ? try FolderLock(folder) : nil
     do throws(JournalError) {
       try folder.check()
@@ -79,9 +79,9 @@ struct OpenedFolder<State: EventSourced> {
 
   /// What can be read and proven of a damaged journal, whatever is wrong with the rest.
   private init(upToDamage url: URL, _ options: JournalOptions) throws {
-    folder = try JournalFolder(url, hook: options.fileHook)
+    folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = nil
-    let source = try SalvageSource(url)
+    let source = try SalvageSource(url, options.logStorage)
     let log = try SalvagedLog(source, State.self)
     format = log.foundFormat
     chain = LayerChain<State>(folder, format: format, log: log, options: options)

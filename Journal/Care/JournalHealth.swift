@@ -99,6 +99,6 @@ extension Journal {
   func requireSoundness() throws {
     let problems = try verify().problems.filter { $0.path?.hasPrefix(folder.snapshots) != true }
     guard let first = problems.min(by: { $0.revision ?? .max < $1.revision ?? .max }) else { return }
-    throw JournalError(.damaged, first.message, revision: first.revision, path: first.path)
+    throw JournalError(first.code, first.message, revision: first.revision, path: first.path)
   }
 }

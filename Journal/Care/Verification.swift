@@ -4,6 +4,8 @@ import Files
 public struct Verification: Sendable {
   /// Something that is wrong.
   public struct Problem: Sendable, CustomStringConvertible {
+    /// What kind of error it is: mostly `damaged`. With `io`, the drive could not read something, and may yet.
+    public let code: JournalError.Code
     /// The first revision it concerns; nil when it concerns none.
     public let revision: Revision?
     /// The file it concerns.
@@ -13,7 +15,7 @@ public struct Verification: Sendable {
 
     /// What is wrong and where, in one line.
     public var description: String {
-      JournalError(.damaged, message, revision: revision, path: path).description
+      JournalError(code, message, revision: revision, path: path).description
     }
   }
 
@@ -204,7 +206,7 @@ private struct Verifier<State: EventSourced> {
   mutating func note(_ error: JournalError) {
     result.problems.append(
       Verification.Problem(
-        revision: error.revision, path: error.path,
+        code: error.code, revision: error.revision, path: error.path,
         message: error.message + (error.cause.map { ": \($0)" } ?? "")))
   }
 

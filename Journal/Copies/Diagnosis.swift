@@ -48,9 +48,9 @@ extension Journal {
   public static func diagnose(
     _ url: URL, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Diagnosis {
-    let source = try SalvageSource(url)
+    let source = try SalvageSource(url, JournalOptions.usualStorage)
     var diagnosis = Diagnosis()
-    diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.lastRevision())
+    diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.log.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
     do {
       let journal = try open(at: url, mode: .readOnly, options: JournalOptions(snapshots: .manual))

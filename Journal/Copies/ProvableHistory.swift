@@ -43,7 +43,7 @@ struct ProvableHistory {
       candidates.append(JournalFormat(id: id, schema: schema))
     }
     for source in sources {
-      for bytes in try source.candidates(1) {
+      for bytes in try source.log.candidates(1) {
         for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
       }
     }
@@ -61,14 +61,14 @@ struct ProvableHistory {
     let revision = head.revision + 1
     var isThere = false
     for source in sources {
-      for bytes in try source.candidates(revision) {
+      for bytes in try source.log.candidates(revision) {
         isThere = true
         guard let found = Self.entry(bytes, after: head, format.id) else { continue }
         head = found.head
         return found.sealed
       }
     }
-    let last = try sources.map { source throws(JournalError) in try source.lastRevision() }.max() ?? 0
+    let last = try sources.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     let acknowledged = sources.compactMap { $0.acknowledged?.revision }.max() ?? 0
     guard isThere || last > revision || acknowledged >= revision else {
       end = JournalError(.notFound, "this is the end of the journal", revision: revision)

@@ -36,9 +36,10 @@ extension Journal {
   public static func salvage(
     _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
-    let found = try sources.map { url throws(JournalError) in try SalvageSource(url) }
+    let storage = JournalOptions.usualStorage
+    let found = try sources.map { url throws(JournalError) in try SalvageSource(url, storage) }
     var history = try ProvableHistory(found, State.self)
-    let last = try found.map { source throws(JournalError) in try source.lastRevision() }.max() ?? 0
+    let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     var missing: [Blob] = []
     try JournalFolder.create(at: url, copying: history.format, options: JournalOptions()) { place in
       let copy = try JournalCopy(making: place)

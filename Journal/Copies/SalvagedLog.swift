@@ -46,11 +46,11 @@ final class SalvagedLog: EntryLog {
 
   /// The bytes of a proven entry. Where files have several, the one that the next entry follows from is the one.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
-    let candidates = try source.candidates(revision)
+    let candidates = try source.log.candidates(revision)
     guard candidates.count > 1 else { return candidates.first }
     let wanted =
       try revision < newest
-      ? source.candidates(revision + 1).compactMap { previousDigest($0, revision + 1) } : []
+      ? source.log.candidates(revision + 1).compactMap { previousDigest($0, revision + 1) } : []
     return candidates.first { bytes in
       guard let digest = digest(bytes, revision) else { return false }
       return wanted.isEmpty || wanted.contains(digest)
@@ -94,7 +94,7 @@ final class SalvagedLog: EntryLog {
   }
 
   func byteCount() throws(JournalError) -> Int {
-    let entries = try source.folder.root.folder("entries")
+    let entries = try source.folder.openEntries()
     var byteCount = 0
     for name in try entries.names() { byteCount += try entries.status(of: name)?.byteCount ?? 0 }
     return byteCount

@@ -25,4 +25,7 @@ extension JournalError: FileFailure {
   init(systemError number: Int32, _ action: String, path: String) {
     self.init(FileError(number, action, path: path))
   }
+
+  /// Whether it is a fault of what was looked at: what is short for now, or not allowed to this user, is none.
+  var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
 }

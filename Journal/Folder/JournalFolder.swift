@@ -1,4 +1,4 @@
-import Files
+package import Files
 import Foundation
 
 /// The folder of a journal, open: what is in it, and what must not be.
@@ -15,15 +15,14 @@ import Foundation
 /// ```
 ///
 /// All of it is reached through the folder's descriptor, so that it stays the same journal when the folder is moved
-/// and another one takes its place. Paths are for messages, and for the log when it is opened.
-struct JournalFolder: Sendable {
+/// and another one takes its place. Paths are for messages.
+package struct JournalFolder: Sendable {
   let root: Folder
 
   var path: String { root.path }
   var hook: FileHook? { root.hook }
   var format: String { path + "/FORMAT" }
-  /// Where the entries are now, also after the folder was moved.
-  var entries: String { currentPath + "/entries" }
+  var entries: String { path + "/entries" }
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
@@ -32,7 +31,7 @@ struct JournalFolder: Sendable {
 
   /// Opens the folder and looks at nothing in it yet.
   /// - Throws: ``JournalError``: `notFound`, or `notAJournal` when it can't be the folder of one.
-  init(_ url: URL, hook: FileHook?) throws(JournalError) {
+  init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
       throw JournalError(.notFound, "there is no journal; make one first", path: path)
@@ -44,7 +43,7 @@ struct JournalFolder: Sendable {
           ? "the journal is behind a symbolic link; name the folder itself"
           : "this is a file, and a journal is a folder", path: path)
     }
-    self.init(root: try Folder(path, followsLinks: false, hook: hook))
+    self.init(root: try Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }
 
   init(root: Folder) { self.root = root }
@@ -62,14 +61,10 @@ struct JournalFolder: Sendable {
     return path
   }
 
-  /// Its path as it was named, while that still leads to it.
-  private var currentPath: String {
-    let named = (try? Folder.status(ofPath: path)).flatMap { $0?.identity }
-    if let named, named == (try? root.status().identity) { return path }
-    return root.currentPath() ?? path
-  }
-
   // MARK: What is in it
+
+  /// The folder of the log, which alone looks into it.
+  package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
 
   /// The folder of blobs; nil when a copy of the journal left it out because it was empty.
   func openImages() throws(JournalError) -> Folder? { try openFolder("images") }

@@ -14,7 +14,7 @@ public struct JournalID: Hashable, Sendable, CustomStringConvertible {
     bytes = unsafe withUnsafeBytes(of: uuid.uuid) { unsafe Array($0) }
   }
 
-  init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     self.bytes = Array(bytes)
   }

@@ -31,6 +31,40 @@ package protocol LogStorage: Sendable {
   /// - Throws: ``JournalError``: `damaged` when something is missing or altered, with its first revision where that is
   ///   known, and when there is no log, or that of another journal; `locked`; `wrongUse`.
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
+
+  /// Looks at what is left of a log of which anything may be damaged or missing, and changes nothing.
+  /// - Throws: ``JournalError`` for what says nothing of the log, such as `outOfResources` and `permission`, and
+  ///   `wrongUse` if a log that is damaged leaves nothing to look at. Damage is no error: ``LogRemains/problems``.
+  func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains
+}
+
+extension LogStorage {
+  package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
+    throw JournalError(.wrongUse, "nothing can be salvaged of this kind of log", path: folder.path)
+  }
+}
+
+/// What can be read of a damaged log, each entry by itself. Nothing of it is proven: the engine believes what follows by
+/// its digest from the entry before it.
+package protocol LogRemains: Sendable {
+  /// Whose log it says it is; nil when that can't be read.
+  var journal: JournalID? { get }
+
+  /// What is wrong with it, as far as that shows before an entry is looked at.
+  var problems: [JournalError] { get }
+
+  /// The mark of the newest acknowledged entry, as in ``EntryLog/acknowledged()``.
+  /// - Throws: ``JournalError`` when it can't be read, or is another journal's.
+  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark?
+
+  /// All that could be the bytes of an entry, in no order: more than one when a crash has left what was written again
+  /// elsewhere, and none when it is missing or known to be altered.
+  /// - Throws: ``JournalError`` when that can't be found out at the moment.
+  func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]]
+
+  /// The highest revision of which there is anything; 0 when there is none.
+  /// - Throws: ``JournalError`` when that can't be found out at the moment.
+  func lastRevision() throws(JournalError) -> Revision
 }
 
 /// What a log is opened for.
@@ -59,15 +93,15 @@ package struct LogPlace: Sendable {
   /// The journal whose log it is. A log notes it when it is made, and refuses to be another's.
   package var journal: JournalID { format.id }
 
-  /// The path of the folder `entries` in the journal's folder, which is the log's alone: empty when the journal is made,
-  /// and never looked into by the engine. It is looked up at each call, as the folder can be moved.
+  /// Where the folder `entries` of the journal was when the journal was opened; for messages.
   package var path: String { folder.entries }
 
-  /// The same folder, open: what is in it is reached through its descriptor, also when the journal's folder is moved.
+  /// The folder `entries` in the journal's folder, which is the log's alone: empty when the journal is made, and never
+  /// looked into by the engine. What is in it is reached through its descriptor, also when the journal's folder is moved.
   /// `Folder` and `File` (`Sources/Files/`) open, write whole, flush, lock and list by single names; nothing of theirs is
   /// durable without a `flush` that is written there. Tests see each change and can make it fail
   /// (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
-    try folder.root.folder("entries")
+    try folder.openEntries()
   }
 }

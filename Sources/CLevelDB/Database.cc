@@ -60,12 +60,12 @@ Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::st
 }
 
 // Opens the folder, finds out what it holds, and says no to what LevelDB would take for a new database.
-Status OpenEnv(const std::string& path, const cldb_options& options, std::unique_ptr<cldb::StagedEnv>* env,
-               std::string* key) {
+Status OpenEnv(const std::string& path, int descriptor, const cldb_options& options,
+               std::unique_ptr<cldb::StagedEnv>* env, std::string* key) {
   bool make = options.create_if_missing && !options.read_only;
   std::unique_ptr<cldb::Folder> folder;
   cldb::Hooks hooks = {options.hook, options.hook_context, options.read_hook, options.read_hook_context};
-  Status status = cldb::Folder::Open(path, make, hooks, &folder);
+  Status status = cldb::Folder::Open(path, descriptor, make, hooks, &folder);
   if (!status.ok()) return status;
   // Before anything is read, if its file is there.
   std::unique_ptr<cldb::LockedFile> lock;
@@ -110,13 +110,13 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
 
 }  // namespace
 
-cldb_database* cldb_open(const char* path, const cldb_options* options, cldb_status* status) {
+cldb_database* cldb_open(const char* path, int folder, const cldb_options* options, cldb_status* status) {
   std::unique_ptr<cldb_database> database;
   try {
     database = std::make_unique<cldb_database>();
     database->read_only = options->read_only;
     std::string key;
-    if (!Translate(OpenEnv(path, *options, &database->env, &key), status)) {
+    if (!Translate(OpenEnv(path, folder, *options, &database->env, &key), status)) {
       SetKey(status, key);
       return nullptr;
     }
@@ -124,9 +124,9 @@ cldb_database* cldb_open(const char* path, const cldb_options* options, cldb_sta
     // No block is kept: scans pass each once, and a history's entries lie far apart.
     database->cache.reset(leveldb::NewLRUCache(0));
     leveldb::DB* db = nullptr;
-    // The folder's own path, since the Env recognises names by it.
-    const std::string& folder = database->env->folder().path();
-    Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), folder, &db);
+    // The folder's own path, since the Env recognises names by it. Nothing is opened by it.
+    const std::string& name = database->env->folder().path();
+    Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), name, &db);
     database->db.reset(db);
     database->env->Seal();
     if (opened.ok()) opened = database->env->ReadTables(&database->tables);

@@ -20,17 +20,22 @@ std::string ParentOf(const std::string& path) {
 
 }  // namespace
 
-Status Folder::Open(const std::string& path, bool make, const Hooks& hooks, std::unique_ptr<Folder>* result) {
+Status Folder::Open(const std::string& path, int descriptor, bool make, const Hooks& hooks,
+                    std::unique_ptr<Folder>* result) {
   // A slash at the end would make the system follow a link there.
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
   if (trimmed.empty()) return Status::InvalidArgument("the path of the database is empty");
   std::unique_ptr<Folder> folder(new Folder(trimmed, hooks));
-  if (make) {
-    Status made = folder->Make();
-    if (!made.ok()) return made;
+  if (descriptor == CLDB_BY_PATH) {
+    if (make) {
+      Status made = folder->Make();
+      if (!made.ok()) return made;
+    }
+    folder->descriptor_ = cfiles_open(cfiles_current_folder(), trimmed.c_str(), CFILES_FOLDER, false, 0);
+  } else {
+    folder->descriptor_ = cfiles_open(descriptor, ".", CFILES_FOLDER, false, 0);
   }
-  folder->descriptor_ = cfiles_open(cfiles_current_folder(), trimmed.c_str(), CFILES_FOLDER, false, 0);
   if (folder->descriptor_ < 0) {
     int error = -folder->descriptor_;
     if (error == ELOOP || error == ENOTDIR)
@@ -92,7 +97,7 @@ Status Folder::List(std::vector<std::string>* names) const {
 
 Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const {
   cfiles_status info;
-  int error = -cfiles_status_of_name(descriptor_, name.c_str(), &info);
+  int error = StatusOf(name, &info);
   *exists = error == 0;
   if (error == ENOENT) return Status::OK();
   if (error != 0) return SystemError(PathOf(name), "the file can't be looked at", error);
@@ -100,6 +105,10 @@ Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const
     return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file, and does not belong here");
   *size = info.byte_count;
   return Status::OK();
+}
+
+int Folder::StatusOf(const std::string& name, cfiles_status* status) const {
+  return -cfiles_status_of_name(descriptor_, name.c_str(), status);
 }
 
 Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const {

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "CFiles.h"
 #include "CLevelDB.h"
 #include "leveldb/status.h"
 
@@ -34,8 +35,9 @@ struct Hooks {
 
 class Folder {
  public:
-  // Opens the folder. With `make` it is made first if need be, and its parent flushed.
-  static leveldb::Status Open(const std::string& path, bool make, const Hooks& hooks,
+  // Opens the folder that `descriptor` has open, wherever it is now; `path` is then for messages. With
+  // CLDB_BY_PATH, opens it by its path. With `make` it is made first if need be, and its parent flushed.
+  static leveldb::Status Open(const std::string& path, int descriptor, bool make, const Hooks& hooks,
                               std::unique_ptr<Folder>* result);
   ~Folder();
   Folder(const Folder&) = delete;
@@ -51,6 +53,8 @@ class Folder {
   leveldb::Status List(std::vector<std::string>* names) const;
   // Whether there is a file of that name. An error for anything else of that name, and when it can't be told.
   leveldb::Status Find(const std::string& name, bool* exists, uint64_t* size) const;
+  // What is known of a file without opening it; 0 or an errno.
+  int StatusOf(const std::string& name, cfiles_status* status) const;
   leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
   // Fills `bytes` from an offset on; `read` is smaller than `count` only at the end of the file.
   leveldb::Status Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,

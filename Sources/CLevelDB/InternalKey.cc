@@ -11,7 +11,9 @@ bool IsInternalKey(const Slice& key) {
          static_cast<unsigned char>(key[key.size() - kTrailerSize]) <= 1;  // the kind: deleted, or stored
 }
 
-Slice UserKey(const Slice& key) { return Slice(key.data(), key.size() - kTrailerSize); }
+Slice UserKey(const Slice& key) {
+  return Slice(key.data(), key.size() < kTrailerSize ? 0 : key.size() - kTrailerSize);
+}
 
 int CompareKeys(const Slice& left, const Slice& right) {
   int order = UserKey(left).compare(UserKey(right));

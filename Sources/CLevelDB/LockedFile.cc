@@ -40,7 +40,7 @@ Status LockedFile::Acquire(Folder& folder, const std::string& name, LockedFile**
   cfiles_status info;
   Status status = folder.Find(name, &exists, &size);
   if (!status.ok()) return status;
-  const bool is_known = exists && cfiles_status_of_name(cfiles_current_folder(), path.c_str(), &info) == 0;
+  const bool is_known = exists && folder.StatusOf(name, &info) == 0;
   if (is_known && registry().files.count({info.device, info.inode}) > 0) return Busy(path, "this process");
   int descriptor;
   status = folder.OpenMarker(name, &descriptor);

@@ -22,6 +22,8 @@ namespace {
 
 using cldb::DiskTable;
 using cldb::FileName;
+using cldb::kTrailerSize;
+using cldb::UserKey;
 using leveldb::Slice;
 using leveldb::Status;
 
@@ -35,9 +37,6 @@ class KeyOrder final : public leveldb::Comparator {
   // For tables that are written, which none is here.
   void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
-
-  // Of a key that is too short to be LevelDB's, nothing.
-  static Slice UserKey(const Slice& key) { return key.size() < cldb::kTrailerSize ? Slice() : cldb::UserKey(key); }
 };
 
 // A table, open.
@@ -96,10 +95,10 @@ void cldb_salvage::TakeTable(const std::string& name) {
   if (!status.ok()) return Note(name, cldb::WordsOf(status));
   TableRange range{name, "", ""};
   table.position->SeekToFirst();
-  if (table.position->Valid()) range.first = KeyOrder::UserKey(table.position->key()).ToString();
+  if (table.position->Valid()) range.first = UserKey(table.position->key()).ToString();
   table.position->SeekToLast();
   // Of a table whose end can't be read, nothing is known of what it ends with.
-  range.last = table.position->Valid() ? KeyOrder::UserKey(table.position->key()).ToString() : std::string("\xff");
+  range.last = table.position->Valid() ? UserKey(table.position->key()).ToString() : std::string("\xff");
   if (!table.position->status().ok()) {
     range.first.clear();
     range.last = "\xff";
@@ -131,14 +130,14 @@ bool cldb_salvage::Seek(const TableRange& range, const Slice& key) {
     if (!OpenTable::Open(*folder, range.name, &order, &open).ok()) return false;
     open_name = range.name;
   }
-  open.position->Seek(key.ToString() + std::string(cldb::kTrailerSize, '\0'));
-  return open.position->Valid() && KeyOrder::UserKey(open.position->key()) == key;
+  open.position->Seek(key.ToString() + std::string(kTrailerSize, '\0'));
+  return open.position->Valid() && UserKey(open.position->key()) == key;
 }
 
-cldb_salvage* cldb_salvage_open(const char* path, cldb_status* status) {
+cldb_salvage* cldb_salvage_open(const char* path, int folder, cldb_status* status) {
   try {
     auto result = std::make_unique<cldb_salvage>();
-    Status opened = cldb::Folder::Open(path, false, cldb::Hooks(), &result->folder);
+    Status opened = cldb::Folder::Open(path, folder, false, cldb::Hooks(), &result->folder);
     if (!cldb::Translate(opened, status)) return nullptr;
     std::vector<std::string> names;
     if (!cldb::Translate(result->folder->List(&names), status)) return nullptr;
@@ -199,7 +198,7 @@ bool cldb_salvage_last(cldb_salvage* salvage, const void* limit, size_t limit_si
         position->SeekToLast();
       }
       if (!position->Valid()) continue;
-      Slice found = KeyOrder::UserKey(position->key());
+      Slice found = UserKey(position->key());
       if (found.compare(before) < 0 && found.compare(last) > 0) last = found.ToString();
     }
     if (!last.empty()) receive(context, last.data(), last.size());

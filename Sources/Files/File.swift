@@ -19,9 +19,12 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// Where the file was when it was opened.
   package let path: String
   private let hook: FileHook?
+  private let readHook: ReadHook?
 
   /// Opens a name in a folder: a plain file, and no link.
-  init(_ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?) throws(Failure) {
+  init(
+    _ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?, readHook: ReadHook?
+  ) throws(Failure) {
     if access == .creating { try hook.check(.create(path), Failure.self) }
     let mode =
       switch access {
@@ -31,7 +34,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
       }
     self.init(
       descriptor: try Self.open(name, Int32(mode), in: folder, followsLinks: false, path: path), path: path,
-      hook: hook)
+      hook: hook, readHook: readHook)
   }
 
   /// Opens a plain file that a user named for reading; it may be behind a link.
@@ -39,13 +42,14 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     self.init(
       descriptor: try Self.open(
         path, Int32(CFILES_READ), in: cfiles_current_folder(), followsLinks: true, path: path), path: path,
-      hook: nil)
+      hook: nil, readHook: nil)
   }
 
-  private init(descriptor: Int32, path: String, hook: FileHook?) {
+  private init(descriptor: Int32, path: String, hook: FileHook?, readHook: ReadHook?) {
     self.descriptor = descriptor
     self.path = path
     self.hook = hook
+    self.readHook = readHook
   }
 
   /// Opens a plain file.
@@ -106,6 +110,9 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   /// Fills the buffer from an offset on; gives how many bytes there were, fewer only at the end of the file.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(Failure) -> Int {
+    if case .fail(let number)? = readHook?(path, buffer.count) {
+      throw Failure(FileError(number, "can't read the file", path: path))
+    }
     let count = unsafe cfiles_read(descriptor, buffer.baseAddress, buffer.count, UInt64(offset))
     guard count >= 0 else { throw Failure(FileError(Int32(-count), "can't read the file", path: path)) }
     return Int(count)

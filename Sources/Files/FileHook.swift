@@ -34,3 +34,7 @@ extension Optional where Wrapped == FileHook {
     }
   }
 }
+
+/// Sees each read of a file before it is made, by the file's path and the bytes that are wanted, and decides: `short`
+/// gives fewer bytes, as the system may; a ``File`` then reads on. For tests only.
+package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict

@@ -10,18 +10,23 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// The end of the names of files that are not finished.
   package static var temporarySuffix: String { ".new" }
 
-  private let descriptor: Int32
+  /// For code below that makes calls of its own. It is open as long as this object is there.
+  package let descriptor: Int32
   /// Where the folder was when it was opened; for messages.
   package let path: String
   package let hook: FileHook?
+  package let readHook: ReadHook?
 
   /// Opens a folder that a user named.
-  package init(_ path: String, followsLinks: Bool, hook: FileHook?) throws(Failure) {
+  package init(
+    _ path: String, followsLinks: Bool, hook: FileHook?, readHook: ReadHook? = nil
+  ) throws(Failure) {
     descriptor = try Failure.check("can't open the folder", path) {
       unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_FOLDER), followsLinks, 0)
     }
     self.path = path
     self.hook = hook
+    self.readHook = readHook
   }
 
   private init(_ name: String, in folder: Folder, path: String) throws(Failure) {
@@ -30,6 +35,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
     self.path = path
     hook = folder.hook
+    readHook = folder.readHook
   }
 
   deinit { _ = cfiles_close(descriptor) }
@@ -46,7 +52,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// A plain file in this folder.
   package func file(_ name: String, _ access: File<Failure>.Access) throws(Failure) -> File<Failure> {
     try checkName(name)
-    return try File(name, access, in: descriptor, path: path(of: name), hook: hook)
+    return try File(
+      name, access, in: descriptor, path: path(of: name), hook: hook, readHook: readHook)
   }
 
   /// The path of a name, for messages.

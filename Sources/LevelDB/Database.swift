@@ -55,7 +55,7 @@ package final class Database: Sendable {
     package init() {}
   }
 
-  /// The folder of the database, as given at opening.
+  /// Where the folder of the database was when it was opened; for messages.
   package let path: String
 
   // Unsafe by its type only: everything that is done with it is guarded by a lock on the other side, and
@@ -73,8 +73,26 @@ package final class Database: Sendable {
   ///   parts of a database only, or anything but plain files, or if a file that would be replaced holds an entry
   ///   that is nowhere else; `inputOutput`, `outOfMemory`. The folder is then as it was.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
-  package init(
+  package convenience init(
     path: String, access: Access, options: Options = Options(), hook: FileHook? = nil
+  ) throws(DatabaseError) {
+    try self.init(path: path, folder: Int32(CLDB_BY_PATH), access: access, options: options, hook: hook)
+  }
+
+  /// The same for a folder that is open: all files are reached through it, also when it is moved and another one is put
+  /// in its place. Its hooks see each change and each read.
+  package convenience init<Failure>(
+    in folder: Folder<Failure>, access: Access, options: Options = Options()
+  ) throws(DatabaseError) {
+    defer { withExtendedLifetime(folder) {} }
+    var options = options
+    if options.readHook == nil { options.readHook = folder.readHook }
+    try self.init(
+      path: folder.path, folder: folder.descriptor, access: access, options: options, hook: folder.hook)
+  }
+
+  private init(
+    path: String, folder: Int32, access: Access, options: Options, hook: FileHook?
   ) throws(DatabaseError) {
     let box = hook.map(FileHookBox.init)
     var settings = unsafe cldb_options()
@@ -98,7 +116,7 @@ package final class Database: Sendable {
       unsafe settings.read_hook_context = unsafe readBox.context
     }
     var status = cldb_status()
-    guard let handle = unsafe cldb_open(path, &settings, &status) else {
+    guard let handle = unsafe cldb_open(path, folder, &settings, &status) else {
       throw DatabaseError(status, path: path)
     }
     self.path = path

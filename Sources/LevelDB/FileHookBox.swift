@@ -1,9 +1,5 @@
 internal import CLevelDB
-package import Files
-
-/// Sees each read of a file before it is made, by the file's path and the bytes that are wanted, and decides: `short`
-/// gives fewer bytes, as the system may. For tests only.
-package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict
+import Files
 
 /// Gives a hook an address that C can hold. It must live as long as the database that calls it.
 final class FileHookBox: Sendable {

@@ -1,4 +1,5 @@
 internal import CLevelDB
+package import Files
 
 /// What can be read of the files of a damaged database, each by itself and without its manifest.
 ///
@@ -16,12 +17,13 @@ package final class SalvagedFiles: Sendable {
   /// Looks at all tables and logs in the folder of a database.
   /// - Throws: ``DatabaseError`` when the folder can't be listed.
   /// - Complexity: O(*n*) in the number of tables, and in the bytes of logs, which are held in memory.
-  package init(path: String) throws(DatabaseError) {
+  package init<Failure>(in folder: Folder<Failure>) throws(DatabaseError) {
+    defer { withExtendedLifetime(folder) {} }
     var status = cldb_status()
-    guard let handle = unsafe cldb_salvage_open(path, &status) else {
-      throw DatabaseError(status, path: path)
+    guard let handle = unsafe cldb_salvage_open(folder.path, folder.descriptor, &status) else {
+      throw DatabaseError(status, path: folder.path)
     }
-    self.path = path
+    path = folder.path
     unsafe self.handle = unsafe handle
     var text = ""
     unsafe Self.lend { receive, context in

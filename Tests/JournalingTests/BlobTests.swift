@@ -1,5 +1,8 @@
+import Files
 import Foundation
 import Journaling
+import Locks
+import LogbookModel
 import TestSupport
 import Testing
 
@@ -121,5 +124,55 @@ import Testing
       let giving = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
       #expect(giving?.code == .closed)
     }
+  }
+
+  /// A sector that can't be read says nothing of the bytes: the drive may give them again.
+  @Test func aBlobThatTheDriveFailsToReadIsAnErrorAndNothingIsRemovedOrMarked() throws {
+    let failing = Lock("")
+    var options = JournalOptions()
+    options.readHook = { path, _ in
+      let name = failing.withLock { $0 }
+      return !name.isEmpty && path.hasSuffix(name) ? .fail(EIO) : .proceed
+    }
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Log.journal")
+      let journal = try Journal<Logbook>.create(at: url)
+      let bytes = Data("cover".utf8)
+      let blob = try journal.blobs.add(bytes)
+      try journal.commit { try $0.write(1, "a page", blob: blob) }
+      try journal.close()
+      let before = try contents(of: url)
+
+      for mode in [Journal<Logbook>.Mode.readOnly, .readWrite] {
+        let journal = try Journal<Logbook>.open(at: url, mode: mode, options: options)
+        failing.withLock { $0 = blob.digest.hex }
+        let reading = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
+        #expect(reading?.code == .io && reading?.path == journal.blobs.url(of: blob).path)
+        let found = try journal.verify(deep: true)
+        #expect(found.problems.map(\.code) == [.io], "\(found.problems)")
+        let copy = folder.url.appending(path: "Copy.journal")
+        let copying = #expect(throws: JournalError.self) { try journal.copy(to: copy) }
+        #expect(copying?.code == .io && !FileManager.default.fileExists(atPath: copy.path))
+        let all = #expect(throws: JournalError.self) {
+          try Journal<Logbook>.open(at: url, mode: .readOnly, checking: .everything, options: options).close()
+        }
+        #expect(all?.code == .io)
+        if mode == .readOnly { #expect(try contents(of: url) == before) }
+
+        failing.withLock { $0 = "" }
+        #expect(try journal.blobs.data(of: blob) == bytes && journal.verify(deep: true).isSound)
+        if mode == .readWrite { try journal.commit { try $0.write(2, "another", blob: blob) } }
+        try journal.close()
+      }
+    }
+  }
+
+  /// What is in the folder, by name.
+  private func contents(of url: URL) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+      contents[name] = try? Data(contentsOf: url.appending(path: name))
+    }
+    return contents
   }
 }

@@ -36,6 +36,24 @@ import Testing
     #expect(names.count > 30)
   }
 
+  /// Another log needs nothing above it to change only as long as nothing above it knows LevelDB.
+  @Test func onlyTheLogInLevelDBKnowsLevelDB() throws {
+    var readers: Set<String> = []
+    for folder in ["Journal", "Sources", "Tools"] {
+      let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+      for name in names where name.hasSuffix(".swift") {
+        let text = try text("\(folder)/\(name)")
+        // The storage that journals have unless they are told otherwise is named in that folder, too.
+        let uses = text.matches(of: /(?m)^(?:[a-z@]+ )*import C?LevelDB\b|\bLevelDB(?:Storage|Log|Reader)\b/)
+        if !uses.isEmpty { readers.insert(String("\(folder)/\(name)".prefix { $0 != "." })) }
+      }
+    }
+    for path in readers {
+      #expect(path.hasPrefix("Journal/Log/LevelDB/") || path.hasPrefix("Sources/LevelDB/"))
+    }
+    #expect(readers.contains("Journal/Log/LevelDB/LevelDBRemains"))
+  }
+
   @Test func theDocumentedDomainIsTheTestedOne() throws {
     let ledger = try text("Tests/JournalingTests/Ledger.swift")
     #expect(try text("Documentation/YourOwnDomain.md").contains("```swift\n\(ledger)```\n"))

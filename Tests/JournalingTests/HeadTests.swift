@@ -1,10 +1,11 @@
 import Files
 import Foundation
-import Journaling
 import Locks
 import LogbookModel
 import TestSupport
 import Testing
+
+@testable import Journaling
 
 /// HEAD while commits and flushes go on, and the order of what a commit rests on.
 @Suite struct HeadTests {
@@ -40,6 +41,44 @@ import Testing
       }
     }
     #expect(writes == 21 && flushes >= (flushesAlways ? 21 : 3))
+  }
+
+  /// The control: with two slots, the mark that comes during a flush goes to the one that was confirmed.
+  @Test(arguments: [3, 2]) func aPowerLossDuringAFlushLeavesTheConfirmedMarkOnlyOfThreeSlots(
+    _ slotCount: Int
+  ) throws {
+    try withLedger { journal, url in
+      try journal.close()
+      let copy = url.deletingLastPathComponent().appending(path: "Cut.journal")
+      try FileManager.default.copyItem(at: url, to: copy)
+
+      let unconfirmed = Lock<Set<Int>>([])
+      let whenFlushing = Lock<(@Sendable () -> Void)?>(nil)
+      let folder = try JournalFolder(url) { operation in
+        if operation.kind == .write { unconfirmed.withLock { _ = $0.insert(Int(operation.offset)) } }
+        if operation.kind == .sync { whenFlushing.withLock { $0 }?() }
+        return .proceed
+      }
+      let id = try folder.readFormat().id
+      let marker = try HeadMarker(folder, id: id, slotCount: slotCount)
+      try marker.mark(LogMark(revision: 1, digest: marker.found.digest))
+      whenFlushing.withLock {
+        $0 = {
+          do {
+            try marker.mark(LogMark(revision: 2, digest: marker.found.digest))
+            // The power fails before the drive has confirmed anything, and spoils all that was on its way.
+            var head = try Data(contentsOf: url.appending(path: "HEAD"))
+            for offset in unconfirmed.withLock({ $0 }) { head[offset + 30] ^= 0xFF }
+            try head.write(to: copy.appending(path: "HEAD"))
+          } catch {
+            Issue.record(error)
+          }
+        }
+      }
+      try marker.flush()
+      let left = try? HeadMarker.read(JournalFolder(copy, hook: nil), id: id)
+      #expect(left?.revision == (slotCount == 3 ? 0 : nil))
+    }
   }
 
   /// The entry could be stored, but the next opening could not tell whether it is missing.

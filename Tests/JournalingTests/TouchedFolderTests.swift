@@ -1,5 +1,7 @@
+import Files
 import Foundation
 import Journaling
+import Locks
 import TestSupport
 import Testing
 
@@ -125,6 +127,43 @@ import Testing
       try other.close()
       #expect(try Journal<Ledger>.open(at: moved).head.revision == 2)
       #expect(try Journal<Ledger>.open(at: url).state.accounts[1]?.owner == "Other")
+    }
+  }
+
+  /// LevelDB got the path of its files, so what was opened could be a part of each of two journals.
+  @Test func whileTwoJournalsChangePlacesEachOpeningIsOfOneOfThem() throws {
+    try withTemporaryFolder { folder in
+      for name in ["A", "B"] {
+        let journal = try Journal<Ledger>.create(at: folder.url.appending(path: "\(name).journal"))
+        try journal.commit { try $0.open(owner: name) }
+        try journal.close()
+      }
+      let isOver = Lock(false)
+      let isEnded = DispatchSemaphore(value: 0)
+      let parent = try Files.Folder<JournalError>(folder.path, followsLinks: false, hook: nil)
+      let isStarted = Threads.start {
+        while !isOver.withLock({ $0 }) {
+          try? parent.exchange("A.journal", with: "B.journal", in: parent)
+        }
+        isEnded.signal()
+      }
+      try #require(isStarted)
+      defer {
+        isOver.withLock { $0 = true }
+        isEnded.wait()
+      }
+      let url = folder.url.appending(path: "A.journal")
+      var owners: Set<String> = []
+      for turn in 1...100 {
+        let journal = try Journal<Ledger>.open(at: url, mode: [.readWrite, .readOnly, .follow][turn % 3])
+        let owner = try #require(journal.state.accounts[1]?.owner)
+        owners.insert(owner)
+        if turn % 3 == 0 { try journal.commit { try $0.open(owner: owner) } }
+        #expect(try journal.verify().isSound)
+        #expect(journal.state.accounts.allSatisfy { $0.row.owner == owner })
+        try journal.close()
+      }
+      #expect(owners == ["A", "B"])
     }
   }
 

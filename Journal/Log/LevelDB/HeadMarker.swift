@@ -30,6 +30,7 @@ final class HeadMarker: Sendable {
   }
 
   private struct State: Sendable {
+    let slotCount: Int
     var open: OpenFile
     /// The slot of the newest confirmed mark.
     var durable: Int
@@ -42,7 +43,7 @@ final class HeadMarker: Sendable {
 
     /// Where the next mark goes.
     mutating func slot() -> Int {
-      let slot = current ?? (0..<Slot.count).first { $0 != durable && $0 != flushing } ?? 0
+      let slot = current ?? (0..<slotCount).first { $0 != durable && $0 != flushing } ?? 0
       current = slot
       return slot
     }
@@ -76,7 +77,8 @@ final class HeadMarker: Sendable {
   }
 
   /// Opens HEAD for marking.
-  init(_ folder: JournalFolder, id: JournalID) throws(JournalError) {
+  /// - Parameter slotCount: fewer for a test, which shows that fewer are not enough.
+  init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
     let file = try folder.root.file(Self.name, .updating)
     let (mark, slot) = try Self.readSlots(file, id: id)
     // A process that was killed may have left marks that the drive does not have yet.
@@ -84,7 +86,7 @@ final class HeadMarker: Sendable {
     self.id = id
     self.folder = folder.root
     found = mark
-    state = Lock(State(open: OpenFile(file), durable: slot))
+    state = Lock(State(slotCount: slotCount, open: OpenFile(file), durable: slot))
   }
 
   /// Fails when nothing is marked any more.
@@ -114,7 +116,8 @@ final class HeadMarker: Sendable {
     try folder.write(Self.name, Self.contents(mark, id: id))
     try folder.flush()
     // A flush in progress is of the old file, and confirms nothing of this one.
-    state = State(open: OpenFile(try folder.file(Self.name, .updating)), durable: 0)
+    state = State(
+      slotCount: state.slotCount, open: OpenFile(try folder.file(Self.name, .updating)), durable: 0)
   }
 
   /// Returns when the drive has confirmed the newest mark.

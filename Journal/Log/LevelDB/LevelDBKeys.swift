@@ -37,8 +37,7 @@ extension Database {
       var options = options
       options.opensUpToDamage = true
       do {
-        let database = try Database(
-          path: place.path, access: access, options: options, hook: place.folder.hook)
+        let database = try Database(in: try place.entries(), access: access, options: options)
         _ = try database.newestRevisionInTables()
         try place.checkJournal(try database.value(for: LogKey.journal))
         var cursor = try database.cursor()

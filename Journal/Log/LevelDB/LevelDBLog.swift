@@ -48,7 +48,7 @@ final class LevelDBLog: EntryLog {
   static func create(in place: LogPlace) throws(JournalError) {
     try HeadMarker.create(place.folder, place.format)
     try JournalError.translatingLevelDB {
-      let database = try Database(path: place.path, access: .existingOrNew, hook: place.folder.hook)
+      let database = try Database(in: try place.entries(), access: .existingOrNew)
       var batch = WriteBatch()
       batch.put(LogKey.journal, place.journal.bytes)
       try database.write(&batch)

@@ -20,6 +20,10 @@ package struct LevelDBStorage: LogStorage {
     case .read, .follow: return try LevelDBReader(access, in: place, options: options)
     }
   }
+
+  package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
+    try LevelDBRemains(folder)
+  }
 }
 
 extension JournalOptions {

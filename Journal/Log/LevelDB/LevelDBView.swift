@@ -1,3 +1,4 @@
+import Files
 import LevelDB
 
 /// What LevelDB's files hold, as of one moment: its tables, and the entries of its logs.
@@ -30,12 +31,15 @@ struct LevelDBView: Sendable {
   ///   put it elsewhere.
   init(_ place: LogPlace, _ options: Database.Options, through revision: Revision) throws(JournalError) {
     for attempt in 1... {
-      let path = place.path
+      let folder = try place.entries()
       let database: Database
       do throws(DatabaseError) {
-        database = try Database(path: path, access: .inUse, options: options, hook: place.folder.hook)
+        database = try Database(in: folder, access: .inUse, options: options)
       } catch {
-        if attempt < Self.attemptCount, path != place.path { continue }
+        // An erasure puts another folder in its place.
+        if attempt < Self.attemptCount, try place.entries().status().identity != folder.status().identity {
+          continue
+        }
         throw JournalError(error, revision: 1)
       }
       do {

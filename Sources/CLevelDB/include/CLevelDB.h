@@ -119,10 +119,15 @@ typedef struct cldb_database cldb_database;
 typedef struct cldb_iterator cldb_iterator;
 typedef struct cldb_batch cldb_batch;
 
-// Opens the database in the folder `path` and changes nothing there, except that a folder that is to be made is made.
+// What stands for a folder's descriptor when the folder is to be opened by its path.
+enum { CLDB_BY_PATH = -1 };
+
+// Opens the database in a folder and changes nothing there, except that a folder that is to be made is made. If the
+// caller has the folder open, `folder` is its descriptor, which stays the caller's: all files are then reached through
+// it, wherever the folder is now, and `path` is for messages. Else `folder` is CLDB_BY_PATH.
 // Returns NULL and fills `status` when that fails. To write, `cldb_begin_writing` must follow.
 // The result is safe to use from many threads and must be freed with `cldb_free`.
-cldb_database *_Nullable cldb_open(const char *path, const cldb_options *options, cldb_status *status);
+cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_options *options, cldb_status *status);
 
 // Whether the end of a log or a manifest was left out, because a power loss has torn a write there that was never
 // confirmed.
@@ -221,8 +226,8 @@ bool cldb_approximate_size(cldb_database *database, const void *_Nullable first,
 typedef struct cldb_salvage cldb_salvage;
 
 // Looks at each table and log. Fails only if the folder can't be listed; what is wrong with a file is among the
-// problems. Nothing is changed.
-cldb_salvage *_Nullable cldb_salvage_open(const char *path, cldb_status *status);
+// problems. Nothing is changed. `folder` is as for `cldb_open`.
+cldb_salvage *_Nullable cldb_salvage_open(const char *path, int folder, cldb_status *status);
 void cldb_salvage_free(cldb_salvage *salvage);
 
 // Calls `receive` with each value that a file has for a key. A block whose checksum is wrong has none.

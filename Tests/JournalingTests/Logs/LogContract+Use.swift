@@ -149,6 +149,45 @@ extension LogContract {
     }
   }
 
+  @Test(arguments: LogKind.all) func whatIsLeftOfALogIsGivenEntryByEntryAndNothingIsChanged(
+    _ kind: LogKind
+  ) throws {
+    try withLog(kind) { site throws in
+      guard !site.storage.isTransient else {
+        let error = #expect(throws: JournalError.self) {
+          _ = try site.remains()
+        }
+        #expect(error?.code == .wrongUse)
+        return
+      }
+      try site.write { log throws in
+        try log.append(1...10)
+        try log.append(11...20)
+      }
+      let whole = try site.remains()
+      #expect(whole.journal == site.place.journal && whole.problems.isEmpty)
+      #expect(try whole.acknowledged(by: site.place.journal)?.revision == 20)
+      #expect(try whole.lastRevision() == 20)
+      for revision in 1...20 { #expect(try whole.candidates(revision) == [entry(revision).bytes]) }
+      #expect(try whole.candidates(21).isEmpty)
+
+      // In the last append; and then the file is missing.
+      let (name, contents) = try #require(try site.files().max { $0.value.count < $1.value.count })
+      var altered = contents
+      altered[altered.count - 10] ^= 1
+      try altered.write(to: site.url(of: name))
+      let files = try site.files()
+      let left = try site.remains()
+      #expect(left.journal == site.place.journal)
+      for revision in 1...10 { #expect(try left.candidates(revision) == [entry(revision).bytes]) }
+      for revision in 11...20 {
+        #expect(try left.candidates(revision).allSatisfy { $0 == entry(revision).bytes })
+      }
+      #expect(try left.candidates(20).isEmpty && left.acknowledged(by: site.place.journal)?.revision == 20)
+      #expect(try site.files() == files)
+    }
+  }
+
   private func check(_ site: LogSite, _ what: String) throws {
     do {
       try site.use(.read) { log throws in

@@ -30,6 +30,8 @@ struct LogSite {
 
   func open(_ access: LogAccess) throws(JournalError) -> any EntryLog { try storage.open(access, in: place) }
 
+  func remains() throws(JournalError) -> any LogRemains { try storage.remains(in: place.folder) }
+
   /// Calls `body` with a log that takes entries, and closes it.
   func write<Result>(_ body: (any EntryLog) throws -> Result) throws -> Result {
     try use(.write) { log in

@@ -22,10 +22,14 @@ struct PlainFileStorage: LogStorage {
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
     try PlainFileLog(access, place)
   }
+
+  func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
+    try PlainFileRemains(folder)
+  }
 }
 
 final class PlainFileLog: EntryLog {
-  private struct State: Sendable {
+  fileprivate struct State: Sendable {
     var file: FileBox
     /// Where the bytes of each entry are; that of revision 1 first.
     var entries: [Range<Int>] = []
@@ -37,7 +41,7 @@ final class PlainFileLog: EntryLog {
   }
 
   /// So that several can hold the file.
-  private final class FileBox: Sendable {
+  fileprivate final class FileBox: Sendable {
     let file: Files.File<JournalError>
     init(_ file: consuming Files.File<JournalError>) { self.file = file }
   }
@@ -83,7 +87,7 @@ final class PlainFileLog: EntryLog {
 
   /// Takes note of the records that have come since; their bytes are checked.
   /// - Returns: whether there is the beginning of one more.
-  private static func readOn(_ state: inout State, _ path: String) throws(JournalError) -> Bool {
+  fileprivate static func readOn(_ state: inout State, _ path: String) throws(JournalError) -> Bool {
     let size = try state.file.file.byteCount()
     while state.end < size {
       let revision = state.entries.count + 1
@@ -104,7 +108,7 @@ final class PlainFileLog: EntryLog {
     return false
   }
 
-  private static func bytes(
+  fileprivate static func bytes(
     _ file: borrowing Files.File<JournalError>, _ range: Range<Int>
   ) throws(JournalError) -> [UInt8] {
     var failure: JournalError?
@@ -321,4 +325,36 @@ private struct PlainFileMark {
   func logMark(path: String) -> LogMark? {
     revision == 0 ? nil : LogMark(revision: revision, digest: digest, path: path)
   }
+}
+
+/// The entries that are whole, up to the first that is not: where the next one begins is not known without it.
+private struct PlainFileRemains: LogRemains {
+  let journal: JournalID?
+  let problems: [JournalError]
+  private let folder: Files.Folder<JournalError>
+  private let state: PlainFileLog.State
+
+  init(_ folder: JournalFolder) throws(JournalError) {
+    self.folder = try folder.openEntries()
+    var state = PlainFileLog.State(file: PlainFileLog.FileBox(try self.folder.file("log", .reading)))
+    journal = JournalID(bytes: try PlainFileLog.bytes(state.file.file, 0..<16))
+    do throws(JournalError) {
+      _ = try PlainFileLog.readOn(&state, self.folder.path)
+      problems = []
+    } catch {
+      problems = [error]
+    }
+    self.state = state
+  }
+
+  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
+    try PlainFileMark(in: folder).logMark(path: folder.path(of: "mark"))
+  }
+
+  func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {
+    guard state.entries.indices.contains(revision - 1) else { return [] }
+    return [try PlainFileLog.bytes(state.file.file, state.entries[revision - 1])]
+  }
+
+  func lastRevision() throws(JournalError) -> Revision { state.entries.count }
 }

@@ -1,0 +1,44 @@
+import Files
+import LevelDB
+
+/// What can be read of LevelDB's files when LevelDB itself does not open them, and of HEAD.
+struct LevelDBRemains: LogRemains {
+  let journal: JournalID?
+  let problems: [JournalError]
+  private let folder: JournalFolder
+  /// Nil when the folder of the files can't be read.
+  private let files: SalvagedFiles?
+
+  /// - Throws: ``JournalError`` when the files can't be looked at for now.
+  /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's logs, which are held in memory.
+  init(_ folder: JournalFolder) throws(JournalError) {
+    self.folder = folder
+    do throws(JournalError) {
+      let entries = try folder.openEntries()
+      let files = try JournalError.translatingLevelDB { try SalvagedFiles(in: entries) }
+      journal = (try? files.values(for: LogKey.journal).first).flatMap { JournalID(bytes: $0) }
+      problems = files.problems.map {
+        JournalError(.damaged, "a file of the log is damaged: \($0)", path: folder.entries)
+      }
+      self.files = files
+    } catch {
+      guard error.saysSomethingOfTheJournal else { throw error }
+      let damage = JournalError(
+        .damaged, "the files of the log can't be found", path: folder.entries, cause: error)
+      (journal, problems, files) = (nil, [error.code == .io ? error : damage], nil)
+    }
+  }
+
+  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
+    try HeadMarker.read(folder, id: journal)
+  }
+
+  func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {
+    try JournalError.translatingLevelDB { try files?.values(for: LogKey.entry(revision)) ?? [] }
+  }
+
+  func lastRevision() throws(JournalError) -> Revision {
+    let key = try JournalError.translatingLevelDB { try files?.lastKey(before: LogKey.journal) }
+    return key.flatMap { unsafe LogKey.revision($0.span.bytes) } ?? 0
+  }
+}
