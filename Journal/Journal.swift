@@ -69,23 +69,22 @@ public final class Journal<State: EventSourced>: Sendable {
   private let removesFolder: Bool
   private let isClosed = Lock(false)
 
-  private init(opening opened: OpenedFolder<State>, mode: Mode, options: JournalOptions) throws(JournalError)
-  {
-    format = opened.format
+  private init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
+    format = recovery.format
     id = format.id
     upcast = try EventUpcast(State.self)
-    folder = opened.folder
-    url = URL(fileURLWithPath: opened.folder.path, isDirectory: true)
-    log = opened.log
-    lock = opened.lock
+    folder = recovery.folder
+    url = URL(fileURLWithPath: recovery.folder.path, isDirectory: true)
+    log = recovery.log
+    lock = recovery.lock
     removesFolder = mode == .readWrite && options.logStorage.isTransient
-    blobs = opened.blobs
-    damage = opened.damage
-    published = Published(opened.version)
-    chain = opened.chain
-    replayedEventCount = opened.replayedCount
+    blobs = recovery.blobs
+    damage = recovery.damage
+    published = Published(recovery.version)
+    chain = recovery.chain
+    replayedEventCount = recovery.replayedCount
     healthCheck = HealthCheck(
-      Replay(log: log, format: format), through: opened.version.head, options: options)
+      Replay(log: log, format: format), through: recovery.version.head, options: options)
     follower =
       mode == .follow
       ? Follower(Replay(log: log, format: format), chain, published: published, options: options) : nil
@@ -96,9 +95,9 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let keeper = SnapshotKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      version: opened.version, eventCount: opened.eventCount)
+      version: recovery.version, eventCount: recovery.eventCount)
     // Opening may have replayed much, for want of layers.
-    published.publish(keeper.accept(opened.version, eventCount: 0))
+    published.publish(keeper.accept(recovery.version, eventCount: 0))
     let committer = Committer(
       id: id, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
       keeper: keeper, options: options)
@@ -149,8 +148,8 @@ public final class Journal<State: EventSourced>: Sendable {
       defer { try? look.close() }
       try look.requireSoundness()
     }
-    let opened = try OpenedFolder<State>(url, mode: mode, options: options)
-    let journal = try Journal(opening: opened, mode: mode, options: options)
+    let recovery = try Recovery<State>(url, mode: mode, options: options)
+    let journal = try Journal(recovery, mode: mode, options: options)
     journal.healthCheck.start()
     try journal.follower?.start()
     return journal
@@ -158,8 +157,8 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens a journal to read only, and keeps away who would write to it.
   static func openExclusively(at url: URL, options: JournalOptions) throws -> Journal {
-    let opened = try OpenedFolder<State>(url, mode: .readOnly, locksExclusively: true, options: options)
-    return try Journal(opening: opened, mode: .readOnly, options: options)
+    let recovery = try Recovery<State>(url, mode: .readOnly, locksExclusively: true, options: options)
+    return try Journal(recovery, mode: .readOnly, options: options)
   }
 
   /// Opens a journal, or makes an empty one where nothing is: what an app does at launch.

@@ -16,7 +16,7 @@ extension JournalError: FileFailure {
       case .isLink, .isNoFile, .isNoFolder: .notAJournal
       case .isTooLarge: .damaged
       case .outOfResources: .outOfResources
-      case .noSpace, .other: .io
+      case .noSpace, .io: .io
       }
     self.init(code, error.message, path: error.path)
   }

@@ -372,7 +372,7 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
   if (!database->IsUsable(status)) return false;
   if (database->read_only)
     return Fail(status, CLDB_READ_ONLY, 0, "the database is open for reading only");
-  if (!database->env->is_writing()) return Fail(status, CLDB_INVALID, 0, "writing has not begun");
+  if (!database->env->is_writing()) return Fail(status, CLDB_WRONG_USE, 0, "writing has not begun");
   cldb::Folder& folder = database->env->folder();
   if (folder.poisoned()) return Fail(status, CLDB_POISONED, 0, folder.poison_reason());
   try {

@@ -47,7 +47,7 @@ Status DiskTable::ReadAll(uint64_t offset, size_t count, char* scratch) const {
 }
 
 Status DiskTable::Damage(const char* what) const {
-  return Failed(CLDB_CORRUPTION, folder_.PathOf(name_), what);
+  return Failed(CLDB_DAMAGED, folder_.PathOf(name_), what);
 }
 
 Status DiskTable::ReadIndex(const char* footer) const {

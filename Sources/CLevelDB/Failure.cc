@@ -21,14 +21,14 @@ leveldb::Status Failed(cldb_code code, const std::string& path, const std::strin
   std::string text = what + kMark + std::to_string(code) + kMark + std::to_string(error);
   // LevelDB treats two classes in a way of its own: for a lookup NotFound means that the key is absent, and
   // Corruption of a log is skipped without paranoid checks. What is passing must be neither.
-  if (code == CLDB_CORRUPTION) return leveldb::Status::Corruption(path, text);
+  if (code == CLDB_DAMAGED) return leveldb::Status::Corruption(path, text);
   return leveldb::Status::IOError(path, text);
 }
 
 leveldb::Status SystemError(const std::string& path, const char* what, int error) {
   // std::strerror is not safe with threads; this is.
   std::string reason = std::string(what) + ": " + std::generic_category().message(error);
-  return Failed(error == ENOMEM ? CLDB_NO_MEMORY : CLDB_IO_ERROR, path, reason, error);
+  return Failed(error == ENOMEM ? CLDB_OUT_OF_RESOURCES : CLDB_IO, path, reason, error);
 }
 
 void Succeed(cldb_status* status) {
@@ -55,10 +55,10 @@ void SetKey(cldb_status* status, const std::string& key) {
 }
 
 static cldb_code CodeOf(const leveldb::Status& from) {
-  if (from.IsCorruption()) return CLDB_CORRUPTION;
+  if (from.IsCorruption()) return CLDB_DAMAGED;
   if (from.IsNotFound()) return CLDB_NOT_FOUND;
-  if (from.IsInvalidArgument() || from.IsNotSupportedError()) return CLDB_INVALID;
-  return CLDB_IO_ERROR;
+  if (from.IsInvalidArgument() || from.IsNotSupportedError()) return CLDB_WRONG_USE;
+  return CLDB_IO;
 }
 
 // Takes off what was put behind a text; both stay as they are if there is nothing.
@@ -108,7 +108,7 @@ void TranslateException(cldb_status* status) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    Fail(status, CLDB_NO_MEMORY, ENOMEM, "more memory was asked for than there is");
+    Fail(status, CLDB_OUT_OF_RESOURCES, ENOMEM, "more memory was asked for than there is");
   } catch (const std::exception& error) {
     Fail(status, CLDB_EXCEPTION, 0, error.what());
   } catch (...) {

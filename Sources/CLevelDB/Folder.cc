@@ -39,7 +39,7 @@ Status Folder::Open(const std::string& path, int descriptor, bool make, const Ho
   if (folder->descriptor_ < 0) {
     int error = -folder->descriptor_;
     if (error == ELOOP || error == ENOTDIR)
-      return Failed(CLDB_CORRUPTION, trimmed, "this is not a folder, or a symbolic link to one");
+      return Failed(CLDB_DAMAGED, trimmed, "this is not a folder, or a symbolic link to one");
     if (error == ENOENT) return Failed(CLDB_NOT_FOUND, trimmed, "there is no such folder", error);
     return SystemError(trimmed, "the folder can't be opened", error);
   }
@@ -81,7 +81,7 @@ Status Folder::NameOf(const std::string& path, std::string* name) const {
   bool inside = path.size() > prefix + 1 && path.compare(0, prefix, path_) == 0 && path[prefix] == '/';
   if (inside) *name = path.substr(prefix + 1);
   if (!inside || name->find('/') != std::string::npos || *name == "." || *name == "..")
-    return Failed(CLDB_CORRUPTION, path, "the database names a file outside of its folder");
+    return Failed(CLDB_DAMAGED, path, "the database names a file outside of its folder");
   return Status::OK();
 }
 
@@ -102,7 +102,7 @@ Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const
   if (error == ENOENT) return Status::OK();
   if (error != 0) return SystemError(PathOf(name), "the file can't be looked at", error);
   if (info.kind != CFILES_IS_FILE)
-    return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file, and does not belong here");
+    return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file, and does not belong here");
   *size = info.byte_count;
   return Status::OK();
 }
@@ -113,8 +113,8 @@ int Folder::StatusOf(const std::string& name, cfiles_status* status) const {
 
 Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const {
   int opened = cfiles_open(descriptor_, name.c_str(), CFILES_READ, false, 0);
-  if (opened == -ELOOP) return Failed(CLDB_CORRUPTION, PathOf(name), "this is a symbolic link");
-  if (opened == -ENOENT) return Failed(CLDB_CORRUPTION, PathOf(name), "the file is missing", ENOENT);
+  if (opened == -ELOOP) return Failed(CLDB_DAMAGED, PathOf(name), "this is a symbolic link");
+  if (opened == -ENOENT) return Failed(CLDB_DAMAGED, PathOf(name), "the file is missing", ENOENT);
   if (opened < 0) return SystemError(PathOf(name), "the file can't be opened", -opened);
   cfiles_status info;
   int error = -cfiles_status_of(opened, &info);
@@ -124,7 +124,7 @@ Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t
     return Status::OK();
   }
   cfiles_close(opened);
-  if (error == 0) return Failed(CLDB_CORRUPTION, PathOf(name), "this is not a plain file");
+  if (error == 0) return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file");
   return SystemError(PathOf(name), "the file can't be looked at", error);
 }
 

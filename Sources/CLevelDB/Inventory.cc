@@ -69,13 +69,13 @@ Status Inventory::TakeNames(const Folder& folder) {
     if (!status.ok()) return status;
     FileName parsed = FileName::Parse(name);
     if (parsed.IsAbsurd())
-      return Failed(CLDB_CORRUPTION, folder.PathOf(name), "no database gives a file this name; move it elsewhere");
+      return Failed(CLDB_DAMAGED, folder.PathOf(name), "no database gives a file this name; move it elsewhere");
     if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
     if (parsed.kind != FileName::Kind::kOther && !IsLeftOfCreation(name, size)) is_left_of_creation = false;
     names.insert(name);
   }
   if (!has_database && !is_left_of_creation)
-    return Failed(CLDB_CORRUPTION, folder.PathOf("CURRENT"), "the file is missing, but others are there");
+    return Failed(CLDB_DAMAGED, folder.PathOf("CURRENT"), "the file is missing, but others are there");
   return Status::OK();
 }
 
@@ -101,7 +101,7 @@ Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) 
   std::string name = current.substr(0, current.find('\n'));
   FileName parsed = FileName::Parse(name);
   if (read < size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
-    return Failed(CLDB_CORRUPTION, current_path, "the file does not name a manifest of this folder");
+    return Failed(CLDB_DAMAGED, current_path, "the file does not name a manifest of this folder");
   current_ = std::move(current);
   *manifest_name = std::move(name);
   return Status::OK();
@@ -116,7 +116,7 @@ Status Inventory::TakeManifest(const Folder& folder) {
   if (!status.ok()) return status;
   manifest_size_ = file.file_size;
   if (file.tail == RecordFile::Tail::kDamage)
-    return Failed(CLDB_CORRUPTION, folder.PathOf(name),
+    return Failed(CLDB_DAMAGED, folder.PathOf(name),
                   "the manifest is damaged at byte " + std::to_string(file.bytes.size()));
   status = Manifest::Read(file.bytes, folder.PathOf(name), &manifest);
   if (!status.ok()) return status;
@@ -157,13 +157,13 @@ Status Inventory::TakeLogs(const Folder& folder) {
     CheckBatches(&file);
     // The next log is begun when the last write to the one before it was confirmed.
     if (!torn.empty() && file.file_size > 0 && damage.ok())
-      damage = Failed(CLDB_CORRUPTION, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
+      damage = Failed(CLDB_DAMAGED, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
     if (file.tail == RecordFile::Tail::kTorn) {
       has_torn_tail = true;
       torn = log.second;
     }
     if (file.tail == RecordFile::Tail::kDamage && damage.ok())
-      damage = Failed(CLDB_CORRUPTION, folder.PathOf(log.second),
+      damage = Failed(CLDB_DAMAGED, folder.PathOf(log.second),
                       "the log is damaged at byte " + std::to_string(file.bytes.size()));
     contents[log.second] = std::move(file.bytes);
     logs.insert(log.second);
@@ -184,7 +184,7 @@ Status Inventory::CheckTables(const Folder& folder, std::string* key) const {
     Status status = folder.Find(name, &exists, &size);
     if (!status.ok()) return status;
     if (exists && size == table.size) continue;
-    first = Failed(CLDB_CORRUPTION, folder.PathOf(name),
+    first = Failed(CLDB_DAMAGED, folder.PathOf(name),
                    !exists ? std::string("the table is missing")
                            : "the table has " + std::to_string(size) + " bytes, and was written with " +
                                  std::to_string(table.size));

@@ -150,11 +150,11 @@ Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* res
   size_t offset = 0;
   while (cursor.Next(&record)) {
     if (!reader.Apply(record))
-      return Failed(CLDB_CORRUPTION, path,
+      return Failed(CLDB_DAMAGED, path,
                     "the record at byte " + std::to_string(offset) + " is none that LevelDB writes");
     offset = cursor.offset();
   }
-  if (!reader.IsSound()) return Failed(CLDB_CORRUPTION, path, "the manifest does not describe a database");
+  if (!reader.IsSound()) return Failed(CLDB_DAMAGED, path, "the manifest does not describe a database");
   result->log_number = reader.log_number;
   result->previous_log_number = reader.previous_log_number;
   result->tables.clear();

@@ -94,7 +94,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
     size_t count = std::min<uint64_t>(kBlockSize, size - offset), read = 0;
     status = folder.Read(descriptor, name, offset, count, block.get(), &read);
     if (status.ok() && read < count)
-      status = Failed(CLDB_IO_ERROR, folder.PathOf(name), "the file became shorter while it was read", EIO);
+      status = Failed(CLDB_IO, folder.PathOf(name), "the file became shorter while it was read", EIO);
     if (!status.ok()) break;
     size_t position = 0;
     if (wrong == size) {

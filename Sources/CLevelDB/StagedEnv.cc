@@ -161,7 +161,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
       if (status.ok()) continue;
       if (!status.IsNotFound()) return status;
       *key = end;
-      return Failed(CLDB_CORRUPTION, folder_->PathOf(name),
+      return Failed(CLDB_DAMAGED, folder_->PathOf(name),
                     "the file is not part of the database any more, and holds what is missing from it");
     }
   }
@@ -219,7 +219,7 @@ Status StagedEnv::NewSequentialFile(const std::string& path, leveldb::Sequential
     return Status::OK();
   }
   auto found = inventory_.contents.find(name);
-  if (found == inventory_.contents.end()) return Failed(CLDB_CORRUPTION, path, "the file is missing");
+  if (found == inventory_.contents.end()) return Failed(CLDB_DAMAGED, path, "the file is missing");
   if (inventory_.logs.count(name) > 0) {
     std::lock_guard<std::mutex> lock(mutex_);
     kept_log_name_ = found->second.size() <= kept_log_size_ ? name : "";
@@ -352,7 +352,7 @@ Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
   }
   bool exists;
   status = folder_->Find(name, &exists, size);
-  return status.ok() && !exists ? Failed(CLDB_CORRUPTION, path, "the file is missing") : status;
+  return status.ok() && !exists ? Failed(CLDB_DAMAGED, path, "the file is missing") : status;
 }
 
 Status StagedEnv::RenameFile(const std::string& from, const std::string& to) {

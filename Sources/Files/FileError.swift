@@ -21,7 +21,7 @@ package struct FileError: Error, Sendable {
     /// The drive, or the user's share of it, is full.
     case noSpace
     /// All else; the drive reports a failure.
-    case other
+    case io
   }
 
   package let reason: Reason
@@ -59,9 +59,9 @@ package struct FileError: Error, Sendable {
     case ENOSPC: (.noSpace, "the disk is full; make room")
     case EDQUOT: (.noSpace, "the user's share of the disk is used up; make room")
     case EFBIG: (.noSpace, "the file would be larger than this process or the file system allows")
-    case EIO: (.other, "the drive reports an error; copy what you need from it")
-    case ESTALE, ENODEV, ENOTCONN: (.other, "the drive is gone; connect it again")
-    default: (.other, nil)
+    case EIO: (.io, "the drive reports an error; copy what you need from it")
+    case ESTALE, ENODEV, ENOTCONN: (.io, "the drive is gone; connect it again")
+    default: (.io, nil)
     }
   }
 }

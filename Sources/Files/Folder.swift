@@ -162,7 +162,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     if result == -EINVAL || result == -ENOSYS || result == -ENOTSUP {
       throw Failure(
         FileError(
-          .other,
+          .io,
           "this file system can't exchange two folders in one step; move the journal to one that can, such as ext4, "
             + "XFS, Btrfs or APFS", path: path))
     }

@@ -26,7 +26,7 @@ package struct Cursor: ~Copyable {
   /// Moves to the first entry whose key is `key` or comes after it.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corruption` or `inputOutput` if something could not be read.
+  /// - Throws: `damaged` or `io` if something could not be read.
   /// - Complexity: O(log *n*).
   package mutating func seek(to key: RawSpan) throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
@@ -44,7 +44,7 @@ package struct Cursor: ~Copyable {
   /// Moves to the first entry.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corruption` or `inputOutput` if something could not be read.
+  /// - Throws: `damaged` or `io` if something could not be read.
   package mutating func seekToFirst() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
     let found = unsafe cldb_iterator_seek_first(handle, &entry)
@@ -54,7 +54,7 @@ package struct Cursor: ~Copyable {
   /// Moves to the last entry.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corruption` or `inputOutput` if something could not be read.
+  /// - Throws: `damaged` or `io` if something could not be read.
   package mutating func seekToLast() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
     let found = unsafe cldb_iterator_seek_last(handle, &entry)
@@ -64,7 +64,7 @@ package struct Cursor: ~Copyable {
   /// Moves on by one entry. Where there is no entry, there is no next one.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corruption` or `inputOutput` if something on the way here could not be read.
+  /// - Throws: `damaged` or `io` if something on the way here could not be read.
   /// - Complexity: O(1), amortised.
   package mutating func next() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
@@ -75,7 +75,7 @@ package struct Cursor: ~Copyable {
   /// Moves back by one entry. Where there is no entry, there is no previous one.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corruption` or `inputOutput` if something on the way here could not be read.
+  /// - Throws: `damaged` or `io` if something on the way here could not be read.
   /// - Complexity: O(1), amortised; slower than `next()` by a factor.
   package mutating func previous() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
@@ -95,7 +95,7 @@ package struct Cursor: ~Copyable {
 
   /// Lends the key and the value of the entry under the cursor, without a copy.
   ///
-  /// - Throws: `invalidUse` if there is none, else what `body` throws.
+  /// - Throws: `wrongUse` if there is none, else what `body` throws.
   @inlinable
   package borrowing func withEntry<Result>(
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Result
@@ -106,7 +106,7 @@ package struct Cursor: ~Copyable {
 
   @usableFromInline
   var noEntry: DatabaseError {
-    DatabaseError(.invalidUse, "the cursor is not at an entry", path: database.path)
+    DatabaseError(.wrongUse, "the cursor is not at an entry", path: database.path)
   }
 
   private mutating func arrive(_ found: Bool, at entry: cldb_entry) throws(DatabaseError) -> Bool {

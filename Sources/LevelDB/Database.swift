@@ -68,10 +68,10 @@ package final class Database: Sendable {
   /// Opens the database in a folder.
   ///
   /// - Parameter hook: for tests; sees each change to the disk, and can make it fail.
-  /// - Throws: `notFound` if there is none and none is to be made; `invalidUse` if there is one and a new
-  ///   one is to be made; `busy` if it is open for writing elsewhere; `corruption` if the folder holds
+  /// - Throws: `notFound` if there is none and none is to be made; `wrongUse` if there is one and a new
+  ///   one is to be made; `busy` if it is open for writing elsewhere; `damaged` if the folder holds
   ///   parts of a database only, or anything but plain files, or if a file that would be replaced holds an entry
-  ///   that is nowhere else; `inputOutput`, `outOfMemory`. The folder is then as it was.
+  ///   that is nowhere else; `io`, `outOfResources`. The folder is then as it was.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
   package convenience init(
     path: String, access: Access, options: Options = Options(), hook: FileHook? = nil
@@ -133,8 +133,8 @@ package final class Database: Sendable {
 
   /// Puts on disk what LevelDB has changed in memory when it opened, and lets writes begin.
   ///
-  /// - Throws: `corruption` if the log is damaged, or if a file that would go holds an entry that is nowhere else;
-  ///   `busy`; `inputOutput`, `outOfMemory`. The folder is then as it was, and the database can only be closed.
+  /// - Throws: `damaged` if the log is damaged, or if a file that would go holds an entry that is nowhere else;
+  ///   `busy`; `io`, `outOfResources`. The folder is then as it was, and the database can only be closed.
   package func beginWriting() throws(DatabaseError) {
     try unsafe DatabaseError.check(path: path) { status in unsafe cldb_begin_writing(handle, status) }
   }
@@ -216,7 +216,7 @@ package final class Database: Sendable {
   /// - Parameters:
   ///   - batch: what to store. It is left as it is.
   ///   - sync: whether to wait until the drive has confirmed it.
-  /// - Throws: `inputOutput` or another error if it is unknown whether the batch is stored; `poisoned` if
+  /// - Throws: `io` or another error if it is unknown whether the batch is stored; `poisoned` if
   ///   nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
   package func write(_ batch: inout WriteBatch, sync: Bool = true) throws(DatabaseError) {
     let batch = unsafe batch.handle
@@ -228,7 +228,7 @@ package final class Database: Sendable {
   /// Lends the value of a key to `body`.
   ///
   /// - Returns: what `body` returns, or nil if there is no such key.
-  /// - Throws: `corruption` or `inputOutput` if it can't be known or read, else what `body` throws.
+  /// - Throws: `damaged` or `io` if it can't be known or read, else what `body` throws.
   /// - Complexity: O(log *n*), and one read of a block.
   package func withValue<Result>(
     for key: RawSpan, _ body: (_ value: RawSpan) throws -> Result
@@ -242,7 +242,7 @@ package final class Database: Sendable {
 
   /// A copy of the value of a key, or nil if there is no such key.
   ///
-  /// - Throws: `corruption` or `inputOutput` if it can't be known or read.
+  /// - Throws: `damaged` or `io` if it can't be known or read.
   /// - Complexity: O(log *n*), and one read of a block.
   package func value(for key: RawSpan) throws(DatabaseError) -> [UInt8]? {
     var copy: [UInt8]?

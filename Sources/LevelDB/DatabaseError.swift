@@ -7,11 +7,11 @@ package struct DatabaseError: Error, Sendable, Equatable {
     /// There is no database at the path.
     case notFound
     /// What is on disk contradicts itself: a checksum, a missing file, a link where a file should be.
-    case corruption
+    case damaged
     /// The operating system refused; `osError` says why.
-    case inputOutput
+    case io
     /// The call makes no sense here, such as reading an entry where the cursor has none.
-    case invalidUse
+    case wrongUse
     /// A write to a database that was opened for reading only.
     case readOnly
     /// A call after `close()`.
@@ -23,7 +23,7 @@ package struct DatabaseError: Error, Sendable, Equatable {
     /// An earlier failure made writing unsafe; only opening anew tells what is stored.
     case poisoned
     /// A file asked for more memory than there is.
-    case outOfMemory
+    case outOfResources
     /// Something in LevelDB failed in a way that has no name.
     case unexpected
   }
@@ -61,13 +61,13 @@ extension DatabaseError: CustomStringConvertible {
   private var advice: String? {
     switch code {
     case .notFound: "Check the path, or make a new database there."
-    case .corruption: "Nothing was changed. Keep a copy of the folder before you try anything else."
-    case .inputOutput: "Once the cause is gone, open it again to see what is stored."
+    case .damaged: "Nothing was changed. Keep a copy of the folder before you try anything else."
+    case .io: "Once the cause is gone, open it again to see what is stored."
     case .busy: "Try again when the other user is done."
     case .poisoned: "Close it and open it again to see what is stored."
     case .closed: "Open it again."
     case .refused: "Nothing was written. Try again."
-    case .invalidUse, .readOnly, .outOfMemory, .unexpected: nil
+    case .wrongUse, .readOnly, .outOfResources, .unexpected: nil
     }
   }
 }
@@ -97,15 +97,15 @@ extension DatabaseError.Code {
   fileprivate init(_ code: cldb_code) {
     switch code {
     case CLDB_NOT_FOUND: self = .notFound
-    case CLDB_CORRUPTION: self = .corruption
-    case CLDB_IO_ERROR: self = .inputOutput
-    case CLDB_INVALID: self = .invalidUse
+    case CLDB_DAMAGED: self = .damaged
+    case CLDB_IO: self = .io
+    case CLDB_WRONG_USE: self = .wrongUse
     case CLDB_READ_ONLY: self = .readOnly
     case CLDB_CLOSED: self = .closed
     case CLDB_BUSY: self = .busy
     case CLDB_REFUSED: self = .refused
     case CLDB_POISONED: self = .poisoned
-    case CLDB_NO_MEMORY: self = .outOfMemory
+    case CLDB_OUT_OF_RESOURCES: self = .outOfResources
     default: self = .unexpected
     }
   }

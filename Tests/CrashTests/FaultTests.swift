@@ -85,7 +85,7 @@ extension Battery {
 /// What goes wrong, and when.
 private struct Fault: Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable {
-    case inputOutput
+    case io
     case noSpace
     /// Half of the bytes are written, and the call succeeds; the rest can be written after it.
     case short
@@ -94,7 +94,7 @@ private struct Fault: Sendable, CustomStringConvertible {
 
     func isFor(_ operation: FileOperation) -> Bool {
       switch self {
-      case .inputOutput, .noSpace: true
+      case .io, .noSpace: true
       case .short, .shortThenNoSpace: operation.kind == .write && operation.bytes.count > 1
       }
     }
@@ -152,7 +152,7 @@ private final class Injector: Sendable {
     }
     guard index == fault.index || (fault.lasts && index > fault.index) else { return .proceed }
     switch fault.kind {
-    case .inputOutput: return .fail(EIO)
+    case .io: return .fail(EIO)
     case .noSpace: return .fail(ENOSPC)
     case .short: return operation.bytes.count > 1 ? .short(operation.bytes.count / 2) : .proceed
     case .shortThenNoSpace:

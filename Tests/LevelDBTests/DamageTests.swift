@@ -19,7 +19,7 @@ import Testing
       try FileManager.default.createSymbolicLink(atPath: "\(path)/\(name)", withDestinationPath: target)
       let before = try Data(contentsOf: URL(filePath: target))
       let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: access) }
-      #expect(error?.code == .corruption)
+      #expect(error?.code == .damaged)
       #expect(error?.message.contains(name) == true)
       #expect(try Data(contentsOf: URL(filePath: target)) == before)
     }
@@ -31,8 +31,8 @@ import Testing
       try FileManager.default.createSymbolicLink(
         atPath: folder.path("link"), withDestinationPath: folder.path("db"))
       for path in [folder.path("link"), folder.path("link/")] {
-        #expect(code { try Database(path: path, access: .existingOrNew) } == .corruption)
-        #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+        #expect(code { try Database(path: path, access: .existingOrNew) } == .damaged)
+        #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
       }
     }
   }
@@ -44,7 +44,7 @@ import Testing
       try FileManager.default.removeItem(atPath: "\(path)/CURRENT")
       let before = try contents(of: path)
       for access in [Database.Access.existing, .existingOrNew, .new, .readOnly] {
-        #expect(code { try Database(path: path, access: access) } == .corruption)
+        #expect(code { try Database(path: path, access: access) } == .damaged)
       }
       #expect(try contents(of: path) == before)
     }
@@ -57,7 +57,7 @@ import Testing
       let recorder = Recorder { operation, _ in
         operation.kind == .rename || operation.kind == .remove ? .fail(EIO) : .proceed
       }
-      #expect(code { try Database(path: path, access: .new, hook: recorder.hook) } == .inputOutput)
+      #expect(code { try Database(path: path, access: .new, hook: recorder.hook) } == .io)
       #expect(try contents(of: path).keys.contains { $0.hasPrefix("MANIFEST-") })
       #expect(code { try Database(path: path, access: .existing) } == .notFound)
       try withDatabase(path, .new) { try $0.store(1...20) }
@@ -72,8 +72,8 @@ import Testing
       for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
       }
-      #expect(code { try Database(path: path, access: .existing) } == .corruption)
-      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
+      #expect(code { try Database(path: path, access: .existing) } == .damaged)
+      #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
     }
   }
 
@@ -85,8 +85,8 @@ import Testing
         for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
           try FileManager.default.removeItem(atPath: "\(path)/\(name)")
         }
-        #expect(code { try database.value(for: key(1)) } == .corruption)
-        #expect(code { try database.entries() } == .corruption)
+        #expect(code { try database.value(for: key(1)) } == .damaged)
+        #expect(code { try database.entries() } == .damaged)
       }
     }
   }
@@ -100,7 +100,7 @@ import Testing
         for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
           try FileHandle(forWritingTo: URL(filePath: "\(path)/\(name)")).truncate(atOffset: 100)
         }
-        #expect(code { try database.entries() } == .corruption)
+        #expect(code { try database.entries() } == .damaged)
       }
     }
   }
@@ -112,8 +112,8 @@ import Testing
       try withDatabase(path, .new) { try $0.store(1...20) }
       let text = text == "much text" ? String(repeating: "x", count: 100_000) + "\n" : text
       try Data(text.utf8).write(to: URL(filePath: "\(path)/CURRENT"))
-      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
-      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+      #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
+      #expect(code { try Database(path: path, access: .existing) } == .damaged)
     }
   }
 
@@ -179,7 +179,7 @@ import Testing
         try edit(table) { bytes in
           bytes.replaceFooter(metaindex: (0, 8), index: (0, size))
         }
-        try expect(.corruption, at: path)
+        try expect(.damaged, at: path)
       }
     }
   }
@@ -189,7 +189,7 @@ import Testing
       try edit(table) { bytes in
         for index in bytes.count - 48..<bytes.count - 8 { bytes[index] = 0xff }
       }
-      try expect(.corruption, at: path)
+      try expect(.damaged, at: path)
     }
   }
 
@@ -197,7 +197,7 @@ import Testing
   @Test func anIndexThatNamesABlockBehindTheEndIsCorruptionWithoutAnAllocation() throws {
     try withTable { path, table in
       try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
-      try expect(.corruption, at: path)
+      try expect(.damaged, at: path)
     }
   }
 
@@ -207,7 +207,7 @@ import Testing
     try withTable { path, table in
       try edit(table) { $0.forgeBlocks(forgery) }
       let scan = try Database(path: path, access: .readOnly)
-      #expect(code { try scan.entries() } == .corruption)
+      #expect(code { try scan.entries() } == .damaged)
       try scan.close()
       // Tables whose keys overlap are merged.
       do {

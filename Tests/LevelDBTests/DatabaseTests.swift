@@ -110,7 +110,7 @@ import Testing
       #expect(code { try Database(path: path, access: .readOnly) } == .notFound)
       #expect(!FileManager.default.fileExists(atPath: path))
       try withDatabase(path, .new) { try $0.store(1...3) }
-      #expect(code { try Database(path: path, access: .new) } == .invalidUse)
+      #expect(code { try Database(path: path, access: .new) } == .wrongUse)
       try withDatabase(path, .existingOrNew) { database throws in #expect(try database.entries().count == 3) }
       #expect(code { try Database(path: folder.path("no/db"), access: .new) } == .notFound)
     }

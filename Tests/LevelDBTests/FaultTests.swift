@@ -84,7 +84,7 @@ import Testing
         operation.kind == kind && failures.increment() == 1 ? .fail(error) : .proceed
       }
       let failure = #expect(throws: DatabaseError.self) { try database.store([4], sync: true) }
-      #expect(failure?.code == .inputOutput)
+      #expect(failure?.code == .io)
       #expect(failure?.osError == error)
       #expect(failure?.message.contains(".log") == true)
       let count = recorder.operations.count
@@ -126,7 +126,7 @@ import Testing
           stored = number
         }
       }
-      #expect(failure?.code == .poisoned || failure?.code == .inputOutput)
+      #expect(failure?.code == .poisoned || failure?.code == .io)
       #expect(failure?.message.contains(".ldb") == true)
       #expect(try database.entries().prefix(stored) == (1...stored).map { Entry($0) }[...])
       try database.close()

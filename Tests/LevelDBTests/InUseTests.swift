@@ -192,7 +192,7 @@ import Testing
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
       }
       let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: .inUse) }
-      #expect(error?.code == .corruption)
+      #expect(error?.code == .damaged)
       #expect(error?.message.contains("missing") == true)
     }
   }

@@ -94,7 +94,7 @@ import Testing
           #expect(entries == (1...20).prefix(entries.count).map { Entry($0) }, "cut at \(length)")
           #expect(entries.count < 20, "cut at \(length)")
         } catch let error as DatabaseError {
-          #expect(error.code == .corruption, "cut at \(length)")
+          #expect(error.code == .damaged, "cut at \(length)")
         }
         #expect(try contents(of: path) == before, "cut at \(length)")
       }

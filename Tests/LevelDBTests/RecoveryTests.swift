@@ -28,7 +28,7 @@ import Testing
           isHit = reads.value > faulty
           try database.close()
         } catch let error as DatabaseError {
-          #expect(error.code == .inputOutput || error.code == .outOfMemory, "read \(faulty): \(error)")
+          #expect(error.code == .io || error.code == .outOfResources, "read \(faulty): \(error)")
           #expect(try contents(of: path) == before, "read \(faulty)")
           refusals += 1
         }
@@ -88,16 +88,16 @@ import Testing
           #expect(isInLast && isTorn, "byte \(index)")
           #expect(entries == (1...39).map { Entry($0) })
         } catch let error as DatabaseError {
-          #expect(error.code == .corruption)
+          #expect(error.code == .damaged)
           #expect(!isInLast, "byte \(index)")
-          #expect(code { try Database(path: path, access: .existing) } == .corruption)
+          #expect(code { try Database(path: path, access: .existing) } == .damaged)
           var options = Database.Options()
           options.opensUpToDamage = true
           let count = index / size
           let database = try Database(path: path, access: .prepared, options: options)
           #expect(try database.entries() == (1...40).prefix(count).map { Entry($0) })
           #expect(database.damage?.message.contains("byte \(count * size)") == true)
-          #expect(code { try database.beginWriting() } == .corruption)
+          #expect(code { try database.beginWriting() } == .damaged)
           try database.close()
         }
         #expect(try contents(of: path) == before)
@@ -115,8 +115,8 @@ import Testing
         let file = try "\(path)/\(newest(part, in: path))"
         let length = try contents(of: path)[newest(part, in: path)]!.count
         try FileHandle(forWritingTo: URL(filePath: file)).truncate(atOffset: 4 << 40)
-        #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
-        #expect(code { try Database(path: path, access: .existing) } == .corruption)
+        #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
+        #expect(code { try Database(path: path, access: .existing) } == .damaged)
         try FileHandle(forWritingTo: URL(filePath: file)).truncate(atOffset: UInt64(length))
         #expect(try withDatabase(path, .existing) { try $0.entries().count } == 20)
       }
@@ -145,7 +145,7 @@ import Testing
             try FileManager.default.removeItem(atPath: "\(path)/\(name)")
           }
         } catch let error as DatabaseError {
-          #expect(error.code == .corruption, "cut at \(length): \(error)")
+          #expect(error.code == .damaged, "cut at \(length): \(error)")
           #expect(try contents(of: path) == before, "cut at \(length)")
           refusals += 1
         }
@@ -163,8 +163,8 @@ import Testing
       let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
       // The records once more: whole, with right checksums, and none that LevelDB would write there.
       try edit(manifest) { $0 += $0 }
-      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
-      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+      #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
+      #expect(code { try Database(path: path, access: .existing) } == .damaged)
     }
   }
 
@@ -174,8 +174,8 @@ import Testing
       try withDatabase(path, .new) { try $0.store(1...20) }
       let log = try "\(path)/\(newest(".log", in: path))"
       try edit(log) { $0 += $0 }
-      #expect(code { try Database(path: path, access: .readOnly) } == .corruption)
-      #expect(code { try Database(path: path, access: .existing) } == .corruption)
+      #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
+      #expect(code { try Database(path: path, access: .existing) } == .damaged)
     }
   }
 
@@ -193,7 +193,7 @@ import Testing
       let before = try contents(of: path)
       for access in [Database.Access.readOnly, .existing, .existingOrNew] {
         let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: access) }
-        #expect(error?.code == .corruption)
+        #expect(error?.code == .damaged)
         #expect(error?.message.contains(name) == true)
       }
       #expect(try contents(of: path) == before)
@@ -218,7 +218,7 @@ import Testing
           do {
             try withDatabase(path, .existing) { try $0.store([20 + round]) }
           } catch {
-            #expect((error as? DatabaseError)?.code == .corruption)
+            #expect((error as? DatabaseError)?.code == .damaged)
           }
           #expect(try Data(contentsOf: URL(filePath: foreign)) == Data("precious".utf8), "\(suffix)")
         }
@@ -238,7 +238,7 @@ import Testing
         try FileManager.default.copyItem(atPath: folder.path("other/\(table)"), toPath: "\(path)/\(name)")
         let before = try contents(of: path)
         let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: .existing) }
-        #expect(error?.code == .corruption)
+        #expect(error?.code == .damaged)
         #expect(error?.key == key(500))
         #expect(try contents(of: path) == before)
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")

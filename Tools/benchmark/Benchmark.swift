@@ -21,7 +21,7 @@ struct Benchmark {
         return
       }
       let report = try await run(arguments)
-      print(try arguments.wantsJSON ? report.json() : report.table())
+      print(try arguments.wantsJSON ? report.json() : report.text())
       if arguments.isStrict && report.rows.contains(where: \.isMissed) { exit(1) }
     } catch let error as WrongUse {
       complain(error.message)
@@ -36,7 +36,7 @@ struct Benchmark {
     let bench = try Workbench(arguments)
     defer { bench.dismantle() }
     let environment = try Environment(bench)
-    var rows: [Row] = []
+    var rows: [ReportRow] = []
     for callers in [1, 8, 64] {
       rows += try await commitRows(bench, callers: callers)
     }

@@ -218,7 +218,7 @@ extension JournalError {
 
   /// - Parameter next: the entry that was to be read when something failed.
   init(_ error: DatabaseError, readingAt next: Revision) {
-    self.init(error, revision: error.code == .corruption ? next : nil)
+    self.init(error, revision: error.code == .damaged ? next : nil)
   }
 
   /// - Parameter revision: the first that is missing or altered, where the error does not know it itself.
@@ -228,11 +228,11 @@ extension JournalError {
     case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
     case .poisoned: self.init(.poisoned, "an earlier write failed; open the journal again", path: error.path)
     case .busy: self.init(.locked, error.message, path: error.path)
-    case .corruption, .notFound:
+    case .damaged, .notFound:
       self.init(
         .damaged, "the log is damaged; put the journal back from a backup: \(error.message)",
         revision: error.key.flatMap { unsafe LogKey.revision($0.span.bytes) } ?? revision, path: error.path)
-    case .outOfMemory:
+    case .outOfResources:
       self.init(
         .outOfResources, "there is not enough memory; free some and try again: \(error.message)",
         path: error.path)

@@ -218,5 +218,5 @@ final class LevelDBReader: EntryLog {
 
 extension DatabaseError {
   /// Whether a file is not there.
-  fileprivate var isOfMissingFile: Bool { code == .corruption && osError == ENOENT }
+  fileprivate var isOfMissingFile: Bool { code == .damaged && osError == ENOENT }
 }

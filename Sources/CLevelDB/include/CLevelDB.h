@@ -23,11 +23,11 @@ typedef enum cldb_code : int32_t {
   // No such database folder. An absent key is not an error and has no code.
   CLDB_NOT_FOUND,
   // What is on disk contradicts itself: a checksum, a missing table, a link where a file should be.
-  CLDB_CORRUPTION,
+  CLDB_DAMAGED,
   // The operating system refused; `os_error` says why.
-  CLDB_IO_ERROR,
+  CLDB_IO,
   // The call itself is wrong.
-  CLDB_INVALID,
+  CLDB_WRONG_USE,
   // A write to a database opened with `read_only`.
   CLDB_READ_ONLY,
   // A call after `cldb_close`.
@@ -38,7 +38,8 @@ typedef enum cldb_code : int32_t {
   CLDB_REFUSED,
   // An earlier write failed, so writes are refused until the database is opened again.
   CLDB_POISONED,
-  CLDB_NO_MEMORY,
+  // There is not enough memory.
+  CLDB_OUT_OF_RESOURCES,
   // Any other C++ exception.
   CLDB_EXCEPTION,
 } cldb_code;
@@ -133,7 +134,7 @@ cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_opti
 // confirmed.
 bool cldb_has_torn_tail(const cldb_database *database);
 
-// False, with CLDB_CORRUPTION, if the log is damaged and this was opened `up_to_damage`.
+// False, with CLDB_DAMAGED, if the log is damaged and this was opened `up_to_damage`.
 bool cldb_damage(const cldb_database *database, cldb_status *status);
 
 // Keys of a table or a log that begin with the same byte: the first and the last of them.
@@ -173,7 +174,7 @@ bool cldb_has_changed(const cldb_database *database);
 bool cldb_was_reopened(const cldb_database *database);
 
 // Puts on disk what opening has changed in memory, and lets writes begin. Nothing that is there is written over, and
-// nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_CORRUPTION, and `key` is the
+// nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_DAMAGED, and `key` is the
 // entry's. After a failure the folder is as it was, but for files that were shown to be of no use, and the database can
 // only be closed.
 bool cldb_begin_writing(cldb_database *database, cldb_status *status);

@@ -9,7 +9,7 @@ final class Workbench {
   let isQuick: Bool
   let isLarge: Bool
   let seed: UInt64
-  let progress = Progress()
+  let progress = ProgressLine()
   /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
   let flushTime: Double
   private let interruptions: [any DispatchSourceSignal]

@@ -19,7 +19,7 @@ extension Report: Encodable {
   }
 }
 
-extension Row: Encodable {
+extension ReportRow: Encodable {
   private enum Key: String, CodingKey { case row, work, unit, journal, comparisons }
 
   func encode(to encoder: any Encoder) throws {

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 
 /// The state as of a random revision of a long history, against a full replay.
-func asOfRows(_ bench: Workbench) async throws -> [Row] {
+func asOfRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.asOf) else { return [] }
   let entities = bench.isQuick ? 5_000 : 50_000
   let eventsPerEntity = 20
@@ -53,7 +53,7 @@ func asOfRows(_ bench: Workbench) async throws -> [Row] {
     wanted: .atLeast(100))
   let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
   return [
-    Row(
+    ReportRow(
       .asOf,
       "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB "
         + "(times faster)",

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 
 /// Many events an entry, as an import writes them.
-func bulkRows(_ bench: Workbench) async throws -> [Row] {
+func bulkRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.bulk) else { return [] }
   let eventsPerEntry = 1_000
   let entries = bench.isQuick ? 60 : 300
@@ -46,7 +46,7 @@ func bulkRows(_ bench: Workbench) async throws -> [Row] {
   let results = try await race.run(on: bench)
   let size = (latest?.averageByteCount ?? 0) / 1_000
   return [
-    Row(
+    ReportRow(
       .bulk, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
       against: [(1, .atLeast(0.6)), (2, nil), (3, nil)])
   ]

@@ -3,7 +3,7 @@ import CatalogModel
 import Foundation
 
 /// Durable commits, each of one event: every call returns when its entry is flushed.
-func commitRows(_ bench: Workbench, callers: Int) async throws -> [Row] {
+func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
   let name: RowName = callers == 1 ? .commit1 : callers == 8 ? .commit8 : .commit64
   let rows: Set<RowName> = callers == 64 ? [name, .commit64Async] : [name]
   guard !bench.rows.isDisjoint(with: rows) else { return [] }
@@ -32,8 +32,9 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [Row] {
   let results = try await race.run(on: bench)
 
   let bytes = try subject.written().averageByteCount
-  func row(_ name: RowName, _ who: String, ours: Int = 0, _ levelDB: Wanted?, _ sqlite: Wanted?) -> Row {
-    Row(
+  func row(_ name: RowName, _ who: String, ours: Int = 0, _ levelDB: Wanted?, _ sqlite: Wanted?) -> ReportRow
+  {
+    ReportRow(
       name, "durable commits, \(who), an event of \(bytes) B", unit: "commits", of: results, ours: ours,
       against: [(1, levelDB), (2, sqlite)])
   }

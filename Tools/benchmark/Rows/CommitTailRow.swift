@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 /// How long the slowest commits take while a snapshot is written, against when none is.
-func commitTailRows(_ bench: Workbench) async throws -> [Row] {
+func commitTailRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.commitTail) else { return [] }
   let itemCount = 200_000
   let url = bench.newPath("tail.journal")
@@ -45,7 +45,7 @@ func commitTailRows(_ bench: Workbench) async throws -> [Row] {
     peer: "without", figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
     wanted: .atMost(1.5))
   return [
-    Row(
+    ReportRow(
       .commitTail, "99th percentile of \(count) commits, a snapshot being written (times as long)", .seconds,
       results.spread(of: 0), against: [comparison])
   ]

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 
 /// How soon another process sees an entry, and what it costs while there is nothing to see.
-func followRows(_ bench: Workbench) async throws -> [Row] {
+func followRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.follow) else { return [] }
   let url = bench.newPath("follow.journal")
   defer { bench.discard(url) }
@@ -45,10 +45,10 @@ func followRows(_ bench: Workbench) async throws -> [Row] {
   let share = Comparison(
     peer: "a hundredth", figure: Spread([0.01]), ratio: Spread(idle.map { $0 / 0.01 }), wanted: .atMost(1))
   return [
-    Row(
+    ReportRow(
       .follow, "until another process sees an acknowledged entry, 99th percentile of \(count)", .seconds,
       Spread(tails), against: [allowance, commit]),
-    Row(
+    ReportRow(
       .follow, "processor time in a second of following without entries", .seconds, Spread(idle),
       against: [share]),
   ]

@@ -3,8 +3,8 @@ import Foundation
 
 /// Adding images, against writing and flushing the same files: each in a commit of its own, as a person adds
 /// them, and all in one commit, as an import does.
-func imageRows(_ bench: Workbench) async throws -> [Row] {
-  var rows: [Row] = []
+func imageRows(_ bench: Workbench) async throws -> [ReportRow] {
+  var rows: [ReportRow] = []
   if bench.rows.contains(.images) {
     rows.append(try await imageRow(bench, .images, oneCommit: false))
   }
@@ -14,7 +14,7 @@ func imageRows(_ bench: Workbench) async throws -> [Row] {
   return rows
 }
 
-private func imageRow(_ bench: Workbench, _ name: RowName, oneCommit: Bool) async throws -> Row {
+private func imageRow(_ bench: Workbench, _ name: RowName, oneCommit: Bool) async throws -> ReportRow {
   let count = oneCommit ? (bench.isQuick ? 200 : 1_000) : (bench.isQuick ? 30 : 150)
   let url = bench.newPath("images.journal")
   let journal = try CatalogJournal.create(at: url)
@@ -48,7 +48,7 @@ private func imageRow(_ bench: Workbench, _ name: RowName, oneCommit: Bool) asyn
     ])
   let results = try await race.run(on: bench)
   let how = oneCommit ? "one commit for \(race.operations)" : "a commit each"
-  return Row(
+  return ReportRow(
     name, "adding images of 1 MB, \(how)", unit: "images",
     of: results, against: [(1, .atLeast(0.7))])
 }

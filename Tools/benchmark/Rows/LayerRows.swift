@@ -2,8 +2,8 @@ import CatalogModel
 import Foundation
 
 /// What layers cost to write and how fast a journal opens whose process was killed.
-func layerRows(_ bench: Workbench) async throws -> [Row] {
-  var rows: [Row] = []
+func layerRows(_ bench: Workbench) async throws -> [ReportRow] {
+  var rows: [ReportRow] = []
   if !bench.rows.isDisjoint(with: [.openingKilled, .openingKilledMemory, .layerBytes]) {
     rows += try await openingKilledRows(bench)
   }
@@ -15,7 +15,7 @@ func layerRows(_ bench: Workbench) async throws -> [Row] {
 
 /// A journal that was updated until just before the next layer was due, as a killed process leaves it, against a small
 /// one that was closed.
-private func openingKilledRows(_ bench: Workbench) async throws -> [Row] {
+private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   let itemCount = bench.isQuick ? 100_000 : 1_000_000
   let url = bench.newPath("killed.journal")
   let small = bench.newPath("closed.journal")
@@ -49,7 +49,7 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [Row] {
   let limit = Double(64 << 20)
   let share = Double(statistics.layerByteCount) / Double(statistics.logByteCount)
   return [
-    Row(
+    ReportRow(
       .openingKilled,
       "opening and first item of \(itemCount), killed before the next layer: "
         + "\(statistics.replayedEventCount) events replayed over \(statistics.layerCount) layers (times as long)",
@@ -59,14 +59,14 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [Row] {
           peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
           wanted: .atMost(3))
       ]),
-    Row(
+    ReportRow(
       .openingKilledMemory, "highest resident memory of that process", .bytes, Spread(memory),
       against: [
         Comparison(
           peer: "64 MiB", figure: Spread([limit]), ratio: Spread(memory.map { $0 / limit }),
           wanted: .atMost(1))
       ]),
-    Row(
+    ReportRow(
       .layerBytes, "bytes of all its layers, written \(oneDigit(statistics.writeAmplification)) times",
       .bytes, Spread([Double(statistics.layerByteCount)]),
       against: [
@@ -110,7 +110,7 @@ private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) 
 // MARK: Writing a layer
 
 /// Writing what 10,000 updates have changed over many items, against over few.
-private func layerWriteRow(_ bench: Workbench) async throws -> Row {
+private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
   let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let changeCount = 10_000
   let journals = try sizes.map { size in
@@ -157,7 +157,7 @@ private func layerWriteRow(_ bench: Workbench) async throws -> Row {
       }
     })
   let results = try await race.run(on: bench)
-  return Row(
+  return ReportRow(
     .layerWrite, "writing a layer of \(changeCount) updates over \(sizes[0]) items (times as long)", .seconds,
     results.spread(of: 0),
     against: [

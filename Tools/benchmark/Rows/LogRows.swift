@@ -2,18 +2,18 @@ import CatalogModel
 import Foundation
 
 /// What reads the log: replay and history. The two share a large journal, for it takes long to write.
-func logRows(_ bench: Workbench) async throws -> [Row] {
+func logRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: [.replay, .history]) else { return [] }
   let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)
   defer { large.discard(bench) }
-  var rows: [Row] = []
+  var rows: [ReportRow] = []
   if bench.rows.contains(.replay) { rows.append(try await replayRow(bench, large)) }
   if bench.rows.contains(.history) { rows.append(try await historyRow(bench, large)) }
   return rows
 }
 
 /// A replay from revision 0, against walking over the same entries.
-private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row {
+private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> ReportRow {
   let scan = try LevelDBScan(log.copyOfEntries)
   var byteCount = 0
   let race = Race(
@@ -30,13 +30,13 @@ private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Row
       },
     ])
   let results = try await race.run(on: bench)
-  return Row(
+  return ReportRow(
     .replay, "replay of \(log.entries) entries of \(byteCount / log.entries) B from revision 0",
     unit: "entries", of: results, against: [(1, .atLeast(0.4))])
 }
 
 /// The history of an entity in a large journal, against a small one.
-private func historyRow(_ bench: Workbench, _ large: SampleLog) async throws -> Row {
+private func historyRow(_ bench: Workbench, _ large: SampleLog) async throws -> ReportRow {
   let small = try await SampleLog(bench, entries: 10_000)
   defer { small.discard(bench) }
   var random = SeededGenerator(seed: bench.seed)
@@ -51,7 +51,7 @@ private func historyRow(_ bench: Workbench, _ large: SampleLog) async throws -> 
   let comparison = Comparison(
     peer: "in \(small.entries) entries", figure: results.spread(of: 1),
     ratio: results.speed(of: 1, against: 0), wanted: .atMost(2))
-  return Row(
+  return ReportRow(
     .history, "history of \(SampleLog.historyLength) events, in \(large.entries) entries (times as long)",
     .seconds, results.spread(of: 0), against: [comparison])
 }

@@ -2,15 +2,15 @@ import CatalogModel
 import Foundation
 
 /// How long it takes until an app that is started has its first item, and how much memory.
-func openingRows(_ bench: Workbench) async throws -> [Row] {
-  var rows: [Row] = []
+func openingRows(_ bench: Workbench) async throws -> [ReportRow] {
+  var rows: [ReportRow] = []
   if !bench.rows.isDisjoint(with: [.opening, .openingMemory]) { rows += try await openingRow(bench) }
   if bench.rows.contains(.startUp) { rows += try await startUpRows(bench) }
   return rows
 }
 
 /// Opening with a snapshot of the newest revision, at three sizes, each time in a process of its own.
-private func openingRow(_ bench: Workbench) async throws -> [Row] {
+private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
   let sizes = bench.isQuick ? [100_000, 10_000] : [1_000_000, 100_000, 10_000]
   let journals = try sizes.map { size in
     let url = bench.newPath("opening.journal")
@@ -48,24 +48,24 @@ private func openingRow(_ bench: Workbench) async throws -> [Row] {
   let allowance = Comparison(
     peer: "64 MiB", figure: Spread([limit]), ratio: Spread(memory.map { $0 / limit }), wanted: .atMost(1))
   return [
-    Row(
+    ReportRow(
       .opening, "opening and first item of \(sizes[0]) (times as long)", .seconds, results.spread(of: 0),
       against: comparisons),
-    Row(
+    ReportRow(
       .openingMemory, "highest resident memory of that process", .bytes, Spread(memory), against: [allowance]),
   ]
 }
 
 /// Opening at growing sizes, as closing the journal leaves it, and by a replay of the whole log.
-private func startUpRows(_ bench: Workbench) async throws -> [Row] {
+private func startUpRows(_ bench: Workbench) async throws -> [ReportRow] {
   var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
   if bench.isLarge { sizes.append(10_000_000) }
-  var rows: [Row] = []
+  var rows: [ReportRow] = []
   for size in sizes { rows.append(try await startUpRow(bench, entries: size)) }
   return rows
 }
 
-private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Row {
+private func startUpRow(_ bench: Workbench, entries: Int) async throws -> ReportRow {
   let url = bench.newPath("start-up.journal")
   defer { bench.discard(url) }
   bench.progress.show("writing a journal of \(entries) entries")
@@ -100,7 +100,7 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Row {
   let results = try await race.run(on: bench)
   let comparison = Comparison(
     peer: "without snapshots", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1))
-  return Row(
+  return ReportRow(
     .startUp, "opening of \(entries) entries and an item (times faster)", .seconds, results.spread(of: 0),
     against: [comparison])
 }

@@ -14,12 +14,12 @@ struct Sample: CatalogItem {
 }
 
 /// Queries over many items, against SQLite with the same indexes: the same rows, with all five attributes of each read.
-func queryRows(_ bench: Workbench) async throws -> [Row] {
+func queryRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: [.queryEqual, .queryFirst, .queryScan]) else { return [] }
   let subject = try QuerySubject(bench, itemCount: bench.isQuick ? 100_000 : 1_000_000)
   defer { subject.discard(bench) }
   let size = "of \(subject.itemCount)"
-  var rows: [Row] = []
+  var rows: [ReportRow] = []
   for (name, work, operations, wanted, ask) in [
     (RowName.queryEqual, "items \(size) of one value, by an index", 20_000, 0.5, QuerySubject.Question.equal),
     (.queryFirst, "first 20 \(size) in order from a value on, by an index", 5_000, 0.5, .first),
@@ -32,7 +32,7 @@ func queryRows(_ bench: Workbench) async throws -> [Row] {
         Contestant(name: "SQLite, prepared") { try subject.askSQLite(ask, $0) },
       ])
     let results = try await race.run(on: bench)
-    rows.append(Row(name, work, unit: "queries", of: results, against: [(1, .atLeast(wanted))]))
+    rows.append(ReportRow(name, work, unit: "queries", of: results, against: [(1, .atLeast(wanted))]))
   }
   return rows
 }

@@ -6,8 +6,8 @@ import Foundation
 ///
 /// The commit is flushed when it returns. The files of the others are written as such apps wrote them, without a
 /// flush: a power loss can take all they hold.
-func saveRows(_ bench: Workbench) async throws -> [Row] {
-  var rows: [Row] = []
+func saveRows(_ bench: Workbench) async throws -> [ReportRow] {
+  var rows: [ReportRow] = []
   for (name, count) in [(RowName.save10, 10), (.save1000, 1_000), (.save100000, 100_000)]
   where bench.rows.contains(name) {
     rows.append(try await saveRow(bench, name, count))
@@ -15,7 +15,7 @@ func saveRows(_ bench: Workbench) async throws -> [Row] {
   return rows
 }
 
-private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async throws -> Row {
+private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async throws -> ReportRow {
   let url = bench.newPath("save.journal")
   defer { bench.discard(url) }
   bench.progress.show("writing a journal of \(count) items")
@@ -58,7 +58,7 @@ private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async th
       },
     ]
   ).run(on: bench)
-  return Row(
+  return ReportRow(
     name, "saving one change among \(count) items (times as fast)", .seconds, results.spread(of: 0),
     against: (1...2).map { index in
       Comparison(

@@ -2,11 +2,11 @@ import CatalogModel
 import Foundation
 
 /// Writing a state as a keyed archive and decoding all of it, against Foundation's archiver.
-func snapshotRows(_ bench: Workbench) async throws -> [Row] {
+func snapshotRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: [.snapshotWrite, .snapshotRead, .snapshotValues]) else { return [] }
   let subject = try SnapshotSubject(bench, itemCount: bench.isQuick ? 10_000 : 100_000)
   defer { subject.discard(bench) }
-  var rows: [Row] = []
+  var rows: [ReportRow] = []
   if bench.rows.contains(.snapshotWrite) {
     let race = Race(
       work: "writing a snapshot", operations: subject.itemCount, roundLimit: 3,
@@ -18,7 +18,7 @@ func snapshotRows(_ bench: Workbench) async throws -> [Row] {
       ])
     let results = try await race.run(on: bench)
     rows.append(
-      Row(
+      ReportRow(
         .snapshotWrite, "snapshot of \(subject.itemCount) items, \(try subject.byteCount) B each",
         unit: "items", of: results, against: [(1, .atLeast(50))]))
   }
@@ -33,10 +33,10 @@ func snapshotRows(_ bench: Workbench) async throws -> [Row] {
       ])
     let results = try await race.run(on: bench)
     rows += [
-      Row(
+      ReportRow(
         .snapshotRead, "all \(subject.itemCount) items of it decoded to records", unit: "items", of: results,
         against: [(1, .atLeast(75))]),
-      Row(
+      ReportRow(
         .snapshotValues, "the same, and each record to a dictionary of values", unit: "items", of: results,
         ours: 2, against: [(1, .atLeast(50))]),
     ]

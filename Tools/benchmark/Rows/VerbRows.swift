@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 
 /// What the command line takes for a question about a large journal, against a small one, its start included.
-func verbRows(_ bench: Workbench) async throws -> [Row] {
+func verbRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.verbs) else { return [] }
   let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
   guard let program, FileManager.default.isExecutableFile(atPath: program.path) else {
@@ -15,7 +15,7 @@ func verbRows(_ bench: Workbench) async throws -> [Row] {
   try large.close()
   try small.close()
 
-  var rows: [Row] = []
+  var rows: [ReportRow] = []
   for question in questions {
     var random = SeededGenerator(seed: bench.seed)
     func contestant(_ log: SampleLog) -> Contestant {
@@ -34,7 +34,7 @@ func verbRows(_ bench: Workbench) async throws -> [Row] {
       peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
       wanted: question.wanted)
     rows.append(
-      Row(
+      ReportRow(
         .verbs, "\(question.name), in \(large.entries) entries (times as long)", .seconds,
         results.spread(of: 0), against: [comparison]))
   }

@@ -1,11 +1,11 @@
 import Files
 import Foundation
 
-/// What opening finds out and holds: the steps from a folder to a state that can be trusted.
+/// Recovery: the steps from a folder to a state that can be trusted, and what they find and hold.
 ///
 /// Opening the log changes nothing of what is kept. Only when every revision is accounted for and the mark of the
 /// newest acknowledged entry agrees, and commits are wanted, writing begins.
-struct OpenedFolder<State: EventSourced> {
+struct Recovery<State: EventSourced> {
   let folder: JournalFolder
   let format: JournalFormat
   /// Nil when it is only read.

@@ -2,7 +2,7 @@ import Foundation
 
 extension Report {
   /// The report for people.
-  func table() -> String {
+  func text() -> String {
     var lines = environment.lines
     lines.append("")
     let header = ["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]
@@ -36,7 +36,7 @@ extension Report {
 }
 
 extension Comparison {
-  fileprivate func cells(unit: Row.Unit) -> [String] {
+  fileprivate func cells(unit: ReportRow.Unit) -> [String] {
     let range = "(\(Self.text(ratio.lowest)) to \(Self.text(ratio.highest)))"
     let limit =
       switch wanted {
@@ -53,7 +53,7 @@ extension Comparison {
   }
 }
 
-extension Row.Unit {
+extension ReportRow.Unit {
   /// A figure in this unit, for people.
   func text(_ figure: Double) -> String {
     switch self {

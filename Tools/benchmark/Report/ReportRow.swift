@@ -28,7 +28,7 @@ struct Comparison {
 }
 
 /// One line of the report.
-struct Row {
+struct ReportRow {
   /// What the figures of a row count.
   enum Unit {
     /// So many a second; the ratio is the journal's rate over the peer's.
@@ -73,10 +73,4 @@ struct Row {
     self.ours = ours
     self.comparisons = comparisons
   }
-}
-
-/// All that a run found.
-struct Report {
-  let environment: Environment
-  let rows: [Row]
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One line on standard error that says what is being measured, when a person is looking.
-final class Progress: Sendable {
+final class ProgressLine: Sendable {
   private let isShown = isatty(FileHandle.standardError.fileDescriptor) == 1
 
   /// Replaces the line.

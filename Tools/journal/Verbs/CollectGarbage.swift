@@ -1,0 +1,29 @@
+import CatalogModel
+import Foundation
+
+/// `journal gc JOURNAL`
+enum CollectGarbage: Verb {
+  static let name = "gc"
+  static let summary = "removes images that no entry names"
+  static let explanation = """
+    Removes the bytes of images that were added and never committed, or that a crash left. Whatever an entry of the
+    history names stays, also of entities that were deleted. --dry-run only says how much that is.
+    """
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [Syntax.Option(name: "--dry-run", help: "say what would be removed, and remove nothing")])
+  static let examples = [
+    (command: "journal gc Books.journal --dry-run", does: "how much would be removed"),
+    (command: "journal gc Books.journal", does: "removes it"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let isDryRun = arguments.has("--dry-run")
+    let report = try CatalogJournal.collectGarbage(
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun)
+    try terminal.output.line(
+      "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
+        + report.byteCount.counted("byte"))
+    return .done
+  }
+}

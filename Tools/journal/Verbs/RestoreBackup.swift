@@ -1,0 +1,56 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal restore-backup FILE NEW`
+enum RestoreBackup: Verb {
+  static let name = "restore-backup"
+  static let summary = "makes a journal of a backup in one file"
+  static let explanation = """
+    Makes the journal NEW of what backup --file has written, with the same history and digests. Everything is checked on
+    the way; when something is cut or altered, nothing is made. A backup that is a folder needs no such thing: it is a
+    journal already.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.Operand(name: "FILE", help: "the file, or - for standard input"),
+      Syntax.Operand(name: "NEW", help: "the folder of the journal to make"),
+    ])
+  static let examples = [
+    (command: "journal restore-backup Books.jbak Books.journal", does: "makes the journal anew"),
+    (
+      command: "ssh host cat Books.jbak | journal restore-backup - Books.journal",
+      does: "the same through a pipe"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let (file, name) = (arguments.operand("FILE"), arguments.operand("NEW"))
+    let url = URL(fileURLWithPath: name)
+    func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
+    let receipt: JournalReceipt
+    if file == "-" {
+      receipt = try CatalogJournal.restore(to: url, progress: show) { count in
+        try FileHandle.standardInput.read(upToCount: count) ?? Data()
+      }
+    } else {
+      receipt = try CatalogJournal.restore(backupFile: URL(fileURLWithPath: file), to: url, progress: show)
+    }
+    terminal.progress.clear()
+    try terminal.output.line("made \(name.printable) of revision \(receipt.revision)")
+    try terminal.output.line("digest \(receipt.digest.hex)")
+    return .done
+  }
+}
+
+extension Terminal {
+  /// Shows how far the making of a copy has come.
+  func showCopying(_ state: CopyProgress) {
+    progress.show {
+      switch state.phase {
+      case .copying: "copying: \(state.done.grouped) of \(state.all.grouped) entries"
+      case .proving: "proving: \(state.done.grouped) of \(state.all.grouped) entries"
+      }
+    }
+  }
+}

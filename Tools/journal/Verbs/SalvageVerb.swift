@@ -1,0 +1,70 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal salvage JOURNAL… --to DIR`
+enum SalvageVerb: Verb {
+  static let name = "salvage"
+  static let summary = "makes a journal of all that can be proven of a damaged one"
+  static let explanation = """
+    Reads what can be read of a damaged journal, file by file, and makes the journal DIR of it: all entries from the
+    first on that are proven by the digest that the next one has of them, up to the first that is missing or altered,
+    with the images that are whole. Several copies of one journal, damaged in different places, give all that any of
+    them has. What was erased since a copy was made comes back from that copy. The damaged journals stay as they are.
+    Exits with 1 when something is missing.
+    """
+  static let syntax = Syntax(
+    operands: [
+      Syntax.Operand(name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true)
+    ],
+    options: [Syntax.Option(name: "--to", value: "DIR", help: "the journal to make"), Syntax.json])
+  static let examples = [
+    (command: "journal salvage Books.journal --to Saved.journal", does: "all that can be proven"),
+    (
+      command: "journal salvage Books.journal /media/stick/Books.backup --to Saved.journal",
+      does: "what either of two damaged copies has"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard let target = arguments.value("--to") else {
+      throw Failure(.wrongUse, "--to DIR is missing: name the journal to make; see journal help salvage")
+    }
+    let report = try CatalogJournal.salvage(
+      arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target)
+    ) { terminal.showCopying($0) }
+    terminal.progress.clear()
+    if arguments.has("--json") {
+      try printJSON(report, terminal)
+    } else {
+      try terminal.output.line(
+        "\(target.printable) has \(report.head.revision.counted("entry", "entries"))"
+          + (report.acknowledgedRevision.map { " of \($0) that were acknowledged" } ?? ""))
+      if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
+      for image in report.missingImages {
+        try terminal.output.line(
+          "missing: an image of \(image.byteCount.counted("byte")), \(image.digest.hex)")
+      }
+      try terminal.output.line("digest \(report.head.digest.hex)")
+    }
+    return report.isWhole ? .done : .no
+  }
+
+  private static func printJSON(_ report: SalvageReport, _ terminal: Terminal) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("whole", report.isWhole)
+    writer.member("revision", report.head.revision)
+    writer.member("digest", report.head.digest.hex)
+    writer.key("acknowledgedRevision")
+    if let revision = report.acknowledgedRevision { writer.integer(revision) } else { writer.null() }
+    writer.member("end", report.end.map { "\($0)" })
+    writer.key("missingImages")
+    writer.beginArray()
+    for image in report.missingImages { writer.string(image.digest.hex) }
+    writer.endArray()
+    writer.endObject()
+    writer.newline()
+    try terminal.output.write(writer.bytes)
+  }
+}
