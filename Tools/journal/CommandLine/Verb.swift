@@ -18,34 +18,3 @@ protocol Verb: Sendable {
 extension Verb {
   static var isPaged: Bool { false }
 }
-
-/// All verbs, in the order in which help lists them.
-enum Verbs {
-  static let groups: [(title: String, verbs: [any Verb.Type])] = [
-    (
-      "What is there, and who changed it",
-      [
-        Find.self, Log.self, Show.self, History.self, BlameVerb.self, Diff.self, Bisect.self, Cat.self,
-        ReplayVerb.self,
-      ]
-    ),
-    ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
-    ("Getting things in and out", [Init.self, Import.self, Export.self]),
-    ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
-    (
-      "The journal itself",
-      [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self]
-    ),
-    ("This program", [Help.self, Completions.self, ManPage.self]),
-  ]
-
-  static let all = groups.flatMap(\.verbs)
-
-  /// - Throws: ``Failure`` with a suggestion when there is none of that name.
-  static func named(_ name: String) throws(Failure) -> any Verb.Type {
-    if let verb = all.first(where: { $0.name == name }) { return verb }
-    let kind = name.hasPrefix("-") ? "option" : "verb"
-    let suggestion = Suggestion.text(for: name, among: all.map { $0.name })
-    throw Failure(.wrongUse, "unknown \(kind) \(name.printable)\(suggestion); see journal help")
-  }
-}
