@@ -87,7 +87,7 @@ let package = Package(
     .testTarget(
       name: "LegacyStoresTests",
       dependencies: [
-        "LegacyStores", "Examples", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256",
+        "LegacyStores", "Examples", "KeyedArchiving", "CatalogModel", "Journaling", "Files", "CBOR", "SHA256",
         "TestSupport",
       ]),
     .testTarget(

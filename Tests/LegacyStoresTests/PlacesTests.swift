@@ -1,4 +1,5 @@
 import CatalogModel
+import Files
 import Foundation
 import KeyedArchiving
 import TestSupport
@@ -264,6 +265,17 @@ import Testing
       #expect(try object["photo"]?.image?.files == [Made.png])
       #expect(try object["photo"]?.image?.scale == 2)
       #expect(try object["scan"]?.data == large)
+
+      // An image that the drive can't read was left out in silence.
+      let url = journal.url
+      try journal.close()
+      var options = JournalOptions(snapshots: .manual)
+      let name = images[0].blob.digest.hex
+      options.readHook = { path, _ in path.hasSuffix(name) ? .fail(EIO) : .proceed }
+      let again = try CatalogJournal.open(at: url, options: options)
+      let failing = try again.exportStore(.archive, to: folder.url.appending(path: "again"))
+      #expect(failing.problems.map(\.place) == ["images/\(name)"] && !failing.isComplete)
+      try again.close()
     }
   }
 

@@ -22,20 +22,19 @@ struct ExportedFile {
 /// Makes the files of a store as of a state.
 struct LegacyExport {
   private let store: ExportedItems
-  private let blobs: BlobStore
+  private let images: ImageReader
   private(set) var files: [ExportedFile] = []
   private(set) var problems: [LegacyProblem] = []
   private(set) var itemCount = 0
 
   init(_ catalog: Catalog, _ memory: ImportMemory, _ blobs: BlobStore) throws {
     store = ExportedItems(catalog, memory)
-    self.blobs = blobs
+    images = ImageReader(blobs)
     if memory.source == .scarybugs { try makeBugs() } else { try makeFiles() }
+    problems += images.problems
   }
 
-  private func writer() -> ObjectWriter {
-    ObjectWriter(store) { [blobs] blob in try? blobs.data(of: blob) }
-  }
+  private func writer() -> ObjectWriter { ObjectWriter(store, bytes: images.bytes) }
 
   // MARK: Archives and property lists
 
@@ -117,7 +116,7 @@ struct LegacyExport {
     case .array(let elements): return .array(elements.map { withImages($0, images) })
     case .dictionary(let members):
       if members.count == 1, case .string(let name)? = members[Reference.image] {
-        return .data(images[name].flatMap { try? blobs.data(of: $0) } ?? Data())
+        return .data(images[name].flatMap(self.images.bytes) ?? Data())
       }
       return .dictionary(members.mapValues { withImages($0, images) })
     default: return value
@@ -180,6 +179,28 @@ struct LegacyExport {
       names.insert(name.lowercased())
       files.append(ExportedFile(way: [folder, name], content: .blob(image.blob)))
     }
+  }
+}
+
+/// Reads the images that stand inside of files, and notes those that can't be read.
+private final class ImageReader {
+  private let blobs: BlobStore
+  private var failures: [Blob: any Error] = [:]
+
+  init(_ blobs: BlobStore) { self.blobs = blobs }
+
+  func bytes(of blob: Blob) -> Data? {
+    do {
+      return try blobs.data(of: blob)
+    } catch {
+      failures[blob] = error
+      return nil
+    }
+  }
+
+  var problems: [LegacyProblem] {
+    failures.map { LegacyProblem("images/\($0.key.digest.hex)", "it is missing from the files: \($0.value)") }
+      .sorted { $0.place < $1.place }
   }
 }
 
