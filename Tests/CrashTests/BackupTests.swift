@@ -11,7 +11,7 @@ extension Battery {
   @Suite struct BackupTests {
     @Test func backupsBesideWritersOutliveTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
-      let end = Date() + TimeInterval(Battery.size(25, long: 1800))
+      let end = Date() + TimeInterval(Battery.size(12, long: 1800))
       var (rounds, backups, cut) = (0, 0, 0)
       while Date() < end {
         try withFolderInMemory { folder in

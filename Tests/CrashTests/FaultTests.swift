@@ -17,9 +17,14 @@ extension Battery {
         try Scenario(url, hook: recorder.hook).run()
         let operations = recorder.trace.operations
         var cases: [Fault] = []
+        var random = SeededGenerator()
+        let phase = Int.random(in: 0...1, using: &random)
         for index in operations.indices {
           for kind in Fault.Kind.allCases where kind.isFor(operations[index]) {
-            for lasts in [false, true] { cases.append(Fault(index: index, kind: kind, lasts: lasts)) }
+            // By default one of the two, another one for the next operation.
+            for lasts in [false, true] where Battery.isLong || lasts == (index % 2 == phase) {
+              cases.append(Fault(index: index, kind: kind, lasts: lasts))
+            }
           }
         }
         let findings = Findings()

@@ -13,7 +13,7 @@ extension Battery {
     /// and merges them, and snapshots come and go.
     @Test func everyAcknowledgedEntryIsSeenOnceAndInOrderAndNoOther() throws {
       var random = SeededGenerator()
-      let end = Date() + TimeInterval(Battery.size(30, long: 600))
+      let end = Date() + TimeInterval(Battery.size(12, long: 600))
       var (entries, writers, followers, journals) = (0, 0, 0, 0)
       while Date() < end {
         journals += 1

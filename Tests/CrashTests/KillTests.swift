@@ -9,7 +9,7 @@ extension Battery {
   @Suite struct KillTests {
     @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
-      let end = Date() + TimeInterval(Battery.size(40, long: 3600))
+      let end = Date() + TimeInterval(Battery.size(15, long: 3600))
       var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
       while Date() < end {
         journals += 1
@@ -86,23 +86,28 @@ enum KilledChild {
     process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
     process.arguments =
       [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? [])
-    let (output, errors) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = errors
+    // Files, as a pipe ends only when every process is gone that another test has started meanwhile.
+    let (said, complaints) = (url.path + ".said", url.path + ".complaints")
+    for (path, standard) in [(said, \Process.standardOutput), (complaints, \Process.standardError)] {
+      try Data().write(to: URL(filePath: path))
+      process[keyPath: standard] = try FileHandle(forWritingTo: URL(filePath: path))
+    }
+    func text(_ path: String) throws -> String {
+      String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+    }
     try process.run()
 
     // Most are killed while they commit, some while they are still opening or making the journal.
-    var said = Data()
-    if random.chance(3, in: 4) { said = output.fileHandleForReading.availableData }
+    if random.chance(3, in: 4) { while try text(said).isEmpty, process.isRunning { usleep(500) } }
     usleep(UInt32.random(in: 0..<120_000, using: &random))
     kill(process.processIdentifier, SIGKILL)
-    said += try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    let complaints = try errors.fileHandleForReading.readToEnd() ?? Data()
+    let words = try text(complaints)
     try #require(
       process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
-      "the process ended by itself: \(String(decoding: complaints, as: UTF8.self))")
-
-    return String(decoding: said, as: UTF8.self).split(separator: "\n")
+      "the process ended by itself: \(words)")
+    // The kill may have cut the last line.
+    let lines = try text(said)
+    return lines[..<(lines.lastIndex(of: "\n") ?? lines.startIndex)].split(separator: "\n")
   }
 }
