@@ -69,7 +69,7 @@ public final class Journal<State: EventSourced>: Sendable {
   private let removesFolder: Bool
   private let isClosed = Lock(false)
 
-  private init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
+  init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
     format = recovery.format
     id = format.id
     upcast = try EventUpcast(State.self)
@@ -136,7 +136,8 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   so here, `permission`, `otherModel` when it holds the
   ///   events of another model, `newerFormat` or `olderFormat`, or `damaged` with the first revision that is
   ///   missing or altered. The folder is then as it was.
-  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
+  ///   When ``JournalOptions/retention`` wants history pruned and that fails, the journal opens with all of it.
+  /// - Complexity: O(n) when history is pruned; O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
   ///   everything is checked, O(n).
   public static func open(
     at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
@@ -149,7 +150,10 @@ public final class Journal<State: EventSourced>: Sendable {
       try look.requireSoundness()
     }
     let recovery = try Recovery<State>(url, mode: mode, options: options)
-    let journal = try Journal(recovery, mode: mode, options: options)
+    var journal = try Journal(recovery, mode: mode, options: options)
+    if mode == .readWrite, let retention = options.retention {
+      journal = try keeping(retention, of: journal, options: options)
+    }
     journal.healthCheck.start()
     try journal.follower?.start()
     return journal

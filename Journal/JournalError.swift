@@ -27,6 +27,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let locked = Code(rawValue: "locked")
     /// There is no journal, entry or entity of that name.
     public static let notFound = Code(rawValue: "notFound")
+    /// The history that is asked for was pruned.
+    public static let pruned = Code(rawValue: "pruned")
     /// Something is already there.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
     /// The folder holds no journal, or things that no journal has.

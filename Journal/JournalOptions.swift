@@ -10,6 +10,10 @@ public struct JournalOptions: Sendable {
   /// When snapshots are taken.
   public var snapshots: SnapshotPolicy
 
+  /// How much history is kept. What is older is pruned when the journal is opened for writing, before it is handed out; all
+  /// of it is kept when nil.
+  public var retention: HistoryRetention?
+
   /// Told what the journal does or finds on its own: recovery, snapshots, slow flushes, damage, and why it takes no
   /// more commits. Called on any thread, by one that has other things to do: it should return soon, and it must not
   /// call the journal.
@@ -21,10 +25,11 @@ public struct JournalOptions: Sendable {
   /// What suits nearly all.
   public init(
     flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic,
-    log: (@Sendable (JournalNotice) -> Void)? = nil
+    retention: HistoryRetention? = nil, log: (@Sendable (JournalNotice) -> Void)? = nil
   ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.snapshots = snapshots
+    self.retention = retention
     self.log = log
     internals = nil
   }

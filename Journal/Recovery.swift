@@ -29,6 +29,27 @@ struct Recovery<State: EventSourced> {
       self = try Self(upToDamage: url, options)
       return
     }
+    var seen: Head?
+    while true {
+      do {
+        self = try Self(looking: url, mode: mode, locksExclusively, options)
+        return
+      } catch let error as JournalError where error.code == .damaged && mode != .readWrite {
+        // Somebody may have pruned the history between two looks.
+        guard let base = Self.baseHead(url), base != seen else { throw error }
+        seen = base
+      }
+    }
+  }
+
+  /// What the history of the journal at a URL begins with.
+  private static func baseHead(_ url: URL) -> Head? {
+    try? JournalFolder(url, hook: nil).readFormat().base?.head
+  }
+
+  private init(
+    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ options: JournalOptions
+  ) throws {
     damage = nil
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = mode == .readWrite || locksExclusively ? try FolderLock(folder) : nil
@@ -42,8 +63,16 @@ struct Recovery<State: EventSourced> {
     format = try folder.readFormat()
     try ModelSchema(of: State.self).checkReads(format.schema, path: folder.path)
 
-    let log = try options.logStorage.open(
-      mode.access, in: LogPlace(folder, format, options: options))
+    let log: any EntryLog
+    do throws(JournalError) {
+      log = try options.logStorage.open(mode.access, in: LogPlace(folder, format, options: options))
+    } catch {
+      guard error.code == .damaged, format.announcesBase, format.base == nil else { throw error }
+      throw JournalError(
+        .damaged,
+        "history was pruned, and what it begins with is missing; put the file back from a backup",
+        path: folder.base, cause: error)
+    }
     let chain = LayerChain<State>(folder, format: format, log: log, options: options)
     var mark: LogMark?
     do throws(JournalError) {
@@ -57,7 +86,7 @@ struct Recovery<State: EventSourced> {
       }
       blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode != .readWrite)
     } catch {
-      let error = Self.naming(error, in: log, mark)
+      let error = Self.naming(error, in: log, mark, from: format.head.revision + 1)
       chain.close()
       try? log.close()
       throw error
@@ -123,13 +152,13 @@ struct Recovery<State: EventSourced> {
   /// The error about damage with the first revision that can't be read, if it does not name one: all entries are read
   /// for that.
   private static func naming(
-    _ error: JournalError, in log: any EntryLog, _ mark: LogMark?
+    _ error: JournalError, in log: any EntryLog, _ mark: LogMark?, from first: Revision
   ) -> JournalError {
     guard error.code == .damaged, error.revision == nil,
-      let newest = mark?.revision ?? (try? log.newestRevision()), newest > 0
+      let newest = mark?.revision ?? (try? log.newestRevision()), newest >= first
     else { return error }
     do throws(JournalError) {
-      try log.readAll(1...newest) { _ in }
+      try log.readAll(first...newest) { _ in }
       return error
     } catch let found {
       guard let revision = found.revision else { return error }
@@ -144,16 +173,27 @@ struct Recovery<State: EventSourced> {
   private static func checkOrigin(
     _ log: any EntryLog, _ folder: JournalFolder, _ format: JournalFormat, newest: Revision
   ) throws(JournalError) {
-    guard newest > 0 else { return }
+    let start = format.head
+    if let base = format.base {
+      let written = base.schema
+      try ModelSchema(of: State.self).checkReads(written, revision: start.revision, path: folder.path)
+    }
+    guard newest > start.revision else { return }
     // A first entry that is missing is named by the replay.
     let first: EntryHeader?
     do throws(JournalError) {
-      first = try log.read(1) { entry throws(JournalError) in try entry.header() }
+      first = try log.read(start.revision + 1) { entry throws(JournalError) in try entry.header() }
     } catch {
       if error.code == .newerFormat { throw error }
       first = nil
     }
-    if let first, first.previousDigest != format.digest {
+    if let first, first.previousDigest != start.digest {
+      if let base = format.base {
+        throw JournalError(
+          .damaged,
+          "the first entry does not follow from what the history begins with; put BASE back from a backup",
+          revision: start.revision + 1, path: base.file.path)
+      }
       throw JournalError(
         .damaged, "FORMAT is not the one that the first entry was sealed with; put it back from a backup",
         revision: 1, path: folder.format)

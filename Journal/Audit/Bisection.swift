@@ -22,14 +22,14 @@ extension Journal {
   /// ```
   /// Where it changes more than once between the two ends, one of the revisions is found at which it begins to hold.
   /// - Parameters:
-  ///   - first: the earliest revision to look at.
+  ///   - first: the earliest revision to look at: where history begins, unless another is named.
   ///   - last: the latest one.
   ///   - holds: asked about some states. What it throws is thrown on.
   /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
   /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the state that was looked at
   ///   last, whichever is nearer.
   public func bisect(
-    from first: RevisionSelector = .revision(0), through last: RevisionSelector = .head(),
+    from first: RevisionSelector = .start, through last: RevisionSelector = .head(),
     where holds: (Version<State>) throws -> Bool
   ) throws -> Bisection {
     var (low, high) = (try revision(at: first), try revision(at: last))

@@ -6,7 +6,7 @@ public struct Blame: Sendable {
   public let key: FieldKey
   /// Its value.
   public let value: Value
-  /// The entry that set it.
+  /// The entry that set it; with ``isPruned``, the revision before which history was pruned.
   public let revision: Revision
   /// The entry's date.
   public let date: Date
@@ -14,6 +14,8 @@ public struct Blame: Sendable {
   public let author: String
   /// Why.
   public let note: String
+  /// Whether it was set by an entry that was pruned.
+  public let isPruned: Bool
 }
 
 extension Journal {
@@ -39,7 +41,7 @@ extension Journal {
       blame.append(
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.header.date.date,
-          author: setter.words.author, note: setter.words.note))
+          author: setter.words.author, note: setter.words.note, isPruned: setter.isPruned))
     }
     return blame
   }
@@ -66,7 +68,9 @@ extension Journal {
   /// The entry that first set the value which another one brought back.
   private func origin(of key: FieldKey, in entity: Entity, _ setter: PastEvent) throws -> PastEvent {
     var setter = setter
-    while let source = setter.words.source, source < setter.revision {
+    while let source = setter.words.source, source < setter.revision,
+      source >= format.head.revision
+    {
       guard let earlier = try setters(of: entity, asOf: source)[key] else { break }
       setter = earlier
     }

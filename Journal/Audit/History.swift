@@ -12,6 +12,9 @@ public struct EntityChange: Sendable {
   public let author: String
   /// Why.
   public let note: String
+  /// Whether this is what the entity was when history before ``revision`` was pruned, whatever had happened to it by
+  /// then. Its event adds what was there, author and note are empty, and nothing comes before it.
+  public let isPruned: Bool
   /// Whether author, note and metadata have been erased. They are empty then.
   public let isAnnotationErased: Bool
   /// What else the entry has with it, such as what it restored; see ``RestorePlan/metadata``.
@@ -28,7 +31,8 @@ public struct EntityChange: Sendable {
 }
 
 extension Journal {
-  /// Everything that ever happened to an entity, the newest event first; empty when it never was.
+  /// Everything that ever happened to an entity, the newest event first; empty when it never was. What was pruned is one
+  /// change, the last.
   ///
   /// Each event names the one before it, so this follows a list through the log.
   /// - Parameter selector: what came later is left out.
@@ -65,6 +69,8 @@ struct PastEvent: Sendable {
   /// What people said of the entry, nil when that was erased.
   let annotation: EntryAnnotation?
   let event: Event
+  /// Whether this stands for all that was pruned.
+  var isPruned = false
 
   /// What is left of what people said of the entry.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
@@ -72,7 +78,8 @@ struct PastEvent: Sendable {
   func entityChange(before: Record?, after: Record?) -> EntityChange {
     EntityChange(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
-      note: words.note, isAnnotationErased: annotation == nil, metadata: words.metadata, event: event,
+      note: words.note, isPruned: isPruned, isAnnotationErased: annotation == nil, metadata: words.metadata,
+      event: event,
       before: before, after: after)
   }
 }
@@ -80,6 +87,7 @@ struct PastEvent: Sendable {
 extension Journal {
   /// The event that an entry has of an entity, with the entry's header.
   func pastEvent(of entity: Entity, at revision: Revision) throws(JournalError) -> PastEvent {
+    if let base = format.base, revision <= base.head.revision { return try prunedEvent(of: entity, base) }
     let past = try log.read(revision) { entry throws(JournalError) -> PastEvent? in
       guard let event = try entry.event(of: entity, upcast) else { return nil }
       return PastEvent(
@@ -87,6 +95,24 @@ extension Journal {
     }
     guard let past, past.event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
     return past
+  }
+
+  /// What the base says of an entity, as one event that has made it so.
+  private func prunedEvent(of entity: Entity, _ base: HistoryBase) throws(JournalError) -> PastEvent {
+    let change: Event.Change? =
+      switch try base.contents().row(of: entity, upcast) {
+      case .there(let row): .add(row.record)
+      case .gone(let deletion): deletion.isErased ? .erased(.add) : .delete
+      case nil: nil
+      }
+    guard let change else { throw lacksEvent(of: entity, at: base.head.revision) }
+    return PastEvent(
+      revision: base.head.revision,
+      header: EntryHeader(
+        date: base.head.timestamp, clockDate: base.head.timestamp, schemaVersion: upcast.schema.version,
+        previousDigest: base.head.digest, checkpointRevision: nil),
+      annotation: EntryAnnotation(), event: Event(entity: entity, previous: 0, change: change), isPruned: true
+    )
   }
 
   /// The event that an entry has of an entity.
@@ -102,10 +128,11 @@ extension Journal {
       revision: revision)
   }
 
-  /// The revision of the newest event that an entity had up to a revision, 0 when it had none.
+  /// The revision of the newest event that an entity had up to a revision, 0 when it had none. Its entry may have been
+  /// pruned.
   func newestEvent(of entity: Entity, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
-    while found > revision { found = try event(of: entity, at: found).previous }
+    while found > max(revision, format.head.revision) { found = try event(of: entity, at: found).previous }
     return found
   }
 }

@@ -97,8 +97,8 @@ extension Journal {
 
   /// Calls `body` with the events of an entity from one on back, until it answers false or there are no more.
   ///
-  /// After some steps it looks whether a snapshot knows the rest; the row that it has is then the last that `body`
-  /// is called with. So an entity with very many events costs no more than those since a snapshot.
+  /// What was pruned is one event, the last. After some steps it looks whether a snapshot knows the rest; the row that it
+  /// has is then the last that `body` is called with. So an entity with very many events costs no more than those since a snapshot.
   private func goBack(
     from revision: Revision, over entity: Entity,
     _ body: (Revision, Event?, _ base: Row?) throws(JournalError) -> Bool
@@ -107,6 +107,15 @@ extension Journal {
     var base: ReplayStart<State>?
     var steps = 0
     while revision > 0 {
+      if let pruned = format.base, revision <= pruned.head.revision {
+        let row = try pruned.contents().row(of: entity, upcast)
+        if case .there(let row) = row { _ = try body(revision, nil, row) }
+        if case .gone(let deletion) = row {
+          let change: Event.Change = deletion.isErased ? .erased(.add) : .delete
+          _ = try body(revision, Event(entity: entity, previous: 0, change: change), nil)
+        }
+        return
+      }
       if steps == 64 { base = chain.start(atOrBefore: revision) }
       if let base, revision <= base.revision, let row = base.state.row(of: entity) {
         _ = try body(revision, nil, row)

@@ -17,6 +17,9 @@ public struct BackupReport: Sendable {
   public internal(set) var sharedImageCount = 0
   /// Whether the backup was written anew, because something that it had was erased in the journal.
   public internal(set) var isRebuilt = false
+  /// The revision before which history was pruned in the journal, when the backup still has what was before it; else nil.
+  /// The backup keeps that for good. A new backup under another name has not got it.
+  public internal(set) var keepsPruned: Revision?
 }
 
 extension Journal {
@@ -107,8 +110,8 @@ extension Journal {
     let last = head
     let backup = try ExistingBackup(url, of: format, options: Self.options(hook))
     defer { backup.close() }
-    let head = try backup.commonHead(with: log, newest: last)
-    try LogReplacement.recover(backup.place.folder, backup.log, format)
+    let head = try backup.commonHead(with: log, format, newest: last)
+    try LogReplacement.recover(backup.place.folder, backup.log, backup.place.format)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     let isRebuilt = try hasErasures(after: head, through: last, observer)
     if head.revision < last.revision, isRebuilt {
@@ -121,12 +124,15 @@ extension Journal {
       try copy.close()
     }
     try report.receipt.write(in: backup.place.folder)
+    if let base = format.base?.head, !report.isRebuilt, backup.place.format.head.revision < base.revision {
+      report.keepsPruned = base.revision
+    }
     return report
   }
 
   /// Whether something of the history before was erased since.
   private func hasErasures(after head: Head, through last: Head, _ observer: CopyObserver) throws -> Bool {
-    guard head.revision > 0 else { return false }
+    guard head.revision > 0, head.revision < last.revision else { return false }
     var reader = EntryReader(log, journal: id, after: head)
     var isFound = false
     while try !isFound
@@ -147,7 +153,10 @@ extension Journal {
     _ backup: ExistingBackup, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
     _ observer: CopyObserver
   ) throws {
-    let replacement = try LogReplacement(in: backup.place)
+    // What was erased may be in a base of the backup's own, so it gets the journal's.
+    let replacement = try LogReplacement(in: backup.place) { entries throws(JournalError) in
+      try format.base?.copy(to: entries, format)
+    }
     var named: Set<Digest> = []
     let folder = backup.place.folder
     do {

@@ -10,6 +10,8 @@ enum BackupFile {
   enum Kind: UInt8 {
     /// FORMAT; the first record.
     case format = 0x46
+    /// BASE, when history was pruned; after FORMAT.
+    case base = 0x53
     /// A blob: its digest, its bytes. Before the first entry that names it.
     case blob = 0x42
     /// An entry: its revision, its bytes. In order.
@@ -21,7 +23,7 @@ enum BackupFile {
     var byteLimit: Int {
       switch self {
       case .format: JournalFormat.byteLimit
-      case .blob: .max
+      case .blob, .base: .max
       case .entry: EntryCoding.byteLimit + 8
       case .receipt: JournalReceipt.byteLimit
       }

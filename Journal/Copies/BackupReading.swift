@@ -42,10 +42,13 @@ extension Journal {
       let format = try records.readFormat()
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
-      try JournalFolder.create(at: journal, copying: format, options: JournalOptions()) { place in
+      try JournalFolder.create(
+        at: journal, copying: format, options: JournalOptions(),
+        base: { entries in try records.readBase(of: format, into: entries) }
+      ) { place in
         let copy = try JournalCopy(making: place)
         do {
-          receipt = try records.read(into: copy, format, progress)
+          receipt = try records.read(into: copy, place.format, progress)
         } catch {
           try? copy.close()
           throw error
@@ -92,7 +95,19 @@ private struct BackupRecords {
     return try JournalFormat(try take(byteCount), path: path ?? "FORMAT")
   }
 
-  /// Writes all records behind FORMAT into a journal that is being made.
+  /// Writes what the history begins with, if it was pruned, into the folder of a log that is being made.
+  mutating func readBase(of format: JournalFormat, into entries: Folder) throws -> HistoryBase? {
+    guard format.announcesBase else { return nil }
+    let (kind, byteCount) = try head()
+    guard kind == .base else { throw damaged("what its history begins with is missing") }
+    do {
+      return try HistoryBase.write(byteCount: byteCount, of: format, in: entries) { try take($0) }
+    } catch let error as JournalError where error.code == .damaged {
+      throw damaged("what its history begins with is altered")
+    }
+  }
+
+  /// Writes all records behind these into a journal that is being made.
   mutating func read(
     into copy: JournalCopy, _ format: JournalFormat, _ observer: CopyObserver
   ) throws -> JournalReceipt {
@@ -112,7 +127,7 @@ private struct BackupRecords {
       try Task.checkCancellation()
       let (kind, byteCount) = try head()
       switch kind {
-      case .format: throw damaged("FORMAT is in it twice")
+      case .format, .base: throw damaged("it begins twice")
       case .blob: try readBlob(byteCount, into: images, copy.folder)
       case .entry:
         let bytes = try take(byteCount)

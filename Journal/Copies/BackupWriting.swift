@@ -71,6 +71,11 @@ extension Journal {
     }
     try put(BackupFile.magic + [BackupFile.version])
     try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
+    if let base = format.base {
+      try put(BackupFile.head(.base, byteCount: base.byteCount))
+      var pieces = BasePieces(base)
+      while let piece = try pieces.next() { try put(piece) }
+    }
     var written: Set<Blob> = []
     try readPieces(after: format.head, through: last, progress) { piece, blobs, _ in
       for blob in blobs where written.insert(blob).inserted {

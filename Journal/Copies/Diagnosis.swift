@@ -64,7 +64,7 @@ extension Journal {
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       diagnosis.note(source.problems)
-      diagnosis.note(error, .log)
+      diagnosis.note(error, error.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
       try diagnosis.note(provable: source, State.self, progress)
     }
     diagnosis.sort()
@@ -76,6 +76,7 @@ extension Diagnosis {
   fileprivate enum Place {
     case folder
     case log
+    case base
     case image
     case snapshot
     case receipt
@@ -86,6 +87,9 @@ extension Diagnosis {
       case .log:
         "Put the journal back from a backup, or make another one of all that can be proven with salvage, which also "
           + "takes what several damaged copies have."
+      case .base:
+        "Put the file BASE back from a backup of the pruned journal, or make another journal with salvage, which takes it "
+          + "from there."
       case .image: "Put the file back from a backup; adding the same image again heals it, too."
       case .snapshot: "It costs time, and no data; the journal replaces it, and snapshot drop removes it."
       case .receipt: "Make the backup again."
@@ -104,7 +108,7 @@ extension Diagnosis {
   /// What is wrong with files. The log says more about itself when it is read.
   fileprivate mutating func note(_ problems: [JournalError]) {
     for problem in problems where !opens || problem.path?.hasSuffix("/entries") != true {
-      note(problem, .log)
+      note(problem, problem.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
     }
   }
 
@@ -114,7 +118,9 @@ extension Diagnosis {
     for problem in verification.problems {
       let path = problem.path ?? ""
       let place: Place =
-        if path.hasPrefix(journal.folder.images) {
+        if path.hasSuffix(HistoryBase.fileName) {
+          .base
+        } else if path.hasPrefix(journal.folder.images) {
           .image
         } else if path.hasPrefix(journal.folder.snapshots) {
           .snapshot

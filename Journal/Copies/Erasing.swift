@@ -63,7 +63,7 @@ extension Journal {
     var options = JournalOptions(snapshots: .manual)
     options.fileHook = hook
     // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
-    try open(at: url, options: options).close()
+    try openUnused(at: url, options: options).close()
     let report = try erase(entities, opening: url, reason, author, words, options, progress)
     // Brings HEAD up to date, and proves that what was written opens.
     try open(at: url, options: options).close()
@@ -87,13 +87,28 @@ extension Journal {
     _ observer: CopyObserver
   ) throws -> ErasureReport {
     let scope = try erasureScope(of: entities, observer)
-    let replacement = try LogReplacement(in: LogPlace(folder, format, options: options))
+    let isBaseErased = !scope.inBase.isEmpty
+    let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
+      [format] entries throws(JournalError) in
+      guard let base = format.base else { return nil }
+      return isBaseErased
+        ? try Self.write(base, without: scope.inBase, of: format, in: entries)
+        : try base.copy(to: entries, format)
+    }
     do {
       try folder.root.require(2 * (try log.byteCount()), for: "the entries without what is erased")
       var erasure = Erasure(entities: scope.entities, annotations: words ? scope.touched : [])
+      if isBaseErased { erasure.firstErased = format.head.revision }
       try rewrite(to: replacement.copy, without: &erasure, observer)
-      let entry = try erasureEntry(scope, words, reason, author, after: replacement.copy)
-      try replacement.copy.append([entry.sealed], head: entry.head)
+      let checkpoint = try isBaseErased ? replacement.base?.checkpoint : checkpoint(after: replacement)
+      var metadata = [
+        ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")
+      ]
+      if words {
+        metadata[ErasureMetadata.annotations] = scope.touched.sorted().map(String.init).joined(separator: " ")
+      }
+      try replacement.copy.append(
+        EntryAnnotation(author: author, note: reason, metadata: metadata), checkpoint, upcast.schema)
       try replacement.copy.prove(observer)
       try Task.checkCancellation()
     } catch {
@@ -115,6 +130,8 @@ extension Journal {
     /// The images that nothing else names.
     var images: Set<Blob> = []
     var eventCount = 0
+    /// Those that are in the state that a pruned history begins with.
+    var inBase: Set<Entity> = []
   }
 
   /// Finds what goes with the entities, until nothing more is found, and what only they name.
@@ -125,18 +142,22 @@ extension Journal {
       var kept: Set<Blob> = []
       var records: [Entity: Record] = [:]
       let upcast = upcast
+      /// Notes what an entity was at some time, and gives whether it is to be erased.
+      func note(_ entity: Entity, _ record: Record?) -> Bool {
+        records[entity] = record
+        if let record, Self.goes(record, entity.kind, with: found) { found.insert(entity) }
+        let blobs = record.map { State.blobs(in: $0, of: entity.kind) } ?? []
+        let isErased = scope.entities.contains(entity)
+        if isErased { scope.images.formUnion(blobs) } else { kept.formUnion(blobs) }
+        return isErased
+      }
+      try format.base?.contents().forEach(upcast) { entity, row throws(JournalError) in
+        if case .there(let row) = row, note(entity, row.record) { scope.inBase.insert(entity) }
+      }
       try readPieces(after: format.head, through: head, observer) { piece, _, _ in
         for entry in piece {
           for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
-            let record = event.change.applied(to: records[event.entity])
-            records[event.entity] = record
-            if let record, Self.goes(record, event.entity.kind, with: found) { found.insert(event.entity) }
-            let blobs = record.map { State.blobs(in: $0, of: event.entity.kind) } ?? []
-            guard scope.entities.contains(event.entity) else {
-              kept.formUnion(blobs)
-              continue
-            }
-            scope.images.formUnion(blobs)
+            guard note(event.entity, event.change.applied(to: records[event.entity] ?? nil)) else { continue }
             scope.touched.insert(entry.revision)
             switch event.change {
             case .add, .update: scope.eventCount += 1
@@ -167,30 +188,45 @@ extension Journal {
     }
   }
 
-  /// The entry that says what was erased, with a checkpoint of the state that is left.
-  private func erasureEntry(
-    _ scope: ErasureScope, _ words: Bool, _ reason: String, _ author: String, after copy: JournalCopy
-  ) throws -> (sealed: SealedEntry, head: Head) {
-    let last = copy.head
-    let state = try Replay<State>(log: copy.log, format: format).version(through: last.revision).version.state
-    let checkpoint = StateDigest.digest(of: state)
+  /// The digest of the state that is left.
+  private func checkpoint(after replacement: LogReplacement) throws -> Checkpoint? {
+    let (copy, format) = (replacement.copy, replacement.format)
+    let state = try Replay<State>(log: copy.log, format: format).version(through: copy.head.revision).version
+      .state
+    return StateDigest.digest(of: state).map { Checkpoint(revision: copy.head.revision, stateDigest: $0) }
+  }
+
+  /// Writes the base of a log without what some entities were. Its records are brought up to this version of the model.
+  private static func write(
+    _ base: HistoryBase, without entities: Set<Entity>, of format: JournalFormat, in entries: Folder
+  ) throws(JournalError) -> HistoryBase {
+    var state = State()
+    _ = try base.contents().load(into: &state)
+    guard var tables = state.parts?.tables else { throw Self.hasNoParts }
+    for entity in entities {
+      let revision = state.revision(of: entity)
+      tables[Int(entity.kind.rawValue)].erase(entity.number, at: revision)
+    }
+    return try HistoryBase.write(tables, ModelSchema(of: State.self), base.head, of: format, in: entries)
+  }
+}
+
+extension JournalCopy {
+  /// Appends an entry without events, which says what became of the history.
+  /// - Parameter schema: that of the checkpoint.
+  func append(
+    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema
+  ) throws(JournalError) {
+    let last = head
     let now = Timestamp(Date()) ?? last.timestamp
     let header = EntryHeader(
-      date: max(now, last.timestamp), clockDate: now, schemaVersion: upcast.schema.version,
-      previousDigest: last.digest,
-      checkpointRevision: checkpoint == nil ? nil : last.revision)
-    var metadata = [
-      ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")
-    ]
-    if words {
-      metadata[ErasureMetadata.annotations] = scope.touched.sorted().map(String.init).joined(separator: " ")
-    }
+      date: max(now, last.timestamp), clockDate: now, schemaVersion: schema.version,
+      previousDigest: last.digest, checkpointRevision: checkpoint?.revision)
     var salts = RandomBytes()
     let sealed = try EntryCoding.seal(
-      header, EntryAnnotation(author: author, note: reason, metadata: metadata), events: [],
-      stateDigest: checkpoint,
-      revision: last.revision + 1, journal: id, salts: &salts, logLimit: copy.log.limits.appendByteCount)
-    return (sealed, Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
+      header, annotation, events: [], stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
+      journal: journal, salts: &salts, logLimit: log.limits.appendByteCount)
+    try append([sealed], head: Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
   }
 }
 

@@ -13,12 +13,11 @@ final class ExistingBackup {
   init(_ url: URL, of format: JournalFormat, options: JournalOptions) throws(JournalError) {
     let folder = try JournalFolder(url, hook: options.fileHook)
     lock = try FolderLock(folder)
-    place = LogPlace(folder, format, options: options)
-    let found: JournalFormat
     do throws(JournalError) {
       try folder.check()
-      found = try folder.readFormat()
-      guard found == format else { throw Self.foreign(found, format, folder) }
+      let found = try folder.readFormat()
+      guard found.digest == format.digest else { throw Self.foreign(found, format, folder) }
+      place = LogPlace(folder, found, options: options)
       log = try options.logStorage.open(.write, in: place)
     } catch {
       guard error.code == .notAJournal else { throw error }
@@ -43,10 +42,13 @@ final class ExistingBackup {
   }
 
   /// The newest entry of the backup, which the journal has too.
-  /// - Throws: ``JournalError`` with code `conflict` when the backup has what the journal has not, and `damaged` when
-  ///   it has lost something.
+  /// - Parameter format: that of the journal.
+  /// - Throws: ``JournalError`` with code `conflict` when the backup has what the journal has not, or the journal has no
+  ///   longer what the backup lacks; and `damaged` when the backup has lost something.
   /// - Complexity: O(log n) reads of both logs, when they differ.
-  func commonHead(with source: any EntryLog, newest: Head) throws(JournalError) -> Head {
+  func commonHead(
+    with source: any EntryLog, _ format: JournalFormat, newest: Head
+  ) throws(JournalError) -> Head {
     let last = try log.newestRevision()
     if let mark = try log.acknowledged(), last < mark.revision {
       throw JournalError(
@@ -54,11 +56,26 @@ final class ExistingBackup {
         path: folder.path)
     }
     let common = min(last, newest.revision)
-    let head = try head(of: log, at: common)
-    guard head.digest == (try self.head(of: source, at: common).digest) else {
+    let own = place.format
+    if let base = format.base, common < base.head.revision {
       throw JournalError(
         .conflict,
-        "the backup has another history from entry \(try firstDifference(source, through: common)) on: it or the "
+        "the backup ends with entry \(common), and the journal has no entries up to \(base.head.revision) any more: "
+          + "history before that revision was pruned. Nothing was changed; the backup keeps what it has, so make a new "
+          + "one under another name", revision: common, path: folder.path)
+    }
+    if let base = own.base, common < base.head.revision {
+      throw JournalError(
+        .conflict,
+        "history before revision \(base.head.revision) was pruned in the backup, and the journal ends with entry "
+          + "\(common): it was put back from an older backup. Nothing was changed; make a new backup under another name",
+        revision: common, path: folder.path)
+    }
+    let head = try Self.head(of: log, own, at: common)
+    guard head.digest == (try Self.head(of: source, format, at: common).digest) else {
+      throw JournalError(
+        .conflict,
+        "the backup has another history from entry \(try firstDifference(source, format, through: common)) on: it or the "
           + "journal was written to after one was put back from the other. Nothing was changed; make a new backup "
           + "under another name", revision: common, path: folder.path)
     }
@@ -75,13 +92,15 @@ final class ExistingBackup {
   }
 
   /// The first entry that the two logs do not share; entries after it differ too.
-  private func firstDifference(_ source: any EntryLog, through last: Revision) throws(JournalError)
-    -> Revision
-  {
-    var (low, high) = (1, last)
+  private func firstDifference(
+    _ source: any EntryLog, _ format: JournalFormat, through last: Revision
+  ) throws(JournalError) -> Revision {
+    var (low, high) = (max(place.format.head.revision, format.head.revision), last)
     while low < high {
       let middle = (low + high) / 2
-      if try head(of: log, at: middle).digest == head(of: source, at: middle).digest {
+      if try Self.head(of: log, place.format, at: middle).digest
+        == Self.head(of: source, format, at: middle).digest
+      {
         low = middle + 1
       } else {
         high = middle
@@ -90,10 +109,12 @@ final class ExistingBackup {
     return low
   }
 
-  private func head(of log: any EntryLog, at revision: Revision) throws(JournalError) -> Head {
-    guard revision > 0 else { return place.format.head }
+  private static func head(
+    of log: any EntryLog, _ format: JournalFormat, at revision: Revision
+  ) throws(JournalError) -> Head {
+    guard revision > format.head.revision else { return format.head }
     return try log.read(revision) { entry throws(JournalError) in
-      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: place.journal))
+      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
     }
   }
 

@@ -19,7 +19,7 @@ extension Journal {
   /// - Throws: ``JournalError`` as `open` does; `damaged` when the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
-    let journal = try open(
+    let journal = try openUnused(
       at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(snapshots: .manual))
     defer { try? journal.close() }
     let unnamed = try journal.unnamedNames()

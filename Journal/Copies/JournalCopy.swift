@@ -4,7 +4,7 @@
 /// copy is a sound journal at every moment.
 final class JournalCopy {
   let folder: JournalFolder
-  private let journal: JournalID
+  let journal: JournalID
   let log: any EntryLog
   private let first: Head
   /// The newest entry that the copy has.

@@ -1,13 +1,17 @@
 extension Journal {
   /// Reads entries up to `last` in order, checks them, and hands them on a piece at a time, together with the blobs
   /// that they name.
-  /// - Parameter head: the entry before the first.
+  /// - Parameter head: the entry before the first. When that is where a pruned history begins, the blobs of the state
+  ///   there come first, without entries.
   /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or when the last one
   ///   is not `last`.
   func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,
     _ body: (_ piece: [SealedEntry], _ blobs: [Blob], _ head: Head) throws -> Void
   ) throws {
+    if let base = format.base, head == base.head {
+      try body([], try base.blobs(of: State.self), head)
+    }
     var reader = EntryReader(log, journal: id, after: head)
     var named = namedBlobs
     while true {
@@ -30,8 +34,9 @@ extension Journal {
 
   /// About how many bytes the first entries take on disk.
   func byteCountOfEntries(through last: Revision) throws(JournalError) -> Int {
-    let newest = head.revision
-    guard newest > 0 else { return 0 }
-    return Int(Double(try log.byteCount()) * Double(last) / Double(newest))
+    let first = format.head.revision
+    let (all, some) = (head.revision - first, last - first)
+    guard all > 0 else { return 0 }
+    return Int(Double(try log.byteCount()) * Double(some) / Double(all))
   }
 }

@@ -83,10 +83,15 @@ extension Journal {
   public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
 
   /// Whether this journal has all that a receipt says, up to its revision, as it was.
-  /// - Throws: ``JournalError`` when the entry can't be read.
+  /// - Throws: ``JournalError`` when the entry can't be read; with code `pruned` when it was pruned, so that nobody can tell
+  ///   any more.
   /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the entries before it are whole.
   public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }
+    if receipt.revision == 0 { return receipt.digest == format.digest }
+    if let base = format.base, receipt.revision < base.head.revision {
+      throw base.pruned("a receipt of revision \(receipt.revision) can't be proven any more")
+    }
     return try Replay<State>(log: log, format: format).head(at: receipt.revision).digest == receipt.digest
   }
 }

@@ -6,7 +6,8 @@ import Foundation
 /// 1. The new log is built in the folder `entries.new`, as the log of a journal that is being made. Until the last step
 ///    the journal is as it was, but for its snapshots: they are caches, and may hold what the new log has not got.
 /// 2. The step is the exchange of two folders. After any crash, the journal has the old log or the new one.
-/// 3. The file `ERASING` names the images that go with the old log. Who opens the journal for writing next finishes what
+/// 3. FORMAT says before that step that there may be a base, if the new log has one. Whether there is one, the log says.
+/// 4. The file `ERASING` names the images that go with the old log. Who opens the journal for writing next finishes what
 ///    a crash has interrupted.
 ///
 /// The caller holds the lock of the journal for writing.
@@ -15,26 +16,43 @@ final class LogReplacement {
   static let fileName = "ERASING"
 
   let copy: JournalCopy
+  /// What the history of the new log begins with.
+  var base: HistoryBase? { format.base }
   private let folder: JournalFolder
   private let building: Folder
+  /// What FORMAT has to say of the new log.
+  let format: JournalFormat
+  /// Whether it says so already.
+  private let isFormatWritten: Bool
 
   /// Makes the new log, which is empty.
-  init(in place: LogPlace) throws(JournalError) {
+  /// - Parameter base: writes what the history begins with into the folder of the new log, or gives nil when it begins
+  ///   with entry 1.
+  init(
+    in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
+  ) throws(JournalError) {
     folder = place.folder
     try Self.removeBuilding(in: folder)
     try folder.root.makeFolder(Self.buildingName)
     building = try folder.root.folder(Self.buildingName)
-    try building.makeFolder("entries")
-    let inner = LogPlace(JournalFolder(root: building), place.format, options: place.options)
-    try place.options.logStorage.create(in: inner)
-    copy = try JournalCopy(making: inner)
+    do throws(JournalError) {
+      try building.makeFolder("entries")
+      format = place.format.with(try base(try building.folder("entries")))
+      isFormatWritten = place.format.announcesBase == (format.base != nil)
+      let inner = LogPlace(JournalFolder(root: building), format, options: place.options)
+      try place.options.logStorage.create(in: inner)
+      copy = try JournalCopy(making: inner)
+    } catch {
+      try? Self.removeBuilding(in: place.folder)
+      throw error
+    }
   }
 
   /// Removes what was built; the journal is as it was.
   func cancel() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
-    try? folder.root.removeFile(Self.fileName + Folder.temporarySuffix)
+    for name in [Self.fileName, "FORMAT"] { try? folder.root.removeFile(name + Folder.temporarySuffix) }
   }
 
   /// Closes the new log and puts it in the place of the old one; what the old one had and the new one has not is
@@ -46,12 +64,14 @@ final class LogReplacement {
     try Self.removeSnapshots(in: folder)
     try folder.root.write(
       Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))
+    if format.base != nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
     try building.flush()
     try folder.root.flush()
     try folder.root.exchange("entries", with: "entries", in: building)
     do throws(JournalError) {
       try folder.root.flush()
       try building.flush()
+      if format.base == nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
       try Self.finish(folder, removing: images)
     } catch {
       throw JournalError(
@@ -66,8 +86,14 @@ final class LogReplacement {
   static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
     throws(JournalError)
   {
-    let unfinished = fileName + Folder.temporarySuffix
-    if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
+    if format.announcesBase != (format.base != nil) {
+      try folder.root.write("FORMAT", format.bytes)
+      try folder.root.flush()
+    }
+    for name in [fileName, "FORMAT"] {
+      let unfinished = name + Folder.temporarySuffix
+      if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
+    }
     guard try folder.root.status(of: fileName) != nil else {
       if try folder.root.status(of: buildingName) != nil {
         try removeBuilding(in: folder)
@@ -115,10 +141,10 @@ final class LogReplacement {
   private static func removeSnapshots(in folder: JournalFolder) throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let names = try snapshots.names().filter { !System.isLitter($0) }
-    // What is known of a snapshot goes before the snapshot.
-    for name in names.filter({ $0.contains(".record") }) + names.filter({ !$0.contains(".record") }) {
-      try snapshots.removeFile(name)
-    }
+    for name in names where name.contains(".record") { try snapshots.removeFile(name) }
+    // So that after a power loss no record is left whose file is gone.
+    try snapshots.flush()
+    for name in names where !name.contains(".record") { try snapshots.removeFile(name) }
     try snapshots.flush()
   }
 }

@@ -56,12 +56,16 @@ struct NamedBlobs<State: EventSourced> {
 }
 
 extension NamedBlobs {
-  /// Asks a log for what is not known, going back from event to event.
-  init(_ upcast: EventUpcast, in log: any EntryLog) {
+  /// Asks a log for what is not known, going back from event to event, and at the end its base.
+  init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
     self.init(upcast) { entity, revision throws(JournalError) in
       var changes: [RecordChanges] = []
       var revision = revision
       while revision > 0 {
+        if let base, revision <= base.head.revision {
+          guard case .there(let row) = try base.contents().row(of: entity, upcast) else { return nil }
+          return changes.reversed().reduce(row.record) { $0.applying($1) }
+        }
         let event = try log.read(revision) { entry throws(JournalError) -> Event? in
           var events = try entry.events(upcast)
           while let event = try events.next() { if event.entity == entity { return event } }

@@ -1,5 +1,5 @@
 /// The longest history that damaged copies of one journal prove together: from the first entry on, each follows by its
-/// digest from the one before it.
+/// digest from the one before it. Where history was pruned, it begins with the state of a copy's base.
 ///
 /// An entry that is altered does not fit the digest that the next one has, so whichever copy has the right one is
 /// found. Used by one thread at a time.
@@ -14,7 +14,6 @@ struct ProvableHistory {
   /// - Throws: ``JournalError`` when these are copies of different journals, of another model, or when none says which
   ///   journal it is.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
-    self.sources = sources
     let ids = Set(sources.compactMap(\.id))
     guard let id = ids.first else {
       throw JournalError(
@@ -28,8 +27,29 @@ struct ProvableHistory {
           + "salvage one at a time")
     }
     let schema = try ModelSchema(of: model)
-    format = try Self.format(of: sources, id, schema)
-    try schema.checkReads(format.schema, path: sources[0].folder.path)
+    let whole = try Self.format(of: sources, id, schema)
+    try schema.checkReads(whole.schema, path: sources[0].folder.path)
+    self.init(sources, try Self.start(of: sources, whole))
+  }
+
+  /// What the history begins with that reaches furthest; of several, the one that begins first.
+  private static func start(
+    of sources: [SalvageSource], _ whole: JournalFormat
+  ) throws(JournalError) -> JournalFormat {
+    let bases = sources.compactMap(\.base).sorted { $0.head.revision < $1.head.revision }
+    guard !bases.isEmpty else { return whole }
+    var best = (format: whole, end: 0)
+    for format in [whole] + bases.map(whole.with) {
+      var history = ProvableHistory(sources, format)
+      while try history.next() != nil {}
+      if history.head.revision > best.end { best = (format, history.head.revision) }
+    }
+    return best.format
+  }
+
+  private init(_ sources: [SalvageSource], _ format: JournalFormat) {
+    self.sources = sources
+    self.format = format
     head = format.head
   }
 
@@ -47,6 +67,8 @@ struct ProvableHistory {
         for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
       }
     }
+    // A base says which FORMAT it has been made with.
+    if let source = sources.first(where: { $0.base != nil }), let format = source.format { return format }
     // Without a first entry, nothing is proven, and nothing can be contradicted either.
     if let format = sources.compactMap(\.format).first { return format }
     throw JournalError(

@@ -71,7 +71,15 @@ extension Journal {
     }
     var missing: [Blob] = []
     var seen: Set<Blob> = []
-    var named = try NamedBlobs<State>(EventUpcast(State.self), in: copy.log)
+    let upcast = try EventUpcast(State.self)
+    var named = NamedBlobs<State>(upcast, in: copy.log, history.format.base)
+    func take(_ blob: Blob) throws {
+      guard seen.insert(blob).inserted else { return }
+      if try !bring(blob, &copying) { missing.append(blob) }
+    }
+    if let base = history.format.base {
+      for blob in try base.blobs(of: State.self) { try take(blob) }
+    }
     var isAtEnd = false
     while !isAtEnd {
       try Task.checkCancellation()
@@ -88,9 +96,7 @@ extension Journal {
         piece.append(entry)
         byteCount += entry.bytes.count
         // Of an entity that was touched in this piece, the record is known; of all others, the copy has it.
-        for blob in try named.blobs(in: entry) where seen.insert(blob).inserted {
-          if try !bring(blob, &copying) { missing.append(blob) }
-        }
+        for blob in try named.blobs(in: entry) { try take(blob) }
       }
       guard !piece.isEmpty else { break }
       for index in copying.indices { try copying[index].flush() }

@@ -6,6 +6,8 @@ struct SalvageSource: Sendable {
   let folder: JournalFolder
   /// What FORMAT says; nil when it can't be read.
   let format: JournalFormat?
+  /// What the history begins with; nil when it was not pruned, or this can't be read.
+  let base: HistoryBase?
   /// Whose journal it is, as FORMAT or the log says.
   let id: JournalID?
   /// What the log's own mark says was acknowledged; nil when it can't be read.
@@ -36,7 +38,15 @@ struct SalvageSource: Sendable {
       }
     }
     let folder = folder
-    format = try attempt { () throws(JournalError) in try folder.readFormat() }
+    let format = try attempt { () throws(JournalError) in try folder.readFormatFile() }
+    base =
+      try attempt { () throws(JournalError) in
+        guard let base = try format.map({ format throws(JournalError) in try folder.readBase(format) }) ?? nil
+        else { return nil }
+        try base.check()
+        return base
+      } ?? nil
+    self.format = format
     images = try attempt { () throws(JournalError) in try folder.openImages() } ?? nil
     let log = try storage.remains(in: folder)
     self.log = log

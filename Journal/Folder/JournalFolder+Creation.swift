@@ -13,17 +13,21 @@ extension JournalFolder {
   }
 
   /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.
-  /// - Parameter fill: puts entries into the log and images beside it, before anybody sees the journal.
+  /// - Parameters:
+  ///   - base: writes what the history begins with into the folder of the log; the one that FORMAT came with is copied
+  ///     when nil.
+  ///   - fill: puts entries into the log and images beside it, before anybody sees the journal.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there; what `fill` throws.
   static func create(
-    at url: URL, copying format: JournalFormat, options: JournalOptions, fill: (LogPlace) throws -> Void
+    at url: URL, copying format: JournalFormat, options: JournalOptions,
+    base: ((_ entries: Folder) throws -> HistoryBase?)? = nil, fill: (LogPlace) throws -> Void
   ) throws {
-    try create(at: url, format: { _ in format }, options: options, fill: fill)
+    try create(at: url, format: { _ in format }, options: options, base: base, fill: fill)
   }
 
   private static func create(
     at url: URL, format: (JournalID) -> JournalFormat, options: JournalOptions,
-    fill: (LogPlace) throws -> Void
+    base: ((_ entries: Folder) throws -> HistoryBase?)? = nil, fill: (LogPlace) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
@@ -38,7 +42,10 @@ extension JournalFolder {
     do {
       let folder = building.folder
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      let place = LogPlace(folder, format(building.id), options: options)
+      var format = format(building.id)
+      let entries = try folder.root.folder("entries")
+      format.base = try base.map { try $0(entries) } ?? format.base?.copy(to: entries, format)
+      let place = LogPlace(folder, format, options: options)
       try options.logStorage.create(in: place)
       try fill(place)
       try folder.root.write("FORMAT", place.format.bytes)

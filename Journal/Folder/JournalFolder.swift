@@ -9,7 +9,7 @@ import Foundation
 ///   HEAD        which entry was acknowledged
 ///   RECEIPT     in a backup: what its journal had acknowledged
 ///   ERASING     while an erasure is not finished
-///   entries/    the log
+///   entries/    the log, and in a pruned journal BASE, what history begins with
 ///   images/     blobs by SHA-256
 ///   snapshots/  keyed archives, and what is known of each
 /// ```
@@ -23,6 +23,8 @@ package struct JournalFolder: Sendable {
   var hook: FileHook? { root.hook }
   var format: String { path + "/FORMAT" }
   var entries: String { path + "/entries" }
+  /// Where a pruned journal has what its history begins with.
+  var base: String { path + "/entries/" + HistoryBase.fileName }
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
@@ -158,15 +160,27 @@ package struct JournalFolder: Sendable {
   /// Why the format of the folder can't be read, when it is an older or a newer one.
   func otherFormat() -> JournalError? {
     do throws(JournalError) {
-      _ = try readFormat()
+      _ = try readFormatFile()
       return nil
     } catch {
       return error.code == .olderFormat || error.code == .newerFormat ? error : nil
     }
   }
 
-  /// What FORMAT says.
+  /// What FORMAT says, and what history begins with.
   func readFormat() throws(JournalError) -> JournalFormat {
+    let format = try readFormatFile()
+    return format.with(try readBase(format))
+  }
+
+  /// What history begins with; nil when it was not pruned.
+  func readBase(_ format: JournalFormat) throws(JournalError) -> HistoryBase? {
+    guard let entries = try openFolder("entries") else { return nil }
+    return try HistoryBase.open(in: entries, format)
+  }
+
+  /// What FORMAT says.
+  func readFormatFile() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)
   }

@@ -5,24 +5,36 @@
 /// model catalog 1
 /// must NAME VALUE        a feature that a reader must know
 /// may NAME VALUE         one that it may ignore
+/// must base 1            the last line, once history was pruned
 /// ```
-/// Its digest is the one that entry 1 follows, so the chain covers every byte of it.
-struct JournalFormat: Hashable, Sendable {
+/// Its digest is the one that entry 1 follows, so the chain covers every byte of it but that line.
+struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
   /// How large the file may be.
   static let byteLimit = 64 << 10
+  /// What readers are told by that do not know that history can begin with a state.
+  private static let baseLine = "must base 1"
 
   let id: JournalID
   /// The model that made the journal, in the version that it had then.
   let schema: ModelSchema
-  let bytes: [UInt8]
+  /// What it was made with, and its digest is of.
+  private let sealed: [UInt8]
+  /// Whether the file says that there may be a base. The base itself says that there is one.
+  let announcesBase: Bool
+  /// What history begins with; nil when it begins with entry 1.
+  var base: HistoryBase?
+
+  /// What the file has to have.
+  var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
   /// The format of a new journal.
   init(id: JournalID, schema: ModelSchema) {
     self.id = id
     self.schema = schema
-    bytes = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
+    sealed = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
+    announcesBase = false
   }
 
   /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` for bytes of another form.
@@ -55,7 +67,8 @@ struct JournalFormat: Hashable, Sendable {
       lines[1].count == 3, lines[1][0] == "model",
       let schema = ModelSchema(name: lines[1][1], version: lines[1][2]), lines.last == [""]
     else { throw damaged }
-    for line in lines.dropFirst(2).dropLast() {
+    announcesBase = lines.count > 3 && lines[lines.count - 2].joined(separator: " ") == Self.baseLine
+    for line in lines.dropFirst(2).dropLast(announcesBase ? 2 : 1) {
       guard line.count >= 3, line[0] == "must" || line[0] == "may", !line[1].isEmpty else { throw damaged }
       guard line[0] == "may" else {
         throw JournalError(
@@ -66,17 +79,26 @@ struct JournalFormat: Hashable, Sendable {
     }
     self.id = id
     self.schema = schema
-    self.bytes = bytes
+    sealed = announcesBase ? Array(bytes.dropLast(Self.baseLine.utf8.count + 1)) : bytes
   }
 
   /// The digest of revision 0, which entry 1 follows.
   var digest: Digest {
     var hash = SHA256Hash()
     hash.update(DigestTag.format)
-    hash.update(bytes)
+    hash.update(sealed)
     return hash.finish()
   }
 
-  /// The empty journal.
-  var head: Head { Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest) }
+  /// What the first entry follows: the empty journal or, when history was pruned, the newest entry that is gone.
+  var head: Head {
+    base?.head ?? Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest)
+  }
+
+  /// The same journal with another base.
+  func with(_ base: HistoryBase?) -> JournalFormat {
+    var format = self
+    format.base = base
+    return format
+  }
 }

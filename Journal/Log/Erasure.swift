@@ -10,8 +10,8 @@ package struct Erasure: Sendable {
   package var entities: Set<Entity>
   /// The entries whose author, note and metadata are erased.
   package var annotations: Set<Revision>
-  /// The first entry of which a payload was erased.
-  private var firstErased: Revision?
+  /// The first entry of which a payload was erased; the one that history begins after, when something of its state was.
+  var firstErased: Revision?
 
   package init(entities: Set<Entity> = [], annotations: Set<Revision> = []) {
     self.entities = entities

@@ -1,14 +1,16 @@
 extension Journal {
   /// The revision that a selector means now.
-  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, `invalidSelector` for a tag that
+  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, `pruned` for one that is not there any
+  ///   more, `invalidSelector` for a tag that
   ///   is not there and for digits that could be a revision or a year, or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for one of t tags.
   public func revision(at selector: RevisionSelector) throws -> Revision {
     let newest = head.revision
     switch selector.form {
+    case .start: return format.head.revision
     case .revision(let revision): return try existing(revision, newest: newest)
     case .revisionOrYear(let number, let year):
-      let atYear = try newestRevision(notAfter: year, newest: newest)
+      let atYear = try newestRevision(notAfter: year, newest: newest) ?? 0
       // A year before the first entry, or one that is still to come, is not what was meant.
       let isYear = atYear > 0 && year <= .now
       if number > newest, isYear { return atYear }
@@ -24,8 +26,11 @@ extension Journal {
         throw JournalError(
           .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
       }
-      return newest - back
-    case .date(let date): return try newestRevision(notAfter: date, newest: newest)
+      return try existing(newest - back, newest: newest)
+    case .date(let date):
+      if let revision = try newestRevision(notAfter: date, newest: newest) { return revision }
+      throw format.base?.pruned("the state of \(date) can't be made any more")
+        ?? JournalError(.notFound, "there is no entry before \(date)")
     case .tag(let name):
       guard let revision = state.revision(tagged: name) else { throw RevisionSelector.unknown(name) }
       return try existing(revision, newest: newest)
@@ -36,7 +41,7 @@ extension Journal {
       guard revision > 0 else {
         throw JournalError(.notFound, "there was no \(name) at revision \(point)")
       }
-      return revision
+      return try existing(revision, newest: newest)
     }
   }
 
@@ -44,12 +49,17 @@ extension Journal {
     guard (0...newest).contains(revision) else {
       throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
     }
+    if let base = format.base, revision < base.head.revision {
+      throw base.pruned("revision \(revision) is not there any more")
+    }
     return revision
   }
 
-  /// Dates never decrease from entry to entry, so the log is its own index of dates.
-  private func newestRevision(notAfter date: Timestamp, newest: Revision) throws -> Revision {
-    var (low, high) = (0, newest)
+  /// Dates never decrease from entry to entry, so the log is its own index of dates. Nil before a history that was
+  /// pruned.
+  func newestRevision(notAfter date: Timestamp, newest: Revision) throws -> Revision? {
+    if let base = format.base, date < base.head.timestamp { return nil }
+    var (low, high) = (format.head.revision, newest)
     while low < high {
       let middle = low + (high - low + 1) / 2
       if try log.read(middle, { entry throws(JournalError) in try entry.date() }) <= date {
@@ -74,7 +84,7 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same from revision 1 on, using no snapshot: the state that the log itself makes.
+  /// The same from where history begins, using no snapshot: the state that the log itself makes.
   /// - Complexity: O(n) in the number of entries before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
     try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version

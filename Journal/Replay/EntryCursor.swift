@@ -1,11 +1,14 @@
 extension Journal {
   /// The entry of a revision.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// - Throws: ``JournalError`` with code `notFound` when there is none, `pruned` when there is none any more.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
     let newest = head.revision
     guard revision > 0, revision <= newest else {
       throw JournalError(.notFound, "there is no entry \(revision); the journal has entries 1 to \(newest)")
+    }
+    if let base = format.base, revision <= base.head.revision {
+      throw base.pruned("there is no entry \(revision) any more")
     }
     return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id, upcast) }
   }
@@ -21,7 +24,7 @@ extension Journal {
   ///   - newestFirst: gives them in reverse.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
     let newest = head.revision
-    let first = max(range?.lowerBound ?? 1, 1)
+    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
     let last = min(range?.upperBound ?? newest, newest)
     return EntryCursor(
       log: log, id: id, upcast: upcast, remaining: first <= last ? first...last : nil,

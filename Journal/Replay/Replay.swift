@@ -17,10 +17,20 @@ struct Replay<State: EventSourced>: Sendable {
     return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
   }
 
-  /// Applies the events of some entries, and gives how many they are.
+  /// Applies the events of some entries, and gives how many they are. In place of those that were pruned come those
+  /// that make the state of the base.
   func apply(_ first: Revision, through last: Revision, to state: inout State) throws(JournalError) -> Int {
     guard first <= last else { return 0 }
-    var eventCount = 0
+    var (first, eventCount) = (first, 0)
+    if let base = format.base, first <= base.head.revision {
+      guard last >= base.head.revision else {
+        throw base.pruned("the state of revision \(last) can't be made")
+      }
+      // Nothing but the empty state leads here.
+      eventCount = try base.contents().load(into: &state)
+      first = base.head.revision + 1
+      guard first <= last else { return eventCount }
+    }
     let upcast = try EventUpcast(State.self)
     try EventPipeline.run(log, first...last, upcast) { event, revision throws(JournalError) in
       try state.apply(event, at: revision)
@@ -31,7 +41,13 @@ struct Replay<State: EventSourced>: Sendable {
 
   /// The number, date and digest of an entry.
   func head(at revision: Revision) throws(JournalError) -> Head {
-    guard revision > 0 else { return format.head }
+    let start = format.head
+    guard revision > start.revision else {
+      if let base = format.base, revision < start.revision {
+        throw base.pruned("there is no entry \(revision) any more")
+      }
+      return start
+    }
     return try log.read(revision) { entry throws(JournalError) in
       Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
     }
@@ -39,13 +55,20 @@ struct Replay<State: EventSourced>: Sendable {
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from
   /// what is marked as acknowledged.
-  /// - Parameter before: the digest that the first one must follow; any when nil, unless it is that of entry 1.
+  /// - Parameter before: the digest that the first one must follow; any when nil, unless history begins with it.
   func checkDigests(
     from first: Revision, through last: Revision, before: Digest? = nil, mark: LogMark? = nil
   ) throws(JournalError) {
-    guard last > 0 else { return }
-    var previous: Digest? = before ?? (first <= 1 ? format.digest : nil)
-    try log.readAll(max(first, 1)...last) { entry throws(JournalError) in
+    let start = format.head
+    if let mark, mark.revision == start.revision, mark.digest != start.digest {
+      throw JournalError(
+        .damaged,
+        "history begins with another entry than the one that was acknowledged; put the journal back from a "
+          + "backup", revision: start.revision)
+    }
+    guard last > start.revision else { return }
+    var previous: Digest? = before ?? (first <= start.revision + 1 ? start.digest : nil)
+    try log.readAll(max(first, start.revision + 1)...last) { entry throws(JournalError) in
       let header = try entry.header()
       let digest = try entry.digest(journal: format.id)
       let follows = previous == nil || previous == header.previousDigest

@@ -4,6 +4,7 @@ public import Foundation
 /// `item:42@120`, which is the newest entry up to 120 that changed the item.
 public struct RevisionSelector: Hashable, Sendable {
   enum Form: Hashable, Sendable {
+    case start
     case revision(Revision)
     /// Four digits that may be either; `year` is its first moment.
     case revisionOrYear(Revision, year: Timestamp)
@@ -20,6 +21,9 @@ public struct RevisionSelector: Hashable, Sendable {
   public static func revision(_ revision: Revision) -> RevisionSelector {
     RevisionSelector(form: .revision(revision))
   }
+
+  /// Where history begins: revision 0 or, when history was pruned, the one that it was pruned before.
+  public static var start: RevisionSelector { RevisionSelector(form: .start) }
 
   /// So many entries before the newest one.
   public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }

@@ -10,8 +10,11 @@ package enum StateDigest {
   }
 
   /// The digest of a state of these tables.
-  package static func digest(schema: String, tables: [EntityTable]) -> Digest {
-    var builder = Builder(schema: schema)
+  /// - Parameter sink: given the bytes that it is made of, in pieces.
+  package static func digest(
+    schema: String, tables: [EntityTable], sink: (([UInt8]) -> Void)? = nil
+  ) -> Digest {
+    var builder = Builder(schema: schema, sink: sink)
     for table in tables {
       builder.begin(highest: table.highest, count: table.count)
       for (number, row) in table { builder.append(number, row) }
@@ -22,9 +25,10 @@ package enum StateDigest {
 
   /// Makes the digest of a state that somebody goes through anyway: a snapshot's writer.
   struct Builder: ~Copyable {
-    private var hash = BufferedHash()
+    private var hash: BufferedHash
 
-    init(schema: String) {
+    init(schema: String, sink: (([UInt8]) -> Void)? = nil) {
+      hash = BufferedHash(sink: sink)
       hash.append(schema.utf8.count)
       hash.append(Array(schema.utf8))
     }
@@ -72,8 +76,13 @@ private struct BufferedHash: ~Copyable {
 
   private var hash = SHA256Hash()
   private var buffer: [UInt8] = []
+  /// Given all bytes, too.
+  private let sink: (([UInt8]) -> Void)?
 
-  init() { buffer.reserveCapacity(Self.limit) }
+  init(sink: (([UInt8]) -> Void)?) {
+    self.sink = sink
+    buffer.reserveCapacity(Self.limit)
+  }
 
   /// A number of eight bytes, the most significant first.
   mutating func append(_ number: Int) {
@@ -89,12 +98,17 @@ private struct BufferedHash: ~Copyable {
 
   mutating func append(_ bytes: [UInt8]) {
     if buffer.count + bytes.count > Self.limit { flush() }
-    if bytes.count > Self.limit { hash.update(bytes) } else { buffer.append(contentsOf: bytes) }
+    if bytes.count > Self.limit { take(bytes) } else { buffer.append(contentsOf: bytes) }
   }
 
   private mutating func flush() {
-    hash.update(buffer)
+    take(buffer)
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func take(_ bytes: [UInt8]) {
+    hash.update(bytes)
+    sink?(bytes)
   }
 
   consuming func finish() -> Digest {

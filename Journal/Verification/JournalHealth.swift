@@ -64,7 +64,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
   private func run() {
     // Programs that only look at something are gone before it begins.
     var pause = Duration.seconds(1)
-    var next = 1
+    var next = replay.format.head.revision + 1
     var count = 1
     while next <= head.revision, isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut {
       let last = min(next + count - 1, head.revision)
@@ -73,7 +73,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
       do throws(JournalError) {
         // From the entry before on, so that the chain is checked across the pieces.
         try replay.checkDigests(
-          from: max(next - 1, 1), through: last,
+          from: max(next - 1, replay.format.head.revision + 1), through: last,
           mark: LogMark(revision: head.revision, digest: head.digest))
       } catch {
         if error.code == .closed { return }

@@ -1,7 +1,11 @@
+import Foundation
+
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
   /// The number of entries.
   public let entryCount: Int
+  /// The entry up to which history was pruned; nil when it was not.
+  public let base: Head?
   /// Bytes of the log where it is kept.
   public let logByteCount: Int
   /// Bytes of all blobs on disk.
@@ -20,7 +24,46 @@ public struct JournalStatistics: Sendable {
   public let replayedEventCount: Int
 }
 
+/// The entries of a year, as a measure of what pruning frees.
+public struct HistoryYear: Hashable, Sendable {
+  /// The year, in UTC.
+  public let year: Int
+  /// How many entries it has.
+  public let entryCount: Int
+  /// About how many bytes of the log they take: their share of all entries.
+  public let byteCount: Int
+}
+
 extension Journal {
+  /// The years of the history and how much is in each. ``prune(before:at:reason:by:isDryRun:progress:)`` says exactly what
+  /// would go, and with which images.
+  /// - Complexity: O(log n) reads for each year that has entries.
+  public func historyByYear() throws -> [HistoryYear] {
+    let newest = head.revision
+    var revision = format.head.revision
+    let byteCount = try log.byteCount()
+    let all = newest - revision
+    var calendar = Calendar(identifier: .iso8601)
+    calendar.timeZone = .gmt
+    var years: [HistoryYear] = []
+    while revision < newest {
+      let date = try log.read(revision + 1) { entry throws(JournalError) in try entry.date() }
+      let year = calendar.component(.year, from: date.date)
+      let end = calendar.date(from: DateComponents(year: year + 1)).flatMap { Timestamp($0) }
+      // The last moment of the year.
+      let last =
+        end.map { Timestamp(microseconds: $0.microseconds - 1) } ?? Timestamp.fourDigitYears.upperBound
+      let through = try newestRevision(notAfter: last, newest: newest) ?? revision
+      let count = max(through, revision + 1) - revision
+      years.append(
+        HistoryYear(
+          year: year, entryCount: count,
+          byteCount: Int(Double(byteCount) * Double(count) / Double(all))))
+      revision += count
+    }
+    return years
+  }
+
   /// Looks at the journal's files.
   /// - Throws: ``JournalError`` when they can't be listed.
   /// - Complexity: O(n) in the number of files.
@@ -32,7 +75,8 @@ extension Journal {
     let layerByteCount = facts.reduce(0) { $0 + $1.byteCount }
     let written = facts.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
-      entryCount: head.revision, logByteCount: logByteCount, blobByteCount: blobByteCounts.reduce(0, +),
+      entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
+      blobByteCount: blobByteCounts.reduce(0, +),
       blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: facts.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
       newestCheckpoint: facts.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)

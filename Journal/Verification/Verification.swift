@@ -19,6 +19,12 @@ public struct Verification: Sendable {
     }
   }
 
+  /// The entry up to which history was pruned. Its state was read, and is the one that a later entry vouches for. Nil when
+  /// history was not pruned.
+  public var base: Head?
+  /// Whether an entry that was read vouches for that state. The one that pruning has made does; a copy that ends before it
+  /// has none.
+  public var isBaseProven = false
   /// How many entries were read.
   public var entryCount = 0
   /// How many events they have.
@@ -70,14 +76,23 @@ extension Journal {
       verifier.note(error)
     }
     do throws(JournalError) {
-      if deep, expected.revision > 0 { try verifier.readCheckpoints(log, through: expected.revision) }
+      let first = format.head.revision + 1
+      if deep || format.base != nil, expected.revision >= first {
+        try verifier.readCheckpoints(log, first...expected.revision, isDeep: deep)
+      }
+      if let base = format.base {
+        try verifier.begin(with: base)
+        for problem in snapshots.check(verifier.state, verifier.appliedCount, base.head) {
+          verifier.note(problem)
+        }
+      }
       // In pieces: while the log is read it can't be closed, and `progress` may want to.
-      for first in stride(from: 1, through: expected.revision, by: Self.progressStep) {
+      for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
         let last = min(first + Self.progressStep - 1, expected.revision)
         try log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
           for problem in snapshots.check(
-            verifier.state, verifier.result.eventCount, verifier.result.head)
+            verifier.state, verifier.appliedCount, verifier.result.head)
           {
             verifier.note(problem)
           }
@@ -168,23 +183,41 @@ private struct Verifier<State: EventSourced> {
   private(set) var blobs: Set<Blob> = []
   private(set) var state = State()
   private var schemaVersion: Int
+  /// How many events have led to the state, with those that made the one of the base.
+  private(set) var appliedCount = 0
   /// What later entries say of the states that are still to come.
   private var checkpoints: [Revision: [(stateDigest: Digest, entry: Revision)]] = [:]
+  /// What entries say of the state of the base, in the model that wrote it.
+  private var vouched: [(stateDigest: Digest, entry: Revision)] = []
+  /// The newest entry whose header says that it vouches for the base.
+  private var voucher: Revision?
 
   init(format: JournalFormat, upcast: EventUpcast) {
     self.format = format
     self.upcast = upcast
     result = Verification(head: format.head)
+    result.base = format.base?.head
     schemaVersion = format.schema.version
   }
 
   /// Finds the checkpoints to compare: those of this version of the model, as one of another version has other
-  /// records.
-  mutating func readCheckpoints(_ log: any EntryLog, through newest: Revision) throws(JournalError) {
-    try log.readAll(1...newest) { entry throws(JournalError) in
+  /// records; and those of the base.
+  mutating func readCheckpoints(
+    _ log: any EntryLog, _ range: ClosedRange<Revision>, isDeep: Bool
+  ) throws(JournalError) {
+    let base = format.base
+    try log.readAll(range) { entry throws(JournalError) in
       let header = try entry.header()
-      guard header.checkpointRevision != nil, header.schemaVersion == upcast.schema.version,
-        let checkpoint = try entry.checkpoint()
+      let isOfBase =
+        header.checkpointRevision == base?.head.revision && header.schemaVersion == base?.schema.version
+      if isOfBase, base != nil { voucher = entry.revision }
+      guard header.checkpointRevision != nil, let checkpoint = try entry.checkpoint() else { return }
+      if isOfBase {
+        vouched.append((checkpoint.stateDigest, entry.revision))
+        return
+      }
+      guard isDeep, header.schemaVersion == upcast.schema.version,
+        checkpoint.revision > base?.head.revision ?? 0
       else { return }
       checkpoints[checkpoint.revision, default: []].append((checkpoint.stateDigest, entry.revision))
     }
@@ -200,6 +233,30 @@ private struct Verifier<State: EventSourced> {
         JournalError(
           .damaged, "the entry's checkpoint is of another state than the entries up to \(revision) make",
           revision: entry))
+    }
+  }
+
+  /// Goes to where the history begins.
+  /// - Throws: ``JournalError`` when nothing can be checked, as the base can't be read.
+  mutating func begin(with base: HistoryBase) throws(JournalError) {
+    try base.check()
+    appliedCount = try base.contents().load(into: &state)
+    schemaVersion = max(schemaVersion, base.schema.version)
+    blobs.formUnion(try base.blobs(of: State.self))
+    result.checkpointCount += vouched.count
+    for (stateDigest, entry) in vouched where stateDigest != base.stateDigest {
+      note(
+        JournalError(
+          .damaged, "the entry vouches for another state than the one that the history begins with",
+          revision: entry, path: base.file.path))
+    }
+    result.isBaseProven = !vouched.isEmpty
+    if let voucher, vouched.isEmpty {
+      note(
+        JournalError(
+          .damaged,
+          "what the entry said of the state that the history begins with was erased, and no other says it",
+          revision: voucher, path: base.file.path))
     }
   }
 
@@ -240,6 +297,7 @@ private struct Verifier<State: EventSourced> {
       }
       try state.apply(event, at: revision)
       result.eventCount += 1
+      appliedCount += 1
       if case .erased = event.change { result.erasedEventCount += 1 }
       if case .delete = event.change { continue }
       if let record = state.record(of: event.entity) {

@@ -44,11 +44,62 @@ import Testing
         #expect(result.code == 0, "\(result.error)")
         #expect(result.output.contains("has revision \(4 + number)"))
       }
-      for verb in [["doctor", path], ["gc", path], ["erase", path, "item:1", "--reason", "x"]] {
+      for verb in [
+        ["doctor", path], ["gc", path], ["erase", path, "item:1", "--reason", "x"],
+        ["prune", path, "--before", "2"],
+      ] {
         #expect(try run(journalPath, verb).code == 3, "\(verb)")
       }
       try app.close()
       #expect(try journal("verify", folder.path("Finds.backup")).code == 0)
+    }
+  }
+
+  @Test func pruneLetsHistoryBeginLaterAndEveryVerbSaysSo() throws {
+    try withFixedJournal { path, folder in
+      let backup = folder.path("Finds.backup")
+      _ = try journal("backup", path, backup)
+      let state = try journal("replay", path, "--json", "--at", "2").output
+      #expect(try journal("prune", path).code == 2)
+      let dry = try journal("prune", path, "--before", "2", "--dry-run", "--json").output
+      #expect(dry.hasPrefix(#"{"dryRun":true,"base":2,"#) && dry.contains(#""entries":2,"#))
+      #expect(dry.contains(#""images":0,"#) && dry.contains(#""revision":3,"#))
+      #expect(try journal("log", path).output.contains("       1  "))
+      let result = try journal("prune", path, "--before", "2", "--reason", "room", "--by", "eve")
+      #expect(result.output.contains("history begins with the state of revision 2\nentry 4 says so; digest "))
+      #expect(try journal("prune", path, "--before", "2").output.hasPrefix("nothing to prune"))
+      #expect(try journal("replay", path, "--json", "--at", "2").output == state)
+      let log = try journal("log", path).output
+      #expect(log.hasSuffix("history before revision 2, of 2026-08-02 11:30:00, was pruned\n"), "\(log)")
+      #expect(!log.contains("       2  ") && log.contains("room"))
+      #expect(try !journal("log", path, "-n", "1").output.contains("pruned"))
+      for words in [
+        ["show", "1"], ["show", "item:1@1"], ["diff", "1", "3"], ["replay", "--at", "2026-08-01"],
+      ] {
+        let gone = try run(journalPath, [words[0], path] + words.dropFirst())
+        #expect(gone.code == 1, "\(words)")
+        #expect(
+          String(decoding: gone.error, as: UTF8.self).contains("history before revision 2, of "), "\(words)")
+      }
+      #expect(try journal("history", path, "category:1").output.contains("history before this was pruned"))
+      #expect(try journal("history", path, "category:1", "--stat").output.contains("(pruned before)"))
+      #expect(try journal("history", path, "category:1", "--json").output.contains(#""pruned":true"#))
+      #expect(try journal("blame", path, "category:1").output.contains("(history before this was pruned)"))
+      #expect(try journal("blame", path, "category:1", "--json").output.contains(#""pruned":true"#))
+      #expect(try journal("stat", path).output.contains("pruned        before revision 2, of 2026-08-02"))
+      #expect(try journal("stat", path, "--json").output.contains(#""base":2,"#))
+      let verified = try journal("verify", path, "--deep").output
+      #expect(
+        verified.contains("history before revision 2 was pruned; the state that it begins with is the one"))
+      #expect(try journal("verify", path, "--json").output.contains(#""base":2,"baseProven":true"#))
+      #expect(try journal("bisect", path, "item:1").output.contains("from the beginning"))
+      #expect(try journal("doctor", path).code == 0)
+      let kept = try journal("backup", path, backup)
+      #expect(kept.code == 0 && kept.error.contains("was pruned in the journal, and the backup keeps it"))
+      #expect(try journal("show", backup, "1").code == 0)
+      let new = folder.path("New.backup")
+      #expect(try journal("backup", path, new).error == "")
+      #expect(try journal("show", new, "1").code == 1)
     }
   }
 

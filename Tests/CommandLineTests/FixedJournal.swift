@@ -34,6 +34,8 @@ extension String {
   var withoutChance: String {
     replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "<id>")
       .replacing(/(digest":"|digest +|Digest:  )[0-9a-f]{16,64}/) { "\($0.output.1)<digest>" }
-      .replacing(/(log +|logByteCount":)[0-9]+(,[0-9]{3})*/) { "\($0.output.1)<n>" }
+      .replacing(/(log +|logByteCount":|about |"entries":3,"byteCount":)[0-9]+(,[0-9]{3})*/) {
+        "\($0.output.1)<n>"
+      }
   }
 }

@@ -141,7 +141,9 @@ import Testing
       try journal("help", "stat").output == """
         usage: journal stat JOURNAL [--json]
 
-        Says how much a journal holds, since when, and what it takes on disk.
+        Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
+        are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
+        exactly how much.
 
           JOURNAL  the journal's folder, such as Books.journal
 

@@ -4,23 +4,33 @@ import Journaling
 import Locks
 import LogbookModel
 
-/// Erases page 2 of a journal, and kills its process before the operation on the disk of a number.
+/// Erases page 2 of a journal, or prunes it, and kills its process before the operation on the disk of a number.
 struct KilledErasure {
   let url: URL
   let last: Int
 
-  func run() throws {
+  func erase() throws {
+    _ = try Journal<Logbook>.erase(
+      [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true, hook: hook(), progress: { _ in }
+    )
+  }
+
+  func prune() throws {
+    _ = try Journal<Logbook>.prune(
+      before: .head(back: 3), at: url, reason: "room", by: "eve", isDryRun: false, hook: hook(),
+      progress: { _ in })
+  }
+
+  private func hook() -> FileHook {
     let count = Lock(0)
     let last = last
-    _ = try Journal<Logbook>.erase(
-      [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true,
-      hook: { _ in
-        let now = count.withLock { count in
-          defer { count += 1 }
-          return count
-        }
-        if now == last { kill(getpid(), SIGKILL) }
-        return .proceed
-      }, progress: { _ in })
+    return { _ in
+      let now = count.withLock { count in
+        defer { count += 1 }
+        return count
+      }
+      if now == last { kill(getpid(), SIGKILL) }
+      return .proceed
+    }
   }
 }

@@ -9,7 +9,7 @@
 // journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
 // path (`ShortFollower`).
 //
-// Or: "erase", the journal's path, and a number (`KilledErasure`).
+// Or: "erase" or "prune", the journal's path, and a number (`KilledErasure`).
 //
 // With the path of a backup behind the seed it is brought up to date again and again, too: "backup <acknowledged
 // before> <revision>".
@@ -51,11 +51,12 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
   ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
 }
 
-if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "erase",
+if CommandLine.arguments.count == 4, ["erase", "prune"].contains(CommandLine.arguments[1]),
   let last = Int(CommandLine.arguments[3])
 {
   do {
-    try KilledErasure(url: URL(fileURLWithPath: CommandLine.arguments[2]), last: last).run()
+    let killed = KilledErasure(url: URL(fileURLWithPath: CommandLine.arguments[2]), last: last)
+    if CommandLine.arguments[1] == "erase" { try killed.erase() } else { try killed.prune() }
     exit(0)
   } catch { fail("\(error)") }
 }

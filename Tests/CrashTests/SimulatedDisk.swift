@@ -66,8 +66,10 @@ struct SimulatedDisk {
       let (folder, name) = place(operation.path)
       let (newFolder, newName) = place(newPath)
       guard let folder, let newFolder else { return }
+      // No folder is ever renamed over another one: the two are exchanged.
+      let other = names[newFolder][newName].flatMap { nodes[$0].isFolder ? $0 : nil }
       change([
-        NameChange(folder: folder, name: name, node: nil),
+        NameChange(folder: folder, name: name, node: other),
         NameChange(folder: newFolder, name: newName, node: node),
       ])
     case .remove:

@@ -43,6 +43,10 @@ import Testing
       try again.takeSnapshot()
       try again.commit { try $0.add(.account(1), Record(["owner": .string("Bea")])) }
       try expectSame(again, erased, checkpoints: 1)
+      try Journal<Ledger>.prune(before: .revision(120), at: erased)
+      try expectSame(try Journal<Ledger>.open(at: erased), erased, checkpoints: 2)
+      try Journal<Ledger>.erase([.account(12)], at: erased, reason: "by law")
+      try expectSame(try Journal<Ledger>.open(at: erased), erased, checkpoints: 1)
     }
   }
 
@@ -51,12 +55,14 @@ import Testing
     let verification = try journal.verify(deep: true)
     #expect(verification.problems.map(\.description) == [])
     #expect(verification.checkpointCount == checkpoints)
-    let entries = try (1...journal.head.revision).map { try journal.entry(at: $0) }
+    let start = journal.base?.revision ?? 0
+    let entries = try (start + 1...journal.head.revision).map { try journal.entry(at: $0) }
     let digest = StateDigest.digest(of: journal.state)?.hex
     try journal.close()
     let found = try read(url)
     #expect(found["model"] as? String == "ledger")
-    #expect(found["revision"] as? Int == entries.count)
+    #expect(found["base"] as? Int == start)
+    #expect(found["revision"] as? Int == start + entries.count)
     #expect(found["digests"] as? [String] == entries.map(\.digest.hex))
     #expect(found["versions"] as? [Int] == entries.map(\.schemaVersion))
     #expect(found["stateDigest"] as? String == digest)

@@ -11,9 +11,12 @@ package struct TemporaryFolder: Sendable {
   /// The folder as a file URL.
   package var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
 
-  fileprivate init() throws {
+  fileprivate init(inMemory: Bool = false) throws {
     let name = "journal-test-\(UUID().uuidString)"
-    let url = FileManager.default.temporaryDirectory.appending(path: name, directoryHint: .isDirectory)
+    let memory = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
+    let isInMemory = inMemory && FileManager.default.isWritableFile(atPath: memory.path)
+    let parent = isInMemory ? memory : FileManager.default.temporaryDirectory
+    let url = parent.appending(path: name, directoryHint: .isDirectory)
     try FileManager.default.createDirectory(
       at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     // Resolved, so that a test can compare it with paths that the system reports.
@@ -32,7 +35,17 @@ package struct TemporaryFolder: Sendable {
 ///
 /// - Throws: what `body` throws, or the reason why the folder can't be made.
 package func withTemporaryFolder<Result>(_ body: (TemporaryFolder) throws -> Result) throws -> Result {
-  let folder = try TemporaryFolder()
+  try withTemporaryFolder(inMemory: false, body)
+}
+
+/// Calls `body` with a new, empty folder and removes it afterwards.
+///
+/// - Parameter inMemory: whether it is in memory, where there is some, for a test that flushes very often.
+/// - Throws: what `body` throws, or the reason why the folder can't be made.
+package func withTemporaryFolder<Result>(
+  inMemory: Bool, _ body: (TemporaryFolder) throws -> Result
+) throws -> Result {
+  let folder = try TemporaryFolder(inMemory: inMemory)
   defer { folder.remove() }
   return try body(folder)
 }

@@ -31,6 +31,7 @@ enum RowName: String, CaseIterable, Codable {
   case imagesImport = "images-import"
   case follow
   case verbs
+  case backup
 }
 
 /// A command line that can't be followed; the message is one sentence.

@@ -52,6 +52,7 @@ struct Benchmark {
     rows += try await imageRows(bench)
     rows += try await followRows(bench)
     rows += try await verbRows(bench)
+    rows += try await backupRows(bench)
     bench.progress.clear()
     return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })
   }

@@ -61,7 +61,9 @@ final class HeadMarker: Sendable {
 
   /// Makes the file of a new journal.
   static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
-    try folder.root.write(name, contents(LogMark(revision: 0, digest: format.digest), id: format.id))
+    let head = format.head
+    try folder.root.write(
+      name, contents(LogMark(revision: head.revision, digest: head.digest), id: format.id))
     try folder.root.flush()
   }
 

@@ -8,7 +8,9 @@ enum LevelDBFiles {
     for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
       throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: root.path(of: name))
     }
-    try JournalFolder.checkNames(in: place.entries()) { name, kind in kind == .file && isKnown(name) }
+    try JournalFolder.checkNames(in: place.entries()) { name, kind in
+      kind == .file && (isKnown(name) || name == HistoryBase.fileName)
+    }
   }
 
   /// Parts from a backup of hard links what LevelDB writes to. It locks one file, and makes it when it is not there; all

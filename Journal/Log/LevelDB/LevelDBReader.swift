@@ -212,7 +212,16 @@ final class LevelDBReader: EntryLog {
   ) throws(JournalError) -> Result {
     guard calls.enter() else { throw closed }
     defer { calls.leave() }
-    return try body()
+    do throws(JournalError) { return try body() } catch {
+      // What is missing may have been pruned since this was opened.
+      guard error.code == .damaged, let base = try? place.folder.readBase(place.format),
+        base.head != place.format.base?.head
+      else { throw error }
+      throw JournalError(
+        .pruned,
+        "history before revision \(base.head.revision) was pruned since the journal was opened; open it again",
+        revision: base.head.revision, path: place.folder.path, cause: error)
+    }
   }
 }
 

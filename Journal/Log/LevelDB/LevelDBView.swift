@@ -56,7 +56,7 @@ struct LevelDBView: Sendable {
 
   private init(inUse database: Database, _ place: LogPlace, through revision: Revision) throws {
     self.database = database
-    newest = try database.newestRevisionInTables()
+    newest = try database.newestRevisionInTables(from: place.format.head.revision + 1)
     firstLogged = newest + 1
     try readLogs()
     guard newest >= revision else {

@@ -38,11 +38,14 @@ extension Database {
       options.opensUpToDamage = true
       do {
         let database = try Database(in: try place.entries(), access: access, options: options)
-        _ = try database.newestRevisionInTables()
+        let first = place.format.head.revision + 1
+        _ = try database.newestRevisionInTables(from: first)
         try place.checkJournal(try database.value(for: LogKey.journal))
         var cursor = try database.cursor()
-        guard try cursor.seekToLast(notAfter: LogKey.entry(.max)) else { return (database, 0) }
-        return (database, try cursor.withEntry { key, _ in LogKey.revision(key) ?? 0 })
+        guard try cursor.seekToLast(notAfter: LogKey.entry(.max)) else {
+          return (database, first - 1)
+        }
+        return (database, try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 })
       } catch let error as DatabaseError {
         // Without a way into the database, nothing from the first entry on can be trusted.
         throw JournalError(error, revision: 1)
@@ -50,9 +53,9 @@ extension Database {
     }
   }
 
-  /// The newest entry that is in a table.
+  /// The newest entry that is in a table; the one before the first when there is none.
   /// - Throws: ``JournalError`` with code `damaged` unless the tables account for every revision up to it.
-  func newestRevisionInTables() throws -> Revision {
+  func newestRevisionInTables(from first: Revision) throws -> Revision {
     var ranges: [ClosedRange<Revision>] = []
     for range in try keyRanges() {
       guard let first = unsafe LogKey.revision(range.first.span.bytes),
@@ -60,7 +63,7 @@ extension Database {
       else { continue }
       ranges.append(first...last)
     }
-    var expected = 1
+    var expected = first
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
       guard range.lowerBound <= expected else { break }
       expected = max(expected, range.upperBound + 1)

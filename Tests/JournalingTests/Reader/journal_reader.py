@@ -243,12 +243,57 @@ def read_format(data):
     model = re.fullmatch(r"model (\S+) ([1-9][0-9]*)", lines[1]) if len(lines) > 1 else None
     if not uuid or not model or lines[-1] != "":
         raise Damage("FORMAT has another form")
-    for line in lines[2:-1]:
+    # The line that says that there may be a base is the last, and the digest is not of it.
+    may_have_base = lines[-2] == "must base 1"
+    for line in lines[2:-2 if may_have_base else -1]:
         if line.startswith("must "):
             raise Newer("the feature " + line.split(" ")[1])
         if not line.startswith("may "):
             raise Damage("FORMAT has another form")
-    return bytes.fromhex(uuid[1].replace("-", "")), model[1], int(model[2])
+    sealed = data[:-len("must base 1\n")] if may_have_base else data
+    return bytes.fromhex(uuid[1].replace("-", "")), model[1], int(model[2]), sha(b"\2", sealed)
+
+
+class Base:
+    """The state that a pruned history begins with."""
+
+    def __init__(self, data, journal, format_digest):
+        lines = data.split(b"\n", 8)
+        if len(lines) < 9:
+            raise Damage("BASE is cut")
+        words = [line.decode().split(" ") for line in lines[:8]]
+        names = [line[0] for line in words]
+        if names != ["base", "revision", "digest", "date", "format", "model", "state", "sha256"] or words[0][1] != "1":
+            raise Damage("BASE has another form")
+        header = b"".join(line + b"\n" for line in lines[:7])
+        if sha(header).hex() != words[7][1]:
+            raise Damage("the lines of BASE are altered")
+        if words[0][2].replace("-", "") != journal.hex() or words[4][1] != format_digest.hex():
+            raise Damage("BASE is another journal's")
+        self.revision, self.digest = int(words[1][1]), bytes.fromhex(words[2][1])
+        self.model, self.version = words[5][1], int(words[5][2])
+        self.state, self.state_digest = lines[8], bytes.fromhex(words[6][2])
+        if len(self.state) != int(words[6][1]) or sha(self.state) != self.state_digest:
+            raise Damage("the state of BASE is altered")
+
+    def load(self, state):
+        reader = Reader(self.state)
+
+        def take():
+            return int.from_bytes(reader.take(8), "big")
+
+        if reader.take(take()).decode() != "%s/%d" % (self.model, self.version):
+            raise Damage("the state of BASE is another model's")
+        for table in state.kinds:
+            table["highest"] = take()
+            for _ in range(take()):
+                entity, added, changed = take(), take(), take()
+                table["there"][entity] = (added, changed, record_of(reader.take(take())))
+            for _ in range(take()):
+                entity = take()
+                table["gone"][entity] = take()
+            table["erased"] = {take() for _ in range(take())}
+        reader.end()
 
 
 def read_head(data, journal):
@@ -269,7 +314,7 @@ def read(folder, kinds):
             return file.read()
 
     form = contents("FORMAT")
-    journal, model, version = read_format(form)
+    journal, model, version, format_digest = read_format(form)
     marked, mark = read_head(contents("HEAD"), journal)
     values = leveldb_reader.read(os.path.join(folder, "entries"))
     if values.pop(b"m", None) != journal:
@@ -277,15 +322,21 @@ def read(folder, kinds):
     entries = {int.from_bytes(key[1:], "big"): value for key, value in values.items()}
     if any(len(key) != 9 or key[:1] != b"e" for key in values):
         raise Damage("a key that no journal has")
-    newest = max(entries, default=0)
+    base = None
+    if os.path.exists(os.path.join(folder, "entries", "BASE")):
+        base = Base(contents(os.path.join("entries", "BASE")), journal, format_digest)
+    start = base.revision if base else 0
+    if any(revision <= start for revision in entries):
+        raise Damage("an entry that the base stands for")
+    newest = max(entries, default=start)
     if newest < marked:
         raise Damage("entries %d to %d are missing" % (newest + 1, marked))
     found = {"model": model, "revision": newest, "versions": [], "digests": [], "erasedEvents": 0, "annotations": [],
-             "checkpoints": 0, "clockDates": 0}
+             "checkpoints": 0, "clockDates": 0, "base": start}
     # A checkpoint is of an earlier entry, and counts in terms of its own version of the model: this reader knows no
     # other than that of the newest entry.
     parsed, checkpoints = {}, {}
-    for revision in range(1, newest + 1):
+    for revision in range(start + 1, newest + 1):
         if revision not in entries:
             raise Damage("entry %d is missing" % revision)
         try:
@@ -299,12 +350,18 @@ def read(folder, kinds):
             digest = content(parts[1 + len(header[8])])
             if digest is not ERASED:
                 checkpoints.setdefault(header[3], []).append((header[4], digest))
-    schema = "%s/%d" % (model, parsed[newest][1][4] if newest else version)
+    schema = "%s/%d" % (model, parsed[newest][1][4] if newest > start else version)
     state = State(schema, kinds)
-    previous, date = sha(b"\2", form), FIRST
-    if marked == 0 and mark != previous:
+    previous, date = format_digest, FIRST
+    if base:
+        base.load(state)
+        previous = base.digest
+        if all(digest != base.state_digest for _, digest in checkpoints.get(start, [])):
+            raise Damage("no entry vouches for the base")
+        found["checkpoints"] += len(checkpoints[start])
+    if marked == start and mark != previous:
         raise Damage("HEAD is of another FORMAT")
-    for revision in range(1, newest + 1):
+    for revision in range(start + 1, newest + 1):
         raw, header, parts = parsed[revision]
         if header[6] != previous:
             raise Damage("entry %d does not follow the one before" % revision)

@@ -65,6 +65,12 @@ final class SampleLog {
     return seconds
   }
 
+  /// Commits some entries, and gives the seconds that bringing a backup up to date takes then.
+  func backUp(to url: URL, committing count: Int) throws -> Double {
+    for _ in 0..<count { try journal.commit { try $0.addItem(kind: SampleData.kind) } }
+    return try timed { try journal.backup(to: url) }
+  }
+
   /// Lets other processes have it alone.
   func close() throws { try journal.close() }
 

@@ -66,7 +66,7 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
-    case let error as JournalError where [.rejected, .conflict].contains(error.code):
+    case let error as JournalError where [.rejected, .conflict, .pruned].contains(error.code):
       self.init(.no, "\(error)")
     case let error as JournalError where error.code == .notFound && error.path == nil:
       self.init(.no, "\(error)")

@@ -59,6 +59,11 @@ enum BackupVerb: Verb {
     }
     terminal.progress.clear()
     if isStream { return .done }
+    if let base = report.keepsPruned {
+      terminal.warn(
+        "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under another "
+          + "name has not got it")
+    }
     if arguments.has("--json") {
       try printJSON(report, terminal)
     } else {
@@ -84,6 +89,7 @@ enum BackupVerb: Verb {
     writer.member("copiedImages", report.copiedImageCount)
     writer.member("copiedImageByteCount", report.copiedImageByteCount)
     writer.member("sharedImages", report.sharedImageCount)
+    if let base = report.keepsPruned { writer.member("keepsPruned", base) }
     writer.endObject()
     writer.newline()
     try terminal.output.write(writer.bytes)

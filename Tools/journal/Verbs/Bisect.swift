@@ -21,7 +21,9 @@ enum Bisect: Verb {
     options: Syntax.query + [
       Syntax.Option(name: "--not", help: "find since when nothing is like that"),
       Syntax.Option(name: "--run", value: "COMMAND", help: "asks this command, by the shell"),
-      Syntax.Option(name: "--from", value: "SELECTOR", help: "the first state to look at; 0 if not given"),
+      Syntax.Option(
+        name: "--from", value: "SELECTOR",
+        help: "the first state to look at; where history begins if not given"),
       Syntax.Option(name: "--to", value: "SELECTOR", help: "the last state to look at; HEAD if not given"),
       Syntax.json,
     ])
@@ -45,7 +47,7 @@ enum Bisect: Verb {
     }
     let isNegated = arguments.has("--not")
     let found = try journal.bisect(
-      from: try arguments.selector(of: "--from", else: .revision(0)),
+      from: try arguments.selector(of: "--from", else: .start),
       through: try arguments.selector(of: "--to", else: .head())
     ) { version in
       terminal.progress.show { "looking at revision \(version.revision.grouped)" }
@@ -62,7 +64,8 @@ enum Bisect: Verb {
       let looked = found.looks.first?.revision ?? 0
       throw Failure(.no, "it is not so at revision \(looked), where the search was to end")
     }
-    let entry = revision > 0 ? try journal.entry(at: revision) : nil
+    let isStart = revision == (try journal.revision(at: .start))
+    let entry = isStart ? nil : try journal.entry(at: revision)
     if arguments.has("--json") {
       var writer = JSONWriter()
       writer.beginObject()

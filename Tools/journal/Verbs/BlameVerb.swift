@@ -41,6 +41,7 @@ enum BlameVerb: Verb {
         writer.member("date", line.date.precise)
         writer.member("author", line.author)
         writer.member("note", line.note)
+        if line.isPruned { writer.member("pruned", true) }
         writer.endObject()
         writer.newline()
       }
@@ -52,7 +53,8 @@ enum BlameVerb: Verb {
       let part = EntityPart(line.key, line.value, of: entity.kind)
       return [
         part.name.printable.shortened(to: 24), (part.value ?? "").shortened(to: limit), "\(line.revision)",
-        terminal.text(of: line.date), line.author.printable.shortened(to: 20), line.note.subject,
+        terminal.text(of: line.date), line.author.printable.shortened(to: 20),
+        line.isPruned ? "(history before this was pruned)" : line.note.subject,
       ]
     }
     let columns = [
@@ -93,6 +95,13 @@ extension Failure {
         .no,
         "\(name) is not there at revision \(revision): what it was has been erased; its newest event is in "
           + "revision \(last.revision)\(erasure ?? "")")
+      return
+    }
+    if last.isPruned {
+      self.init(
+        .no,
+        "\(name) is not there at revision \(revision): it was deleted before revision \(last.revision), and history "
+          + "before that was pruned")
       return
     }
     self.init(

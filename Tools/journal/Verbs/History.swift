@@ -50,6 +50,14 @@ enum History: Verb {
   ) throws {
     let text = ChangeText(terminal: terminal, isFull: isFull)
     for change in changes {
+      if change.isPruned {
+        try terminal.output.line(
+          terminal.styled(.yellow, "revision \(change.revision)  \(terminal.text(of: change.date))")
+            + "  history before this was pruned")
+        try text.printHeading(change.event.entity, change.event.operation, change.after)
+        try text.print(change.event, change.parts)
+        continue
+      }
       let head = "revision \(change.revision)  \(terminal.text(of: change.date))  \(change.authorText)"
       let note = change.note.subject + change.date.clockRemark(change.clockDate)
       try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
@@ -70,7 +78,8 @@ enum History: Verb {
       [
         "\(change.revision)", terminal.text(of: change.date),
         change.isAnnotationErased ? erasedText : change.author.printable.shortened(to: 20),
-        change.event.outline, change.note.subject + change.date.clockRemark(change.clockDate),
+        change.isPruned ? "(pruned before)" : change.event.outline,
+        change.note.subject + change.date.clockRemark(change.clockDate),
       ]
     }
     try TextTable.print(columns, rows, isCut: true, terminal)
@@ -82,6 +91,7 @@ enum History: Verb {
       writer.beginObject()
       writer.member("revision", change.revision)
       writer.member("date", change.date.precise)
+      if change.isPruned { writer.member("pruned", true) }
       if change.date.differs(from: change.clockDate) {
         writer.member("clockDate", change.clockDate.precise)
       }

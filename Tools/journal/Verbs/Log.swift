@@ -54,7 +54,7 @@ enum Log: Verb {
     let limit = try arguments.count("-n") ?? Int.max
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal)
-    let since = try journal.revision(try arguments.selector(of: "--since", else: .revision(0)))
+    let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until, limit > 0 else {
       terminal.warn("there are no such entries")
@@ -74,6 +74,9 @@ enum Log: Verb {
       count += 1
     }
     if count == 0 { terminal.warn("there are no such entries") }
+    if count < limit, since == journal.base?.revision, !arguments.has("--json") {
+      try terminal.printBase(of: journal)
+    }
     return .done
   }
 

@@ -63,7 +63,7 @@ enum Revert: Verb {
 
   /// The entries that the options choose, the newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
-    let since = try journal.revision(try arguments.selector(of: "--since", else: .revision(0)))
+    let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until else { return [] }
     let author = arguments.value("--author")

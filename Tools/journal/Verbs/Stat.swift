@@ -6,7 +6,11 @@ import JSON
 enum Stat: Verb {
   static let name = "stat"
   static let summary = "says how much a journal holds, and since when"
-  static let explanation = "Says how much a journal holds, since when, and what it takes on disk."
+  static let explanation = """
+    Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
+    are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
+    exactly how much.
+    """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
 
@@ -14,7 +18,9 @@ enum Stat: Verb {
     let journal = try arguments.openJournal(terminal)
     let statistics = try journal.statistics()
     let version = journal.version
-    let first = version.revision > 0 ? try journal.entry(at: 1).date : nil
+    let start = try journal.revision(at: .start)
+    let first = version.revision > start ? try journal.entry(at: start + 1).date : nil
+    let years = try journal.historyByYear()
     let catalog = version.state
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
@@ -23,6 +29,7 @@ enum Stat: Verb {
       writer.beginObject()
       writer.member("id", journal.id.description)
       writer.member("revision", version.revision)
+      if let base = journal.base { writer.member("base", base.revision) }
       writer.member("firstDate", first?.precise)
       writer.member("date", first == nil ? nil : version.date.precise)
       writer.member("digest", version.digest.hex)
@@ -41,12 +48,22 @@ enum Stat: Verb {
       writer.member("newestCheckpoint", statistics.newestCheckpoint)
       writer.member("writeAmplification", .double(statistics.writeAmplification))
       writer.member("replayedEventCount", statistics.replayedEventCount)
+      writer.key("years")
+      writer.beginArray()
+      for year in years {
+        writer.beginObject()
+        writer.member("year", year.year)
+        writer.member("entries", year.entryCount)
+        writer.member("byteCount", year.byteCount)
+        writer.endObject()
+      }
+      writer.endArray()
       writer.endObject()
       writer.newline()
       try terminal.output.write(writer.bytes)
       return .done
     }
-    let lines = [
+    var lines = [
       ("journal", journal.id.description),
       ("revision", version.revision.grouped),
       ("first entry", first.map { "\($0.printable) UTC" } ?? "none"),
@@ -74,6 +91,17 @@ enum Stat: Verb {
       ),
       ("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"),
     ]
+    if let base = journal.base {
+      lines.insert(
+        ("pruned", "before revision \(base.revision.grouped), of \(base.date.printable) UTC"), at: 2)
+    }
+    for year in years {
+      lines.append(
+        (
+          "in \(year.year)",
+          "\(year.entryCount.counted("entry", "entries")), about \(year.byteCount.counted("byte")) of the log"
+        ))
+    }
     for (name, text) in lines {
       let gap = String(repeating: " ", count: 12 - name.count)
       try terminal.output.line("\(terminal.styled(.bold, name))\(gap)  \(text)")

@@ -13,7 +13,7 @@ enum Verbs {
     ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
     (
       "The journal itself",
-      [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self]
+      [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self, Prune.self]
     ),
     ("This program", [Help.self, Completions.self, ManPage.self]),
   ]

@@ -35,6 +35,13 @@ enum Verify: Verb {
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
           + "\(result.blobCount.counted("blob")) and \(result.snapshotCount.counted("snapshot")) read: "
           + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
+      if let base = result.base {
+        try terminal.output.line(
+          "history before revision \(base.revision) was pruned; "
+            + (result.isBaseProven
+              ? "the state that it begins with is the one that was sealed"
+              : "no entry here says what the state was that it begins with"))
+      }
       if result.erasedEventCount > 0 {
         let count = result.erasedEventCount
         try terminal.output.line("\(count.counted("event")) \(count == 1 ? "was" : "were") erased")
@@ -59,6 +66,10 @@ enum Verify: Verb {
     writer.member("snapshots", result.snapshotCount)
     writer.member("checkpoints", result.checkpointCount)
     writer.member("erasedEvents", result.erasedEventCount)
+    if let base = result.base {
+      writer.member("base", base.revision)
+      writer.member("baseProven", result.isBaseProven)
+    }
     writer.member("revision", result.head.revision)
     writer.member("digest", result.head.digest.hex)
     writer.key("problems")

@@ -1,0 +1,239 @@
+import CBOR
+import Files
+
+/// What a base says of an entity.
+enum BaseRow {
+  case there(Row)
+  case gone(Deletion)
+}
+
+/// Where the entities are in the bytes of a base, so that one is found without reading the others.
+struct BaseContents: Sendable {
+  /// One in so many rows has its place noted.
+  private static let sampleStep = 64
+  /// Of an entity that is gone: its number and the revision of its newest event.
+  private static let goneByteCount = 16
+
+  private struct Section: Sendable {
+    let kind: EntityKind
+    var rowCount = 0
+    var samples: [(number: Int, offset: Int)] = []
+    var goneOffset = 0
+    var goneCount = 0
+    var erased: Set<Int> = []
+  }
+
+  private let base: HistoryBase
+  private var sections: [Section] = []
+
+  /// How many events ``events(_:)`` gives at least: one for each entity that is there or gone.
+  var entityCount: Int { sections.reduce(0) { $0 + $1.rowCount + $1.goneCount } }
+
+  /// Goes through all bytes, which have been compared with their digest.
+  init(_ base: HistoryBase) throws(JournalError) {
+    self.base = base
+    var cursor = BaseCursor(base, at: base.contentStart)
+    let schema = try cursor.bytes(try cursor.number())
+    guard schema == Array(base.schema.description.utf8) else { throw base.damaged }
+    while cursor.offset < base.byteCount {
+      guard let number = UInt8(exactly: sections.count) else { throw base.damaged }
+      var section = Section(kind: EntityKind(rawValue: number))
+      _ = try cursor.number()
+      section.rowCount = try cursor.number()
+      for index in 0..<section.rowCount {
+        let offset = cursor.offset
+        let number = try cursor.number()
+        if index % Self.sampleStep == 0 { section.samples.append((number, offset)) }
+        try cursor.skip(16)
+        try cursor.skip(try cursor.number())
+      }
+      section.goneCount = try cursor.number()
+      section.goneOffset = cursor.offset
+      try cursor.skip(try base.product(section.goneCount, Self.goneByteCount))
+      for _ in 0..<(try cursor.number()) { section.erased.insert(try cursor.number()) }
+      sections.append(section)
+    }
+  }
+
+  /// What is known of an entity; nil when it was not there yet.
+  /// - Complexity: O(log n) reads.
+  func row(of entity: Entity, _ upcast: EventUpcast) throws(JournalError) -> BaseRow? {
+    guard Int(entity.kind.rawValue) < sections.count else { return nil }
+    let section = sections[Int(entity.kind.rawValue)]
+    let after = section.samples.partitioningIndex { $0.number > entity.number }
+    if after > 0 {
+      var cursor = BaseCursor(base, at: section.samples[after - 1].offset, pieceByteCount: 16 << 10)
+      for _ in 0..<min(Self.sampleStep, section.rowCount - (after - 1) * Self.sampleStep) {
+        let number = try cursor.number()
+        guard number <= entity.number else { break }
+        if number == entity.number { return .there(try row(entity, &cursor, upcast)) }
+        try cursor.skip(16)
+        try cursor.skip(try cursor.number())
+      }
+    }
+    var (low, high) = (0, section.goneCount)
+    while low < high {
+      let middle = low + (high - low) / 2
+      var cursor = BaseCursor(
+        base, at: section.goneOffset + middle * Self.goneByteCount, pieceByteCount: Self.goneByteCount)
+      let (number, revision) = (try cursor.number(), try cursor.number())
+      if number == entity.number {
+        return .gone(Deletion(revision: revision, isErased: section.erased.contains(number)))
+      }
+      if number < entity.number { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// Reads the rest of a row behind its number.
+  private func row(
+    _ entity: Entity, _ cursor: inout BaseCursor, _ upcast: EventUpcast
+  ) throws(JournalError) -> Row {
+    let (created, modified) = (try cursor.number(), try cursor.number())
+    let bytes = try cursor.bytes(try cursor.number())
+    let record: Record
+    do throws(CBORError) { record = try Record(checking: bytes) } catch { throw base.damaged }
+    let event = try upcast(
+      Event(entity: entity, previous: 0, change: .add(record)), from: base.schema.version, at: created)
+    guard case .add(let current) = event.change else { throw base.damaged }
+    return Row(record: current, created: created, modified: modified)
+  }
+
+  /// Gives all entities in the order of kinds and numbers.
+  /// - Complexity: O(n) in the bytes of the base; memory does not grow with them.
+  func forEach(
+    _ upcast: EventUpcast, _ body: (Entity, BaseRow) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    for section in sections {
+      var rows = BaseCursor(base, at: section.samples.first?.offset ?? base.byteCount)
+      var gone = BaseCursor(base, at: section.goneOffset)
+      var (rowsLeft, goneLeft) = (section.rowCount, section.goneCount)
+      var nextRow = rowsLeft > 0 ? try rows.number() : Int.max
+      var nextGone = goneLeft > 0 ? try gone.number() : Int.max
+      while rowsLeft > 0 || goneLeft > 0 {
+        let entity = Entity(kind: section.kind, number: min(nextRow, nextGone))
+        if nextRow < nextGone {
+          try body(entity, .there(try row(entity, &rows, upcast)))
+          rowsLeft -= 1
+          nextRow = rowsLeft > 0 ? try rows.number() : Int.max
+        } else {
+          let revision = try gone.number()
+          let isErased = section.erased.contains(entity.number)
+          try body(entity, .gone(Deletion(revision: revision, isErased: isErased)))
+          goneLeft -= 1
+          nextGone = goneLeft > 0 ? try gone.number() : Int.max
+        }
+      }
+    }
+  }
+
+  /// Brings an empty state to the one of the base, by events that leave it so.
+  /// - Returns: how many events these were.
+  func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
+    let upcast = try EventUpcast(State.self)
+    var count = 0
+    func apply(_ entity: Entity, _ previous: Revision, _ change: Event.Change, _ revision: Revision)
+      throws(JournalError)
+    {
+      try state.apply(Event(entity: entity, previous: previous, change: change), at: revision)
+      count += 1
+    }
+    try forEach(upcast) { entity, row throws(JournalError) in
+      switch row {
+      case .there(let row):
+        try apply(entity, 0, .add(row.record), row.created)
+        if row.modified != row.created {
+          try apply(entity, row.created, .update(RecordChanges()), row.modified)
+        }
+      case .gone(let deletion):
+        try apply(entity, 0, .erased(.add), deletion.revision)
+        if !deletion.isErased { try apply(entity, deletion.revision, .delete, deletion.revision) }
+      }
+    }
+    return count
+  }
+}
+
+extension HistoryBase {
+  /// The blobs that the records of the state name.
+  func blobs<State: EventSourced>(of model: State.Type) throws(JournalError) -> [Blob] {
+    var blobs: [Blob] = []
+    try contents().forEach(try EventUpcast(model)) { entity, row throws(JournalError) in
+      if case .there(let row) = row { blobs += State.blobs(in: row.record, of: entity.kind) }
+    }
+    return blobs
+  }
+
+  fileprivate func product(_ count: Int, _ factor: Int) throws(JournalError) -> Int {
+    let (product, overflows) = count.multipliedReportingOverflow(by: factor)
+    guard !overflows else { throw damaged }
+    return product
+  }
+}
+
+extension Array {
+  /// The first index at which a predicate holds that is false before it and true from it on.
+  fileprivate func partitioningIndex(where holds: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if holds(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+/// Reads the bytes of a base from some place on, a piece at a time. Used by one thread.
+struct BaseCursor {
+  static let pieceByteCount = 1 << 20
+
+  private let base: HistoryBase
+  private let pieceByteCount: Int
+  private var piece: [UInt8] = []
+  private var position = 0
+  /// Where in the file the next byte is.
+  private(set) var offset: Int
+
+  init(_ base: HistoryBase, at offset: Int, pieceByteCount: Int = BaseCursor.pieceByteCount) {
+    self.base = base
+    self.offset = offset
+    self.pieceByteCount = pieceByteCount
+  }
+
+  /// A number of eight bytes.
+  mutating func number() throws(JournalError) -> Int {
+    try fill(8)
+    var number: UInt64 = 0
+    for index in position..<position + 8 { number = number << 8 | UInt64(piece[index]) }
+    position += 8
+    offset += 8
+    guard let number = Int(exactly: number) else { throw base.damaged }
+    return number
+  }
+
+  mutating func bytes(_ count: Int) throws(JournalError) -> [UInt8] {
+    try fill(count)
+    defer {
+      position += count
+      offset += count
+    }
+    return Array(piece[position..<position + count])
+  }
+
+  mutating func skip(_ count: Int) throws(JournalError) {
+    guard count <= base.byteCount - offset else { throw base.damaged }
+    offset += count
+    position += count
+    if position > piece.count { (piece, position) = ([], 0) }
+  }
+
+  /// Has so many bytes in memory.
+  private mutating func fill(_ count: Int) throws(JournalError) {
+    if piece.count - position >= count { return }
+    guard count <= base.byteCount - offset else { throw base.damaged }
+    piece = try base.file.piece(
+      at: offset, byteCount: min(max(count, pieceByteCount), base.byteCount - offset))
+    position = 0
+    guard piece.count >= count else { throw base.damaged }
+  }
+}

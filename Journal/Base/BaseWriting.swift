@@ -1,0 +1,104 @@
+import Files
+
+extension HistoryBase {
+  /// Writes the base of a log that is being made, durably.
+  /// - Parameters:
+  ///   - tables: what the state is made of.
+  ///   - schema: the model whose state it is.
+  ///   - head: the entry that made it.
+  ///   - entries: the folder of the log.
+  static func write(
+    _ tables: [EntityTable], _ schema: ModelSchema, _ head: Head, of format: JournalFormat, in entries: Folder
+  ) throws(JournalError) -> HistoryBase {
+    var byteCount = 0
+    let digest = StateDigest.digest(schema: schema.description, tables: tables) { bytes in
+      byteCount += bytes.count
+    }
+    let header = BaseHeader(
+      journal: format.id, head: head, formatDigest: format.digest, schema: schema, stateDigest: digest,
+      byteCount: byteCount)
+    try entries.require(byteCount, for: "the state that the history begins with")
+    let sink = BaseSink(try entries.file(fileName, .creating))
+    sink.append(header.bytes)
+    _ = StateDigest.digest(schema: schema.description, tables: tables) { sink.append($0) }
+    return try sealed(sink, in: entries, format)
+  }
+
+  /// Writes the same base into the folder of another log, durably.
+  func copy(to entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase {
+    try entries.require(byteCount, for: "the state that the history begins with")
+    let sink = BaseSink(try entries.file(Self.fileName, .creating))
+    var pieces = BasePieces(self)
+    while let piece = try pieces.next() { sink.append(piece) }
+    return try Self.sealed(sink, in: entries, format)
+  }
+
+  /// Writes a base that comes in pieces, as from a backup in one file, durably.
+  /// - Parameter take: gives so many of its bytes.
+  static func write(
+    byteCount: Int, of format: JournalFormat, in entries: Folder, take: (Int) throws -> [UInt8]
+  ) throws -> HistoryBase {
+    try entries.require(byteCount, for: "the state that the history begins with")
+    let sink = BaseSink(try entries.file(fileName, .creating))
+    for offset in stride(from: 0, to: byteCount, by: BaseCursor.pieceByteCount) {
+      let piece = try take(min(BaseCursor.pieceByteCount, byteCount - offset))
+      sink.append(piece)
+    }
+    return try sealed(sink, in: entries, format)
+  }
+
+  private static func sealed(
+    _ sink: BaseSink, in entries: Folder, _ format: JournalFormat
+  ) throws(JournalError) -> HistoryBase {
+    try sink.finish()
+    try entries.flush()
+    // Read back: the base is all that is left of the history before it.
+    guard let base = try open(in: entries, format) else {
+      throw JournalError(.io, "what the history begins with could not be written", path: entries.path)
+    }
+    try base.check()
+    return base
+  }
+}
+
+/// Gives all bytes of a base's file in pieces. Used by one thread.
+struct BasePieces {
+  private let base: HistoryBase
+  private var offset = 0
+
+  init(_ base: HistoryBase) { self.base = base }
+
+  /// The next bytes; nil at the end.
+  mutating func next() throws(JournalError) -> [UInt8]? {
+    guard offset < base.byteCount else { return nil }
+    let piece = try base.file.piece(
+      at: offset, byteCount: min(BaseCursor.pieceByteCount, base.byteCount - offset))
+    guard !piece.isEmpty else { throw base.damaged }
+    offset += piece.count
+    return piece
+  }
+}
+
+/// Takes the bytes of a base as they come. After a failure it takes no more, and says so at the end.
+///
+/// Used by one thread.
+private final class BaseSink {
+  private let file: File
+  private var offset = 0
+  private var failure: JournalError?
+
+  init(_ file: consuming File) { self.file = file }
+
+  func append(_ bytes: [UInt8]) {
+    guard failure == nil else { return }
+    unsafe bytes.withUnsafeBytes { bytes in
+      do throws(JournalError) { try unsafe file.write(bytes, at: offset) } catch { failure = error }
+    }
+    offset += bytes.count
+  }
+
+  func finish() throws(JournalError) {
+    if let failure { throw failure }
+    try file.flush()
+  }
+}

@@ -1,0 +1,151 @@
+import CBOR
+import Files
+import Foundation
+import Locks
+
+/// What the history of a pruned journal begins with: the state of the newest entry that is gone, in the file `BASE`
+/// beside the log (Documentation/Format.md, "The base of a pruned journal").
+///
+/// 1. No entries are left to make it again. So it is no cache, as a snapshot is, but a part of the journal.
+/// 2. The first entry of the log follows the digest of its head, and a later entry has the digest of its state as a
+///    checkpoint: the chain vouches for it.
+/// 3. Opening reads its first lines. The state behind them is compared with its digest before any of it is used.
+/// 4. The file is never changed. Another pruning writes another one.
+final class HistoryBase: Sendable {
+  static let fileName = "BASE"
+  /// More than the lines before the state can have.
+  private static let headerLimit = 4096
+
+  /// The newest entry that was pruned: its number, date and digest.
+  let head: Head
+  /// The model whose records the state has.
+  let schema: ModelSchema
+  /// The digest of the state.
+  let stateDigest: Digest
+  /// How many bytes the file has.
+  let byteCount: Int
+  /// Where the state begins: the bytes that its digest is made of.
+  let contentStart: Int
+  let file: File
+  private let checked = Lock<BaseContents?>(nil)
+
+  /// Opens the base in the folder of a log; nil when there is none.
+  /// - Throws: ``JournalError`` with code `damaged` when it is not that of this journal, or its first lines are altered.
+  static func open(in entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase? {
+    guard try entries.status(of: fileName) != nil else { return nil }
+    return try HistoryBase(try entries.file(fileName, .reading), format)
+  }
+
+  private init(_ file: consuming File, _ format: JournalFormat) throws(JournalError) {
+    byteCount = try file.byteCount()
+    let start = try file.piece(at: 0, byteCount: min(byteCount, Self.headerLimit))
+    guard let header = BaseHeader(start), header.journal == format.id, header.formatDigest == format.digest,
+      header.byteCount == byteCount - header.ownByteCount
+    else {
+      throw JournalError(
+        .damaged,
+        "what the history begins with since it was pruned is altered, cut or another journal's; put the file back from "
+          + "a backup", path: file.path)
+    }
+    head = header.head
+    schema = header.schema
+    stateDigest = header.stateDigest
+    contentStart = header.ownByteCount
+    self.file = file
+  }
+
+  /// The state's parts, where they are in the file. The first call reads all of it.
+  /// - Throws: ``JournalError`` with code `damaged` when the bytes are not those of the digest.
+  /// - Complexity: O(n) in the bytes of the state the first time.
+  func contents() throws(JournalError) -> BaseContents {
+    if let contents = checked.withLock({ $0 }) { return contents }
+    try check()
+    let contents = try BaseContents(self)
+    checked.withLock { $0 = contents }
+    return contents
+  }
+
+  /// Compares all bytes of the state with its digest.
+  func check() throws(JournalError) {
+    var hash = SHA256Hash()
+    var offset = contentStart
+    while offset < byteCount {
+      let piece = try file.piece(at: offset, byteCount: min(BaseCursor.pieceByteCount, byteCount - offset))
+      guard !piece.isEmpty else { break }
+      hash.update(piece)
+      offset += piece.count
+    }
+    guard offset == byteCount, hash.finish() == stateDigest else { throw damaged }
+  }
+
+  /// What an entry says of it that vouches for it.
+  var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
+
+  var damaged: JournalError {
+    JournalError(
+      .damaged,
+      "the state that the history begins with since it was pruned is altered; put the file back from a backup",
+      revision: head.revision, path: file.path)
+  }
+
+  /// Says that something is asked for that the base has taken the place of.
+  func pruned(_ what: String) -> JournalError {
+    JournalError(
+      .pruned,
+      "\(what): history before revision \(head.revision), of \(head.timestamp), was pruned; a backup that was made "
+        + "before may have it", revision: head.revision)
+  }
+}
+
+/// The lines before the state.
+struct BaseHeader {
+  let journal: JournalID
+  let head: Head
+  let formatDigest: Digest
+  let schema: ModelSchema
+  let stateDigest: Digest
+  /// How many bytes the state has.
+  let byteCount: Int
+
+  /// All lines but the last, which is their digest.
+  private var lines: String {
+    """
+    base 1 \(journal)
+    revision \(head.revision)
+    digest \(head.digest.hex)
+    date \(head.timestamp)
+    format \(formatDigest.hex)
+    model \(schema.name) \(schema.version)
+    state \(byteCount) \(stateDigest.hex)
+
+    """
+  }
+
+  var bytes: [UInt8] {
+    let bytes = Array(lines.utf8)
+    return bytes + Array("sha256 \(SHA256Hash.digest(bytes).hex)\n".utf8)
+  }
+
+  /// How many bytes the lines have.
+  var ownByteCount: Int { bytes.count }
+}
+
+extension BaseHeader {
+  /// Reads the lines at the start of a file; nil when they are no others' than these.
+  init?(_ start: [UInt8]) {
+    let lines = start.split(separator: UInt8(ascii: "\n"), maxSplits: 8).prefix(8).map {
+      String(decoding: $0, as: UTF8.self).split(separator: " ")
+    }
+    guard lines.count == 8, lines[0].count == 3, let journal = JournalID(lines[0][2]), lines[1].count == 2,
+      let revision = Revision(lines[1][1]), revision > 0, lines[2].count == 2,
+      let digest = Digest(hex: lines[2][1]), lines[3].count == 2, let date = Timestamp(lines[3][1]),
+      lines[4].count == 2, let formatDigest = Digest(hex: lines[4][1]), lines[5].count == 3,
+      let schema = ModelSchema(name: lines[5][1], version: lines[5][2]), lines[6].count == 3,
+      let byteCount = Int(lines[6][1]), byteCount >= 0, let stateDigest = Digest(hex: lines[6][2])
+    else { return nil }
+    self.init(
+      journal: journal, head: Head(revision: revision, timestamp: date, digest: digest),
+      formatDigest: formatDigest, schema: schema, stateDigest: stateDigest, byteCount: byteCount)
+    guard start.starts(with: bytes) else { return nil }
+  }
+}

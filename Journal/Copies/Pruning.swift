@@ -1,0 +1,179 @@
+package import Files
+public import Foundation
+
+/// What a pruning has removed, or would remove.
+public struct PruningReport: Sendable {
+  /// Where history begins: the state of this revision is there, and so is every entry after it.
+  public let base: Head
+  /// How many entries are gone.
+  public let entryCount: Int
+  /// How many bytes they have.
+  public let entryByteCount: Int
+  /// How many images only these entries named.
+  public let imageCount: Int
+  /// How many bytes these images have.
+  public let imageByteCount: Int
+  /// The newest entry: the one that says what was pruned, unless nothing was.
+  public let head: Head
+}
+
+/// What a pruning says of itself in the metadata of its entry.
+enum PruningMetadata {
+  /// The revision before which history was pruned.
+  static let prunes = "journal.prunes"
+}
+
+extension Journal {
+  /// Removes the history before a point in time. The state at the point stays, and every entry and every state after it.
+  ///
+  /// The entries up to the point go, and the bytes of images that nothing else names; what they made is kept as the base
+  /// that history begins with. A new entry says when, by whom and why, and carries the digest of that state, so that
+  /// ``verify(deep:progress:)`` proves from there on what it proved before. Receipts of later revisions hold; those of
+  /// earlier ones can't be proven any more. Afterwards the bytes that are gone are nowhere in the folder. Backups keep what
+  /// they have.
+  ///
+  /// The journal must be closed. After a crash all of it is pruned, or nothing is.
+  /// - Parameters:
+  ///   - selector: the point. Nothing is done when history begins there already, or later.
+  ///   - url: the journal's folder.
+  ///   - reason: why; it is the note of the new entry.
+  ///   - author: who does it.
+  ///   - isDryRun: only says what would go.
+  ///   - progress: told how far it has come; what it throws ends the work, and nothing is pruned. So does cancelling the
+  ///     task.
+  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a model that does not say what its states
+  ///   are made of; `io` when the disk has no room.
+  /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
+  @discardableResult
+  public static func prune(
+    before selector: RevisionSelector, at url: URL, reason: String = "", by author: String = "",
+    isDryRun: Bool = false, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> PruningReport {
+    try prune(
+      before: selector, at: url, reason: reason, by: author, isDryRun: isDryRun, hook: nil, progress: progress
+    )
+  }
+
+  /// The same, with a hook that sees each change in the folder.
+  package static func prune(
+    before selector: RevisionSelector, at url: URL, reason: String, by author: String, isDryRun: Bool,
+    hook: FileHook?, progress: (CopyProgress) throws -> Void
+  ) throws -> PruningReport {
+    var options = JournalOptions(snapshots: .manual)
+    options.fileHook = hook
+    if isDryRun {
+      let journal = try open(at: url, mode: .readOnly, options: options)
+      defer { try? journal.close() }
+      return try journal.pruningScope(try journal.revision(at: selector), progress).report(journal.head)
+    }
+    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
+    try openUnused(at: url, options: options).close()
+    let report = try prune(before: selector, opening: url, reason, author, options, progress)
+    // Brings HEAD up to date, and proves that what was written opens.
+    try open(at: url, options: options).close()
+    return report
+  }
+
+  private static func prune(
+    before selector: RevisionSelector, opening url: URL, _ reason: String, _ author: String,
+    _ options: JournalOptions, _ observer: CopyObserver
+  ) throws -> PruningReport {
+    let journal = try openExclusively(at: url, options: options)
+    defer { try? journal.close() }
+    let scope = try journal.pruningScope(try journal.revision(at: selector), observer)
+    guard scope.entryCount > 0 else { return scope.report(journal.head) }
+    return try journal.prune(scope, reason, author, options, observer)
+  }
+
+  /// What belongs to a pruning.
+  private struct PruningScope {
+    let base: Head
+    var entryCount = 0
+    var entryByteCount = 0
+    var images: Set<Blob> = []
+
+    func report(_ head: Head) -> PruningReport {
+      PruningReport(
+        base: base, entryCount: entryCount, entryByteCount: entryByteCount, imageCount: images.count,
+        imageByteCount: images.reduce(0) { $0 + $1.byteCount }, head: head)
+    }
+  }
+
+  /// Finds what only the entries up to a revision need.
+  private func pruningScope(_ revision: Revision, _ observer: CopyObserver) throws -> PruningScope {
+    let base = try Replay<State>(log: log, format: format).head(at: revision)
+    var scope = PruningScope(base: base)
+    guard revision > format.head.revision else { return scope }
+    try readPieces(after: format.head, through: base, observer) { piece, blobs, _ in
+      scope.entryCount += piece.count
+      scope.entryByteCount += piece.reduce(0) { $0 + $1.bytes.count }
+      scope.images.formUnion(blobs)
+    }
+    if scope.images.isEmpty { return scope }
+    for (kind, table) in try tables(at: revision).enumerated() {
+      for (_, row) in table {
+        scope.images.subtract(State.blobs(in: row.record, of: EntityKind(rawValue: UInt8(kind))))
+      }
+    }
+    try readPieces(after: base, through: head, observer) { _, blobs, _ in scope.images.subtract(blobs) }
+    return scope
+  }
+
+  /// What the state of a revision is made of, as the entries make it: no snapshot is believed.
+  private func tables(at revision: Revision) throws -> [EntityTable] {
+    let state = try Replay<State>(log: log, format: format).version(through: revision).version.state
+    guard let tables = state.parts?.tables else { throw Self.hasNoParts }
+    return tables
+  }
+
+  static var hasNoParts: JournalError {
+    JournalError(
+      .wrongUse, "\(State.schema) does not say what its states are made of, so history can't begin with one")
+  }
+
+  private func prune(
+    _ scope: PruningScope, _ reason: String, _ author: String, _ options: JournalOptions,
+    _ observer: CopyObserver
+  ) throws -> PruningReport {
+    let tables = try tables(at: scope.base.revision)
+    let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
+      [format, upcast] entries throws(JournalError) in
+      try HistoryBase.write(tables, upcast.schema, scope.base, of: format, in: entries)
+    }
+    let copy = replacement.copy
+    do {
+      try folder.root.require(
+        2 * max(try log.byteCount() - scope.entryByteCount, 0), for: "the entries that stay")
+      try readPieces(after: scope.base, through: head, observer) { piece, _, head in
+        try copy.append(piece, head: head)
+      }
+      try copy.append(
+        EntryAnnotation(
+          author: author, note: reason, metadata: [PruningMetadata.prunes: "\(scope.base.revision)"]),
+        replacement.base?.checkpoint, upcast.schema)
+      try copy.prove(observer)
+      try Task.checkCancellation()
+    } catch {
+      replacement.cancel()
+      throw error
+    }
+    try replacement.commit(removing: scope.images.map(\.digest))
+    return scope.report(copy.head)
+  }
+
+  /// Opens a journal for something that nobody may have it open for writing for.
+  static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
+    do {
+      return try open(at: url, mode: mode, options: options)
+    } catch let error as JournalError where error.code == .locked {
+      throw JournalError(
+        .locked,
+        "the journal is open for writing, and this rewrites what it has on disk; close it first, and open it again "
+          + "afterwards", path: error.path)
+    }
+  }
+
+  /// The entry up to which history was pruned, with whose state it begins; nil when it begins with entry 1.
+  /// - Complexity: O(1)
+  public var base: Head? { format.base?.head }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// How much history a journal keeps: what it says, and up to a tenth more.
+///
+/// ```swift
+/// let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .years(2)))
+/// ```
+/// The time is counted back from the newest entry or from now, whichever is earlier. So a clock that is wrong once, or a
+/// journal that nobody has opened for years, loses nothing of what belongs to that time.
+public struct HistoryRetention: Hashable, Sendable {
+  private let component: Calendar.Component
+  private let count: Int
+
+  /// So many days.
+  public static func days(_ count: Int) -> HistoryRetention {
+    HistoryRetention(component: .day, count: max(count, 1))
+  }
+
+  /// So many years.
+  public static func years(_ count: Int) -> HistoryRetention {
+    HistoryRetention(component: .year, count: max(count, 1))
+  }
+
+  /// `2 years`.
+  var text: String { "\(count) \(component == .day ? "day" : "year")\(count == 1 ? "" : "s")" }
+
+  /// The moment before which nothing need be kept.
+  func start(before date: Date) -> Date {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = .gmt
+    return calendar.date(byAdding: component, value: -count, to: date) ?? .distantPast
+  }
+}
+
+extension Journal {
+  /// The point before which history is to be pruned; nil when it is too little to be worth writing the log anew.
+  private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
+    let first = format.head.revision + 1
+    guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }
+    let end = min(newest.date, Date())
+    let start = retention.start(before: end)
+    let oldest = try log.read(first) { entry throws(JournalError) in try entry.date() }.date
+    // A tenth more, so that each entry is written anew a few times in all.
+    guard oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10) else { return nil }
+    return .date(start)
+  }
+
+  /// The newest entry that no pruning has made.
+  private func newestOwnEntry() throws -> Entry? {
+    let cursor = entries(newestFirst: true)
+    while let entry = try cursor.next() {
+      if entry.metadata[PruningMetadata.prunes] == nil { return entry }
+    }
+    return nil
+  }
+
+  /// Prunes what an app does not want to keep, before the journal is handed to it.
+  /// - Returns: the journal, opened anew if something was pruned.
+  static func keeping(
+    _ retention: HistoryRetention, of journal: Journal, options: JournalOptions
+  ) throws -> Journal {
+    guard !options.logStorage.isTransient, let point = try journal.pruningPoint(retention) else {
+      return journal
+    }
+    let url = journal.url
+    try journal.close()
+    do {
+      _ = try prune(
+        before: point, at: url, reason: "kept for \(retention.text)", by: "", isDryRun: false,
+        hook: options.fileHook, progress: { _ in })
+    } catch {
+      // Too much history is no damage. If the exchange was made, opening finishes it.
+      options.note(
+        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
+    }
+    return try Journal(Recovery(url, mode: .readWrite, options: options), mode: .readWrite, options: options)
+  }
+}

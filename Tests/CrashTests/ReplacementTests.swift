@@ -1,0 +1,137 @@
+import Files
+import Foundation
+import Journaling
+import Locks
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// What puts another log in the place of a journal's own, beside those who read it and under power losses.
+  @Suite struct ReplacementTests {
+    @Test(arguments: NameModel.allCases)
+    func anErasureOrPruningThatAPowerLossEndsIsDoneOrNot(_ model: NameModel) throws {
+      var random = SeededGenerator()
+      let findings = Findings()
+      var counts: [String] = []
+      for isErasure in [true, false] {
+        try withFolderInMemory { folder in
+          let root = folder + "/live"
+          try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+          let pages = try Pages(in: root, count: 2, &random)
+          let before = try CrashState(reading: root)
+          let recorder = Recorder()
+          if isErasure {
+            _ = try Journal<Logbook>.erase(
+              [.page(2)], at: pages.url, reason: "by law", by: "", includingWords: false, hook: recorder.hook,
+              progress: { _ in })
+          } else {
+            _ = try Journal<Logbook>.prune(
+              before: .head(back: 3), at: pages.url, reason: "", by: "", isDryRun: false, hook: recorder.hook,
+              progress: { _ in })
+          }
+          let after = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
+          let head = after.head
+          try after.close()
+          let next = SeededGenerator(seed: random.next())
+          var enumeration = CrashStates(model, effort: 2, random: next)
+          let states = enumeration.all(
+            of: recorder.trace, on: SimulatedDisk(root: root, state: before), isCreated: true
+          ).shuffled(using: &random).prefix(Battery.size(250, long: 20_000))
+          let done = Counter()
+          forEachConcurrently(Array(states), named: \.name) { _, state in
+            let copy = "\(folder)/\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: copy) }
+            do {
+              try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+              try state.build(in: copy)
+              let url = URL(fileURLWithPath: copy).appendingPathComponent(pages.url.lastPathComponent)
+              if let problem = try problem(pages, head, at: url, isErasure: isErasure, done) {
+                findings.note("\(state.name): \(problem)")
+              }
+            } catch {
+              findings.note("\(state.name): an error: \(error)")
+            }
+          }
+          counts.append("\(isErasure ? "erasures" : "prunings"): \(states.count) states, \(done.value) done")
+          #expect(done.value > 0 && done.value < states.count)
+        }
+      }
+      print("power loss, \(model), \(counts.joined(separator: "; "))")
+      findings.report()
+    }
+
+    /// What is wrong with a journal whose replacement was interrupted; nil when it is done or was never begun.
+    private func problem(
+      _ pages: Pages, _ head: Head, at url: URL, isErasure: Bool, _ done: Counter
+    ) throws -> String? {
+      let journal = try Journal<Logbook>.open(at: url)
+      let (found, base) = (journal.head, journal.base)
+      let verification = try journal.verify(deep: true)
+      try journal.close()
+      if let problem = verification.problems.first { return problem.description }
+      let names = try Set(FileManager.default.contentsOfDirectory(atPath: url.path))
+      guard names == ["FORMAT", "HEAD", "entries", "images", "snapshots"] else { return "there are \(names)" }
+      let bytes = try allBytes(of: url)
+      if found == pages.head {
+        guard base == nil else { return "there is a base and no entry of it" }
+        let lost = pages.turns.first { bytes.range(of: Data($0.text.utf8)) == nil }
+        return lost.map { "\($0.text) is gone" }
+      }
+      // The date of what is appended differs from one run to another, but these are of one run.
+      guard found == head else { return "the newest entry is \(found)" }
+      done.add()
+      let gone =
+        isErasure ? pages.words[2]! : pages.turns.prefix(pages.head.revision - 3).map(\.note)
+      return gone.first { bytes.range(of: Data($0.utf8)) != nil }.map { "\($0) is there" }
+    }
+
+    @Test func whoFollowsGoesOnAfterAnErasureAndIsToldOfAPruning() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        func commit(_ page: Int) throws -> Head {
+          let journal = try Journal<Logbook>.open(at: pages.url)
+          defer { try? journal.close() }
+          try journal.commit { try $0.write(page, "after") }
+          return journal.head
+        }
+        var follower = try Journal<Logbook>.open(at: pages.url, mode: .follow)
+        let reader = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
+        try Journal<Logbook>.erase([.page(2)], at: pages.url, reason: "by law")
+        let erased = try commit(50)
+        try follower.catchUp()
+        #expect(follower.head == erased)
+        #expect(follower.state.pages[50] != nil)
+        try follower.close()
+        follower = try Journal<Logbook>.open(at: pages.url, mode: .follow)
+        #expect(follower.state.isErased(.page(2)))
+        try Journal<Logbook>.prune(before: .head(back: 2), at: pages.url)
+        let pruned = try commit(51)
+        let error = #expect(throws: JournalError.self) { try follower.catchUp() }
+        #expect(error?.code == .pruned && error?.message.contains("open it again") == true, "\(error!)")
+        try follower.close()
+        // Who only looks keeps what was there, or is told.
+        do {
+          #expect(try reader.verify().head == pages.head)
+          #expect(try reader.entry(at: 1).note == pages.turns[0].note)
+        } catch let error as JournalError {
+          #expect(error.code == .pruned)
+        }
+        try reader.close()
+        let again = try Journal<Logbook>.open(at: pages.url, mode: .follow)
+        #expect(again.head == pruned && again.base?.revision == erased.revision - 2)
+        try again.close()
+      }
+    }
+  }
+}
+
+/// Counts on many threads.
+private final class Counter: Sendable {
+  private let count = Lock(0)
+
+  var value: Int { count.withLock { $0 } }
+
+  func add() { count.withLock { $0 += 1 } }
+}

@@ -1,0 +1,82 @@
+import CatalogModel
+import Foundation
+import JSON
+
+/// `journal prune JOURNAL --before SELECTOR`
+enum Prune: Verb {
+  static let name = "prune"
+  static let summary = "removes the history before a point in time"
+  static let explanation = """
+    Removes the entries up to a point in time, and the bytes of images that nothing else names. The state at the point
+    stays, and every entry and state after it: history begins there. Digests and receipts of later revisions still hold,
+    and a new entry says what was pruned, when, by whom and why. That can't be undone: what is gone is nowhere in the folder
+    afterwards. Backups keep what they have. --dry-run only says what would go.
+    """
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [
+      Syntax.Option(
+        name: "--before", value: "SELECTOR",
+        help: "where history begins then, such as 2025-01-01 or HEAD~1000"),
+      Syntax.Option(name: "--reason", value: "TEXT", help: "why; the note of the new entry"),
+      Syntax.author,
+      Syntax.Option(name: "--dry-run", help: "say what would go, and change nothing"), Syntax.json,
+    ])
+  static let examples = [
+    (command: "journal prune Books.journal --before 2025-01-01 --dry-run", does: "how much that would free"),
+    (command: "journal prune Books.journal --before 2025-01-01", does: "history begins with the year 2025"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard let point = arguments.value("--before") else {
+      throw Failure(
+        .wrongUse, "--before SELECTOR is missing: where history is to begin; see journal help prune")
+    }
+    let isDryRun = arguments.has("--dry-run")
+    let report = try CatalogJournal.prune(
+      before: try arguments.selector(point), at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
+      reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun
+    ) { terminal.showCopying($0) }
+    terminal.progress.clear()
+    if arguments.has("--json") {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("dryRun", isDryRun)
+      writer.member("base", report.base.revision)
+      writer.member("baseDigest", report.base.digest.hex)
+      writer.member("entries", report.entryCount)
+      writer.member("entryByteCount", report.entryByteCount)
+      writer.member("images", report.imageCount)
+      writer.member("imageByteCount", report.imageByteCount)
+      writer.member("revision", report.head.revision)
+      writer.member("digest", report.head.digest.hex)
+      writer.endObject()
+      writer.newline()
+      try terminal.output.write(writer.bytes)
+      return .done
+    }
+    guard report.entryCount > 0 else {
+      try terminal.output.line(
+        "nothing to prune: there is no history before revision \(report.base.revision)")
+      return .done
+    }
+    try terminal.output.line(
+      "\(isDryRun ? "would remove" : "removed") \(report.entryCount.counted("entry", "entries")) of "
+        + "\(report.entryByteCount.counted("byte")) and \(report.imageCount.counted("image")) of "
+        + report.imageByteCount.counted("byte"))
+    if !isDryRun {
+      try terminal.output.line("history begins with the state of revision \(report.base.revision)")
+      try terminal.output.line("entry \(report.head.revision) says so; digest \(report.head.digest.hex)")
+    }
+    return .done
+  }
+}
+
+extension Terminal {
+  /// Says where history begins, where somebody may look for what was before.
+  func printBase(of journal: CatalogJournal) throws {
+    guard let base = journal.base else { return }
+    try output.line(
+      styled(.faint, "history before revision \(base.revision), of \(text(of: base.date)), was pruned"))
+  }
+}
