@@ -86,6 +86,52 @@ extension Battery {
       return gone.first { bytes.range(of: Data($0.utf8)) != nil }.map { "\($0) is there" }
     }
 
+    @Test func whoOpensAJournalWhileItIsPrunedSeesItBeforeOrAfter() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 4, &random)
+        let (url, head) = (pages.url, pages.head)
+        let isOver = Lock(false)
+        let findings = Findings()
+        let opened = Counter()
+        let readers = DispatchGroup()
+        for mode in [Journal<Logbook>.Mode.readOnly, .follow] {
+          readers.enter()
+          Thread.detachNewThread {
+            defer { readers.leave() }
+            do {
+              while !isOver.withLock({ $0 }) {
+                let journal = try Journal<Logbook>.open(at: url, mode: mode)
+                defer { try? journal.close() }
+                opened.add()
+                if journal.head.revision < head.revision || journal.state.pages[1] != nil {
+                  findings.note("\(mode): opened at \(journal.head)")
+                }
+                // The history may go while it is open.
+                do { _ = try journal.state(asOf: .start) } catch let error as JournalError
+                  where error.code == .pruned
+                {}
+              }
+            } catch {
+              findings.note("\(mode): \(error)")
+            }
+          }
+        }
+        defer {
+          isOver.withLock { $0 = true }
+          readers.wait()
+        }
+        for revision in stride(from: 1, through: head.revision, by: 2) {
+          try Journal<Logbook>.prune(before: .revision(revision), at: url)
+          // So that readers come between.
+          let count = opened.value
+          for _ in 0..<200 where opened.value < count + 2 && findings.all.isEmpty { usleep(1000) }
+        }
+        #expect(opened.value > 10)
+        findings.report()
+      }
+    }
+
     @Test func whoFollowsGoesOnAfterAnErasureAndIsToldOfAPruning() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in

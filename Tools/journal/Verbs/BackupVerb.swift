@@ -59,6 +59,9 @@ enum BackupVerb: Verb {
     }
     terminal.progress.clear()
     if isStream { return .done }
+    if report.isRebuilt {
+      terminal.warn("something was erased in the journal, so the backup was written anew without it")
+    }
     if let base = report.keepsPruned {
       terminal.warn(
         "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under another "
@@ -89,6 +92,7 @@ enum BackupVerb: Verb {
     writer.member("copiedImages", report.copiedImageCount)
     writer.member("copiedImageByteCount", report.copiedImageByteCount)
     writer.member("sharedImages", report.sharedImageCount)
+    if report.isRebuilt { writer.member("rebuilt", true) }
     if let base = report.keepsPruned { writer.member("keepsPruned", base) }
     writer.endObject()
     writer.newline()
