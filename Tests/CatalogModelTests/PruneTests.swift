@@ -69,6 +69,14 @@ import Testing
         try checkHistories(journal, original, point: point, newest: newest, using: &random)
         // Receipts.
         #expect(try journal.fulfils(original.receipt))
+        for revision in 0...newest {
+          let receipt = try #require(try receipt(of: original, at: revision))
+          if (1..<point).contains(revision) {
+            #expect(isPruned { _ = try journal.fulfils(receipt) })
+          } else {
+            #expect(try journal.fulfils(receipt), "revision \(revision) of \(point)")
+          }
+        }
         let verification = try journal.verify(deep: true)
         #expect(verification.problems.map(\.description) == [])
         #expect(verification.base == pair.report.base)
@@ -90,6 +98,18 @@ import Testing
         try twice.close()
       }
     }
+  }
+
+  /// What the journal would have given as a receipt when a revision was the newest.
+  private func receipt(of journal: CatalogJournal, at revision: Revision) throws -> JournalReceipt? {
+    JournalReceipt(
+      """
+      receipt 1 \(journal.id)
+      revision \(revision)
+      digest \(try journal.version(asOf: .revision(revision)).digest.hex)
+      date 2026-08-01T10:00:00.000000Z
+
+      """)
   }
 
   /// Whether the answer is that the history is gone, in words.
