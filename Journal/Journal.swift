@@ -103,6 +103,7 @@ public final class Journal<State: EventSourced>: Sendable {
       keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
+    keeper.whenIdle.withLock { $0 = { [weak committer] in committer?.freezeRest() } }
     keeper.startIfDue()
   }
 

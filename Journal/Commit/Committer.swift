@@ -129,6 +129,16 @@ final class Committer<State: EventSourced>: Sendable {
     try? writeLock.take { accepted in accepted.checkpoint = checkpoint }
   }
 
+  /// Has what layers don't know of the newest version frozen, while no commit is in progress.
+  func freezeRest() {
+    _ = try? writeLock.takeIfFree { accepted in
+      // What is under way is frozen by its own commit or by the next.
+      guard accepted.version.head == published.version.head else { return }
+      accepted.version = keeper.freezeRest(of: accepted.version)
+      published.publish(accepted.version)
+    }
+  }
+
   private func wait<Value>(for prepared: Prepared<Value>) throws(JournalError) {
     do throws(JournalError) {
       try prepared.batch?.wait()

@@ -47,7 +47,8 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  private func takeIfFree<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result? {
+  /// Runs `body` alone if the lock is free, else gives nil.
+  func takeIfFree<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result? {
     var wasFree = false
     defer { if wasFree { wakeNext() } }
     return try guarded.withLockIfFree { guarded in

@@ -13,7 +13,7 @@ final class Layer: Sendable {
 
   let name: LayerName
   let start: LayerCheckpoint
-  let checkpoints: [LayerCheckpoint]
+  let top: LayerCheckpoint
   /// The digest of the entry that it goes up to.
   let entryDigest: Digest
   private let faults: ReadFaults
@@ -22,7 +22,7 @@ final class Layer: Sendable {
   // The first of these that is there counts. A reference that was set stays.
   private let rebuilt = AtomicLazyReference<LayerFile>()
   private let file = AtomicLazyReference<LayerFile>()
-  private let memory: Lock<MemoryLayer?>
+  private let memory: Lock<Memory?>
   private let hasBeenTakenBack = Atomic<Bool>(false)
   /// What is known of the file, once there is one.
   private let knownFacts: Lock<SnapshotFacts?>
@@ -33,18 +33,27 @@ final class Layer: Sendable {
 
   private static let retryInterval = Duration.seconds(1)
 
+  /// What a layer without a file is: all that changed, for states at the top, and the states at its checkpoints, from
+  /// which the file is written.
+  private struct Memory: Sendable {
+    let contents: MemoryLayer
+    let moments: [LayerMoment]
+  }
+
   /// A layer in memory.
+  /// - Parameter moments: what its states had above `start`, in the order of time, at least one.
   init(
-    _ memory: MemoryLayer, from start: LayerCheckpoint, to checkpoint: LayerCheckpoint, entryDigest: Digest,
+    _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: Digest,
     faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
-    name = LayerName(from: start.revision, to: checkpoint.revision)
+    name = LayerName(from: start.revision, to: top.checkpoint.revision)
     self.start = start
-    checkpoints = [checkpoint]
+    self.top = top.checkpoint
     self.entryDigest = entryDigest
     self.faults = faults
     self.rebuild = rebuild
-    self.memory = Lock(memory)
+    let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)
+    memory = Lock(Memory(contents: contents, moments: moments + [top]))
     knownFacts = Lock(nil)
   }
 
@@ -55,7 +64,7 @@ final class Layer: Sendable {
   ) {
     self.name = name
     start = facts.start
-    checkpoints = facts.checkpoints
+    top = facts.top
     entryDigest = facts.entryDigest
     self.faults = faults
     self.rebuild = rebuild
@@ -64,17 +73,22 @@ final class Layer: Sendable {
     _ = self.file.storeIfNil(file)
   }
 
-  var top: LayerCheckpoint { checkpoints.last ?? start }
+  /// Where its states can be opened: as long as it has no file, at its top alone.
+  var checkpoints: [LayerCheckpoint] { facts?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
   /// Whether somebody asked for it: a whole state.
   var isWhole: Bool { name.from == nil }
   /// What is known of its file; nil as long as there is none.
   var facts: SnapshotFacts? { knownFacts.withLock { $0 } }
+  /// Whether it is in memory and has no file yet. Asked in each commit.
+  var isPending: Bool { file.load() == nil }
   /// Whether the file failed, and something else has taken its place.
   var isRebuilt: Bool { rebuilt.load() != nil }
 
   /// The newest checkpoint not after a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
+    if top.revision <= revision { return top }
+    let checkpoints = checkpoints
     var (low, high) = (0, checkpoints.count)
     while low < high {
       let middle = low + (high - low) / 2
@@ -85,9 +99,22 @@ final class Layer: Sendable {
 
   /// Reads from the file from now on, and gives the memory back.
   func use(_ written: LayerFile, _ facts: SnapshotFacts) {
-    knownFacts.withLock { $0 = facts }
+    // In this order: states at all of its checkpoints are in the file only.
     _ = file.storeIfNil(written)
+    knownFacts.withLock { $0 = facts }
     memory.withLock { $0 = nil }
+  }
+
+  /// What the file of a layer in memory is written from, and its checkpoints.
+  var parts: (sources: [any LayerSource], checkpoints: [LayerCheckpoint]) {
+    guard let moments = memory.withLock({ $0?.moments }) else { return ([contents], checkpoints) }
+    var sources: [any LayerSource] = []
+    var before: LayerMoment?
+    for moment in moments {
+      sources.append(moment.layer(after: before, start: start))
+      before = moment
+    }
+    return (sources, moments.map(\.checkpoint))
   }
 
   /// Whether nothing of it was written to the log, and other entries may have its revisions.
@@ -99,7 +126,7 @@ final class Layer: Sendable {
   var contents: any LayerContents {
     if let rebuilt = rebuilt.load() { return rebuilt }
     if let file = file.load() { return file }
-    if let memory = memory.withLock({ $0 }) { return memory }
+    if let memory = memory.withLock({ $0?.contents }) { return memory }
     // Between the two looks it was written.
     return file.load() ?? EmptyLayer.shared
   }

@@ -91,11 +91,11 @@ final class LayerChain<State: EventSourced>: Sendable {
   var layers: [Layer] { known.withLock { $0 } }
 
   /// How many are in memory and have no file yet.
-  var pendingCount: Int { layers.count { $0.facts == nil } }
+  var pendingCount: Int { layers.count { $0.isPending } }
 
   /// The oldest of these whose entries are all durable.
   func pending(through revision: Revision) -> Layer? {
-    layers.first { $0.facts == nil && $0.top.revision <= revision }
+    layers.first { $0.isPending && $0.top.revision <= revision }
   }
 
   func hasPending(through revision: Revision) -> Bool { pending(through: revision) != nil }
@@ -245,16 +245,27 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: Freezing
 
+  /// What a state has above its layers; nil for a model whose states don't say their parts. O(1).
+  func moment(_ version: Version<State>, eventCount: Int) -> LayerMoment? {
+    guard shape != nil, let parts = version.state.parts, !parts.tables.isEmpty else { return nil }
+    return LayerMoment(
+      checkpoint: LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts), parts: parts)
+  }
+
   /// Puts what a state has above its layers into a layer in memory.
+  /// - Parameters:
+  ///   - moment: that of the version.
+  ///   - earlier: those since the layer below, which are to be checkpoints too.
   /// - Returns: the same state, backed by that layer too; nil for a model whose states can't be.
-  func freeze(_ version: Version<State>, eventCount: Int) -> ReplayStart<State>? {
-    guard let shape, let parts = version.state.parts, !parts.tables.isEmpty else { return nil }
+  func freeze(
+    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = []
+  ) -> ReplayStart<State>? {
+    guard let shape else { return nil }
     let base = LayerStack.backing(version.state)
-    let start = base?.checkpoint ?? .start(shape)
-    let checkpoint = LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)
+    let checkpoint = moment.checkpoint
     let layer = Layer(
-      MemoryLayer(parts, at: checkpoint, after: start), from: start, to: checkpoint,
-      entryDigest: version.digest, faults: faults
+      earlier, top: moment, from: base?.checkpoint ?? .start(shape), entryDigest: version.digest,
+      faults: faults
     ) { (layer) throws(JournalError) in
       try self.rebuild(layer)
     }
@@ -265,12 +276,13 @@ final class LayerChain<State: EventSourced>: Sendable {
       stack = LayerStack([layer] + (base?.layers ?? []), at: checkpoint, faults: faults)
     }
     guard let stack,
-      let state = version.state.replacing(parts: stack.parts(shape, parts.lists.map(\.texts)))
+      let state = version.state.replacing(parts: stack.parts(shape, moment.parts.lists.map(\.texts)))
     else {
       remove([layer.name])
       return nil
     }
-    return ReplayStart(revision: checkpoint.revision, state: state, eventCount: eventCount, stack: stack)
+    return ReplayStart(
+      revision: checkpoint.revision, state: state, eventCount: checkpoint.eventCount, stack: stack)
   }
 
   /// The entry of a revision.
@@ -326,7 +338,8 @@ final class LayerChain<State: EventSourced>: Sendable {
     var before = state.parts
     var checkpoint = layer.start
     var sources: [MemoryLayer] = []
-    for next in layer.checkpoints {
+    let checkpoints = layer.checkpoints
+    for next in checkpoints {
       _ = try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
       let parts = state.parts
       if let parts, let before {
@@ -336,7 +349,7 @@ final class LayerChain<State: EventSourced>: Sendable {
       checkpoint = next
     }
     let header = LayerHeader(
-      journal: format.id, shape: shape, head: head, start: layer.start, checkpoints: layer.checkpoints)
+      journal: format.id, shape: shape, head: head, start: layer.start, checkpoints: checkpoints)
     do {
       var bytes: [UInt8] = []
       _ = try unsafe SnapshotWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }

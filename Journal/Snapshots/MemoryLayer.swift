@@ -128,6 +128,19 @@ final class MemoryLayer: LayerContents {
   }
 }
 
+/// What a state had above its layers at a revision: as long as the layer above them has no file, a state that can be
+/// opened later.
+struct LayerMoment: Sendable {
+  let checkpoint: LayerCheckpoint
+  let parts: StateParts
+
+  /// What changed since the moment before this one, which has the same layers below, or since those layers.
+  func layer(after before: LayerMoment?, start: LayerCheckpoint) -> MemoryLayer {
+    guard let before else { return MemoryLayer(parts, at: checkpoint, after: start) }
+    return MemoryLayer(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
+  }
+}
+
 /// A whole state, as what changed since revision 0.
 struct WholeState: LayerSource {
   let parts: StateParts

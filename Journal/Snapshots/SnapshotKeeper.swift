@@ -20,6 +20,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     var eventCount: Int
     var frozenCount: Int
     var isSupported = true
+    /// What is to be a checkpoint of the next layer, in the order of time.
+    var moments: [LayerMoment] = []
+
+    /// How many events the newest of all checkpoints knows.
+    var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
   }
 
   private struct Progress: Sendable {
@@ -50,6 +55,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let isCancelled = Atomic<Bool>(false)
   /// Told when a layer has been written, and when no more will be.
   private let room = NSCondition()
+  /// Freezes the rest with the write lock taken, if that is free.
+  let whenIdle = Lock<(@Sendable () -> Void)?>(nil)
+  /// When the writing of a large file may be interrupted next.
+  private let nextInterruption = Lock(ContinuousClock.now)
   /// Files that failed and were written anew.
   private let repaired = Lock<Set<LayerName>>([])
 
@@ -80,17 +89,43 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     waitForRoom()
     return accepted.withLock { accepted in
       accepted.eventCount += eventCount
-      guard policy.isAutomatic, accepted.isSupported, version.revision > 0,
-        accepted.eventCount - accepted.frozenCount >= policy.eventCount,
-        chain.pendingCount < SnapshotPolicy.pendingLimit
+      let isDue = accepted.eventCount - accepted.knownCount >= policy.eventCount
+      guard isDue || !accepted.moments.isEmpty, policy.isAutomatic, accepted.isSupported, version.revision > 0
       else { return version }
-      guard let frozen = chain.freeze(version, eventCount: accepted.eventCount) else {
-        accepted.isSupported = false
-        return version
+      if chain.pendingCount < SnapshotPolicy.pendingLimit { return freeze(version, &accepted) }
+      // While layers wait to be written, the next one grows, and keeps its checkpoints.
+      if isDue, policy.keepsPast, let moment = chain.moment(version, eventCount: accepted.eventCount) {
+        accepted.moments.append(moment)
       }
-      accepted.frozenCount = accepted.eventCount
-      return Version(head: version.head, state: frozen.state)
+      return version
     }
+  }
+
+  /// Does the same while no commit comes: what the newest version has above its layers may have waited for those to be
+  /// written.
+  ///
+  /// Called with the write lock taken.
+  func freezeRest(of version: Version<State>) -> Version<State> {
+    accepted.withLock { accepted in hasRest(accepted) ? freeze(version, &accepted) : version }
+  }
+
+  private func hasRest(_ accepted: Accepted) -> Bool {
+    policy.isAutomatic && accepted.isSupported
+      && accepted.eventCount - accepted.frozenCount >= policy.eventCount
+  }
+
+  private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
+    // The newest moment may be that of this very version.
+    accepted.moments.removeAll { $0.checkpoint.revision == version.revision }
+    guard let moment = chain.moment(version, eventCount: accepted.eventCount),
+      let frozen = chain.freeze(version, moment, earlier: accepted.moments)
+    else {
+      accepted.isSupported = false
+      return version
+    }
+    accepted.frozenCount = accepted.eventCount
+    accepted.moments = []
+    return Version(head: version.head, state: frozen.state)
   }
 
   /// Waits while as much is to be written as opening may ever have to replay. That takes commits of very many events
@@ -128,6 +163,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in
       accepted.eventCount = eventCount
       accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
+      accepted.moments.removeAll { $0.checkpoint.revision > version.revision }
     }
   }
 
@@ -185,13 +221,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         if isClosed { break }
         turn.lock()
         defer { turn.unlock() }
-        if let layer = chain.pending(through: published) {
+        if let run = try dueRun() {
+          try merge(run)
+        } else if let layer = chain.pending(through: published) {
           try removeStrays()
           try write(layer)
         } else if let layer = chain.layers.first(where: { $0.isRebuilt && !$0.isWhole && !isRepaired($0) }) {
           try repair(layer)
-        } else if let run = try dueRun() {
-          try merge(run)
+        } else if accepted.withLock({ hasRest($0) }), freezesRest() {
+          continue
         } else {
           // Looked at again with the lock: what was frozen since would otherwise wait for the next commit.
           let isDone = progress.withLock { progress in
@@ -209,6 +247,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.isWriting = false }
   }
 
+  /// Has what waited for room frozen, unless a commit is in progress, which does that.
+  /// - Returns: whether there is a layer to write now.
+  private func freezesRest() -> Bool {
+    whenIdle.withLock { $0 }?()
+    return chain.hasPending(through: progress.withLock { $0.published.revision })
+  }
+
   /// Nothing depends on layers. They are tried again when as much has happened again.
   private func putOff(because error: JournalError) {
     if error.code != .closed { chain.note(error) }
@@ -216,12 +261,17 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Writes what is in memory, between the pieces of a large file: that may take long, and opening must stay fast.
+  ///
+  /// The large file has four fifths of the time. Otherwise no merge would ever end while commits come all the time, and
+  /// layers would become many. What is in memory grows meanwhile, so that fewer and larger layers are written, until
+  /// commits wait (``waitForRoom()``).
   private func writePending() {
-    do throws(JournalError) {
-      while let layer = nextPending() { try write(layer) }
-    } catch {
-      putOff(because: error)
-    }
+    let clock = ContinuousClock()
+    let start = clock.now
+    guard start >= nextInterruption.withLock({ $0 }), let layer = nextPending() else { return }
+    do throws(JournalError) { try write(layer) } catch { putOff(because: error) }
+    let end = clock.now
+    nextInterruption.withLock { $0 = end + (end - start) * 4 }
   }
 
   private func nextPending() -> Layer? {
@@ -235,8 +285,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Writes the file of a layer that is in memory.
   private func write(_ layer: Layer) throws(JournalError) {
-    let facts = try write(
-      [layer.contents], layer.name, from: layer.start, to: layer.checkpoints, generation: 1)
+    let (sources, checkpoints) = layer.parts
+    let facts = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
     layer.use(try chain.contents(layer.name, facts), facts)
     progress.withLock { $0.writtenCount = max($0.writtenCount, layer.top.eventCount) }
     giveRoom()

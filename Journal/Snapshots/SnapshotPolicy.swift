@@ -37,7 +37,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   private static let smallByteCount = 1 << 20
 
   /// So many layers can be in memory, to be written; what happens meanwhile goes into one when there is room.
-  static let pendingLimit = 4
+  static let pendingLimit = 2
 
   /// Which layers to merge now, of those in files that follow one another, the oldest first; empty for none.
   /// - Parameters:

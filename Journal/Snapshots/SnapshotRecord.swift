@@ -49,7 +49,7 @@ struct SnapshotRecord: Sendable, Equatable {
     }
   }
 
-  /// No record is larger: this is enough for a layer of 256 GiB.
+  /// No record is larger: this is enough for a layer of 64 GiB.
   private static let byteLimit = 64 << 20
 
   /// What is wrong with the record itself, nil when nothing is.
@@ -63,7 +63,7 @@ struct SnapshotRecord: Sendable, Equatable {
 /// What is known of a layer's file and of the states in it.
 struct SnapshotFacts: Sendable, Equatable {
   /// How the file is divided for checksums; a page is checked when it is first touched.
-  static let pageByteCount = 16 << 10
+  static let pageByteCount = 4 << 10
 
   var byteCount: Int
   /// The CRC-32C of each page of the file.
@@ -92,7 +92,7 @@ struct SnapshotFacts: Sendable, Equatable {
 
 // Documentation/Format.md, "What is known of a layer".
 extension SnapshotFacts {
-  private static let version: UInt64 = 2
+  private static let version: UInt64 = 3
   private static let checksumByteCount = 4
   /// Counts are added to; none that is true comes near.
   private static let countLimit = 1 << 56

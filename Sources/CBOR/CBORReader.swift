@@ -240,6 +240,48 @@ extension CBORReader {
     }
   }
 
+  /// Passes one item of bytes that were checked before, or that this module has made: only their end is looked at.
+  @inline(__always)
+  mutating func pass() throws(CBORError) {
+    if offset < end {
+      let first = unsafe base.load(fromByteOffset: offset, as: UInt8.self)
+      // Small integers, short texts, constants: most of what records are made of.
+      switch first {
+      case 0x00...0x17, 0x20...0x37, CBORByte.false...CBORByte.undefined:
+        offset += 1
+        return
+      case 0x60...0x77 where end - offset > Int(first & 0x1F):
+        offset += 1 + Int(first & 0x1F)
+        return
+      default: break
+      }
+    }
+    try passLong()
+  }
+
+  private mutating func passLong() throws(CBORError) {
+    var remaining = 1
+    while remaining > 0 {
+      remaining -= 1
+      let start = offset
+      let first = try peek()
+      switch first >> 5 {
+      case CBORMajor.unsigned.rawValue, CBORMajor.negative.rawValue: _ = try head()
+      case CBORMajor.bytes.rawValue: offset += try count(.bytes, width: 1)
+      case CBORMajor.text.rawValue: offset += try count(.text, width: 1)
+      case CBORMajor.array.rawValue: remaining += try readArrayHead()
+      case CBORMajor.map.rawValue: remaining += 2 * (try readMapHead())
+      case CBORMajor.tag.rawValue:
+        _ = try head()
+        remaining += 1
+      default:
+        let width = first >= CBORByte.half && first <= CBORByte.double ? 2 << Int(first - CBORByte.half) : 0
+        guard end - start > width else { throw CBORError(.truncated, at: start) }
+        offset += 1 + width
+      }
+    }
+  }
+
   /// Passes an item that most records are made of: a small integer, a short text of ASCII, a constant. False
   /// for all others, which are not passed.
   @inline(__always)

@@ -4,9 +4,6 @@
 /// was given: then numbers can be too high and values nested too deep, and they are passed as any other. Were the
 /// bytes anything else, the functions would answer less, but never read outside of them.
 enum FieldMap {
-  /// Where a value stands that is passed without a check: the deepest that a writer makes is within the limit.
-  private static let uncheckedDepth = -2
-
   /// Fails unless the bytes are one such map in deterministic form.
   static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
     var reader = unsafe CBORReader(bytes)
@@ -68,12 +65,12 @@ enum FieldMap {
     do throws(CBORError) {
       for _ in 0..<(try reader.readMapHead()) {
         let start = reader.offset
-        try skipKey(&reader)
+        try reader.pass()
         let order = unsafe compareBytes(
           bytes.baseAddress! + start, reader.offset - start, key.baseAddress!, key.count)
         if order > 0 { return nil }
         let valueStart = reader.offset
-        try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
+        try reader.pass()
         if order == 0 { return valueStart..<reader.offset }
       }
     } catch {
@@ -95,7 +92,7 @@ enum FieldMap {
         }
         let start = reader.offset
         body(key, &reader)
-        if reader.offset == start { try reader.skip(depth: uncheckedDepth, allowingUndefined: true) }
+        if reader.offset == start { try reader.pass() }
       }
     } catch {
       return
@@ -111,7 +108,7 @@ enum FieldMap {
       for index in 0..<count {
         if try reader.peek() >> 5 == CBORMajor.unsigned.rawValue {
           _ = try reader.readUnsigned()
-          try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
+          try reader.pass()
         } else {
           if attributes.isEmpty { attributes.reserveCapacity(count - index) }
           let name = try reader.readText()
@@ -132,21 +129,41 @@ enum FieldMap {
 
   /// All fields of a map, in order.
   static func fields(in bytes: UnsafeRawBufferPointer) -> [Field] {
+    var cursor = unsafe FieldMapCursor(bytes)
     var fields: [Field] = []
-    var reader = unsafe CBORReader(bytes)
-    do throws(CBORError) {
-      let count = try reader.readMapHead()
-      fields.reserveCapacity(count)
-      for _ in 0..<count {
-        let start = reader.offset
-        try skipKey(&reader)
-        let middle = reader.offset
-        try reader.skip(depth: uncheckedDepth, allowingUndefined: true)
-        fields.append(Field(key: start..<middle, value: middle..<reader.offset))
-      }
-    } catch {
-      return fields
-    }
+    fields.reserveCapacity(cursor.remaining)
+    while let field = cursor.next() { fields.append(field) }
     return fields
+  }
+}
+
+/// Goes through the fields of a map, in order.
+///
+/// Marked safe although it holds a pointer: it is used only while the bytes are lent.
+@safe struct FieldMapCursor {
+  private var reader: CBORReader
+  /// How many fields are still to come.
+  private(set) var remaining: Int
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    reader = unsafe CBORReader(bytes)
+    remaining = (try? reader.readMapHead()) ?? 0
+  }
+
+  /// The next field, nil after the last.
+  @inline(__always)
+  mutating func next() -> FieldMap.Field? {
+    guard remaining > 0 else { return nil }
+    remaining -= 1
+    let start = reader.offset
+    do throws(CBORError) {
+      try reader.pass()
+      let middle = reader.offset
+      try reader.pass()
+      return FieldMap.Field(key: start..<middle, value: middle..<reader.offset)
+    } catch {
+      remaining = 0
+      return nil
+    }
   }
 }

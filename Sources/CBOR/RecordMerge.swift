@@ -122,52 +122,93 @@ public struct PartChange: Hashable, Sendable {
 }
 
 /// Builds a map from the fields of two others.
-private struct FieldMerge: ~Copyable {
+///
+/// Marked safe although it holds a pointer: the run is copied before the bytes that it is lent from go.
+@safe private struct FieldMerge: ~Copyable {
   private var count = 0
-  private var body: [UInt8] = []
+  /// The map that is built, with room for its head in front.
+  private var bytes: [UInt8] = []
+  private var headByteCount = 1
+  /// Fields that were taken and not copied yet: neighbours are copied at once.
+  private var run = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   var isEmpty: Bool { count == 0 }
 
   /// Calls `visit` with each key that either map has, in order, and the fields that carry it.
+  @inline(__always)
   mutating func walk(
     _ left: [UInt8], _ right: [UInt8],
     _ visit: (LentField?, LentField?, inout FieldMerge) -> Void
   ) {
-    body.reserveCapacity(left.count + right.count)
     unsafe left.withUnsafeBytes { leftBytes in
       unsafe right.withUnsafeBytes { rightBytes in
-        let leftFields = unsafe FieldMap.fields(in: leftBytes)
-        let rightFields = unsafe FieldMap.fields(in: rightBytes)
-        var (l, r) = (0, 0)
-        while l < leftFields.count || r < rightFields.count {
-          let lent = l < leftFields.count ? unsafe LentField(bytes: leftBytes, field: leftFields[l]) : nil
-          let other = r < rightFields.count ? unsafe LentField(bytes: rightBytes, field: rightFields[r]) : nil
+        var leftCursor = unsafe FieldMapCursor(leftBytes)
+        var rightCursor = unsafe FieldMapCursor(rightBytes)
+        reserve(
+          fieldCount: leftCursor.remaining + rightCursor.remaining, byteCount: left.count + right.count)
+        var leftField = leftCursor.next()
+        var rightField = rightCursor.next()
+        while leftField != nil || rightField != nil {
+          let lent = leftField.map { unsafe LentField(bytes: leftBytes, field: $0) }
+          let other = rightField.map { unsafe LentField(bytes: rightBytes, field: $0) }
           let order: Int
           if let lent, let other { order = lent.order(to: other) } else { order = lent == nil ? 1 : -1 }
           visit(order <= 0 ? lent : nil, order >= 0 ? other : nil, &self)
-          if order <= 0 { l += 1 }
-          if order >= 0 { r += 1 }
+          if order <= 0 { leftField = leftCursor.next() }
+          if order >= 0 { rightField = rightCursor.next() }
         }
+        copyRun()
       }
+    }
+  }
+
+  private mutating func reserve(fieldCount: Int, byteCount: Int) {
+    headByteCount = fieldCount < 24 ? 1 : Self.head(fieldCount).count
+    bytes.reserveCapacity(headByteCount + byteCount)
+    for _ in 0..<headByteCount { bytes.append(0) }
+  }
+
+  private mutating func copyRun() {
+    unsafe bytes.append(contentsOf: run)
+    unsafe run = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  @inline(__always)
+  private mutating func take(_ range: Range<Int>, of source: UnsafeRawBufferPointer) {
+    let taken = unsafe UnsafeRawBufferPointer(rebasing: source[range])
+    if let start = unsafe run.baseAddress, unsafe start + run.count == taken.baseAddress {
+      unsafe run = UnsafeRawBufferPointer(start: start, count: run.count + taken.count)
+    } else {
+      copyRun()
+      unsafe run = taken
     }
   }
 
   mutating func take(_ lent: LentField) {
     count += 1
-    unsafe body.append(
-      contentsOf: lent.bytes[lent.field.key.lowerBound..<lent.field.value.upperBound])
+    unsafe take(lent.field.key.lowerBound..<lent.field.value.upperBound, of: lent.bytes)
   }
 
   mutating func takeKeyAsUndefined(of lent: LentField) {
     count += 1
-    unsafe body.append(contentsOf: lent.bytes[lent.field.key])
-    body.append(CBORByte.undefined)
+    unsafe take(lent.field.key, of: lent.bytes)
+    copyRun()
+    bytes.append(CBORByte.undefined)
   }
 
   consuming func finish() -> [UInt8] {
-    var writer = CBORWriter(reserving: body.count + 9)
+    if count < 24, headByteCount == 1 {
+      bytes[0] = CBORMajor.map.rawValue << 5 | UInt8(count)
+    } else {
+      bytes.replaceSubrange(0..<headByteCount, with: Self.head(count))
+    }
+    return bytes
+  }
+
+  /// The head of a map of so many fields.
+  private static func head(_ count: Int) -> [UInt8] {
+    var writer = CBORWriter()
     writer.appendMapHead(count: count)
-    writer.append(encoded: body)
     return writer.finish()
   }
 }

@@ -1,0 +1,78 @@
+import CatalogModel
+import Dispatch
+import Files
+import Foundation
+import Locks
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Commits may come faster than layers are written and merged. Opening and past states stay fast all the same.
+struct LayerPaceTests {
+  /// Layers were written first and merged when there was nothing to write: with a busy writer, never.
+  @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(snapshots: .often(8))
+      options.fileHook = { operation in
+        // A drive that is slower than the commits.
+        if operation.kind == .create, operation.path.contains("/snapshots/") {
+          Thread.sleep(forTimeInterval: 0.002)
+        }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Busy.journal"), options: options)
+      let eventCount = 4_000
+      var most = 0
+      for count in 1...eventCount {
+        try journal.commit { _ = try $0.addItem(kind: "one") }
+        if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
+      }
+      // As many as there are with nothing to do between commits, and those that one large merge lets come.
+      #expect(most > 2)
+      #expect(most <= 24)
+      let statistics = try journal.statistics()
+      #expect(statistics.writeAmplification > 1.5)
+      journal.waitForLayers()
+      let problems = try journal.verify(deep: true).problems.map(\.description)
+      #expect(problems == [], "\(problems)")
+      try journal.close()
+    }
+  }
+
+  /// What was committed while layers waited to be written became one layer with one checkpoint, at its end.
+  @Test func checkpointsStayCloseWhileLayersWaitToBeWritten() throws {
+    try withGarden { garden in
+      let goesOn = DispatchSemaphore(value: 0)
+      let isHeld = Atomic<Bool>(true)
+      var options = JournalOptions(snapshots: .often(8))
+      options.snapshots.pastShare = 100
+      options.fileHook = { operation in
+        if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
+          isHeld.exchange(false, ordering: .acquiringAndReleasing)
+        {
+          goesOn.wait()
+        }
+        return .proceed
+      }
+      try garden.reopen(options: options)
+      try garden.grow(120)
+      let held = (garden.journal.state, try #require(garden.states.last))
+      goesOn.signal()
+      garden.journal.waitForLayers()
+      let revisions = garden.journal.chain.layers.flatMap(\.checkpoints).map(\.revision)
+      // The first is what the journal had before; then there is one for every 8 events.
+      #expect(try #require(revisions.last) > 100)
+      for (before, after) in zip(revisions, revisions.dropFirst()) {
+        #expect(after > before && after - before <= 8)
+      }
+      try garden.expectEveryRevision()
+      #expect(held.0.json == held.1)
+      try garden.reopen(options: options)
+      try garden.expectEveryRevision()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+}
