@@ -33,6 +33,7 @@ struct Benchmark {
   }
 
   private static func run(_ arguments: Arguments) async throws -> Report {
+    if arguments.rows.contains(.verbs) { _ = try commandLineProgram() }
     let bench = try Workbench(arguments)
     defer { bench.dismantle() }
     let environment = try Environment(bench)

@@ -1,13 +1,21 @@
 import CatalogModel
 import Foundation
 
+/// The program `journal`, which is built beside this one.
+/// - Throws: ``PeerFailure`` when it is not there.
+func commandLineProgram() throws -> URL {
+  let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
+  guard let program, FileManager.default.isExecutableFile(atPath: program.path) else {
+    throw PeerFailure(
+      description: "Build journal too, with swift build -c release; the verbs are measured with it.")
+  }
+  return program
+}
+
 /// What the command line takes for a question about a large journal, against a small one, its start included.
 func verbRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.verbs) else { return [] }
-  let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
-  guard let program, FileManager.default.isExecutableFile(atPath: program.path) else {
-    throw PeerFailure(description: "Build journal too; the verbs are measured with it.")
-  }
+  let program = try commandLineProgram()
   let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)
   defer { large.discard(bench) }
   let small = try await SampleLog(bench, entries: 10_000)
