@@ -64,10 +64,25 @@ enum NameModel: String, CaseIterable, Sendable {
   case strict
 }
 
+/// The state that a disk is in when the power is lost, for one outcome of everything that is open. Its files are made
+/// only where it is looked at, since there are thousands of such states.
+struct PossibleState: Sendable {
+  let disk: SimulatedDisk
+  let names: SimulatedDisk.Names
+  /// What becomes of the writes in `disk.pendingWrites`; all others are kept.
+  let fates: [SimulatedDisk.WriteID: Fate]
+  let acknowledged: Revision
+  let isCreated: Bool
+  /// How it came about, for the report of a problem.
+  let name: String
+}
+
 extension CrashState {
-  /// The state that a disk is in when the power is lost, for one outcome of everything that is open.
-  /// - Parameter fates: what becomes of the writes in `disk.pendingWrites`; all others are kept.
-  init(of disk: SimulatedDisk, names: SimulatedDisk.Names, fates: [SimulatedDisk.WriteID: Fate]) {
+  init(_ possible: PossibleState) {
+    let (disk, names, fates) = (possible.disk, possible.names, possible.fates)
+    acknowledged = possible.acknowledged
+    isCreated = possible.isCreated
+    name = possible.name
     var open: [(folder: Int, path: String)] = [(0, "")]
     while let (folder, path) = open.popLast() {
       for (name, id) in names[folder].sorted(by: { $0.key < $1.key }) {

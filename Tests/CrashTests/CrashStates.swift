@@ -21,27 +21,23 @@ struct CrashStates {
   /// - Parameter acknowledged: what was acknowledged before the trace began.
   mutating func all(
     of trace: Trace, on start: SimulatedDisk, acknowledged: Revision = 0, isCreated: Bool = false
-  ) -> [CrashState] {
+  ) -> [PossibleState] {
     var disk = start
-    var states: [CrashState] = []
+    var states: [PossibleState] = []
     for position in 0...trace.operations.count {
       if position > 0 { disk.apply(trace.operations[position - 1]) }
       let isCreated = isCreated || trace.creation.map { $0 <= position } ?? false
       let acknowledged = max(acknowledged, trace.acknowledged(after: position))
-      for var state in self.states(of: disk, asked: acknowledged, isCreated) {
-        state.acknowledged = acknowledged
-        state.isCreated = isCreated
-        state.name += " after \(position) of \(trace.operations.count) operations"
-        states.append(state)
-      }
+      let moment = "after \(position) of \(trace.operations.count) operations"
+      states += self.states(of: disk, at: moment, asked: acknowledged, isCreated)
     }
     return states
   }
 
   private mutating func states(
-    of disk: SimulatedDisk, asked acknowledged: Revision, _ isCreated: Bool
-  ) -> [CrashState] {
-    var states: [CrashState] = []
+    of disk: SimulatedDisk, at moment: String, asked acknowledged: Revision, _ isCreated: Bool
+  ) -> [PossibleState] {
+    var states: [PossibleState] = []
     for (index, names) in nameChoices(disk).enumerated() {
       // All names with every outcome of the writes; every other outcome of names with a few.
       let choices = writeChoices(disk)
@@ -52,9 +48,10 @@ struct CrashStates {
         hasher.combine(isCreated)
         disk.hash(names.names, fates.fates, into: &hasher)
         guard seen.insert(hasher.finalize()).inserted else { continue }
-        var state = CrashState(of: disk, names: names.names, fates: fates.fates)
-        state.name = "\(model): names \(names.name), writes \(fates.name),"
-        states.append(state)
+        states.append(
+          PossibleState(
+            disk: disk, names: names.names, fates: fates.fates, acknowledged: acknowledged,
+            isCreated: isCreated, name: "\(model): names \(names.name), writes \(fates.name), \(moment)"))
       }
     }
     return states

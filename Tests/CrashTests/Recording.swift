@@ -14,8 +14,9 @@ struct Recording: Sendable {
   let workplace: String
 
   /// Opens each state and notes what is wrong with it.
-  func check(_ states: [CrashState], _ findings: Findings) {
-    forEachConcurrently(states, named: \.name) { index, state in
+  func check(_ states: [PossibleState], _ findings: Findings) {
+    forEachConcurrently(states, named: \.name) { index, possible in
+      let state = CrashState(possible)
       let folder = "\(workplace)/\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }
       do {

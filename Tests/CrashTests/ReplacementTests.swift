@@ -44,7 +44,7 @@ extension Battery {
             defer { try? FileManager.default.removeItem(atPath: copy) }
             do {
               try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
-              try state.build(in: copy)
+              try CrashState(state).build(in: copy)
               let url = URL(fileURLWithPath: copy).appendingPathComponent(pages.url.lastPathComponent)
               if let problem = try problem(pages, head, at: url, isErasure: isErasure, done) {
                 findings.note("\(state.name): \(problem)")

@@ -3,14 +3,14 @@ import LevelDB
 
 /// What a disk holds while operations are done on it: what everyone sees, and how much of that a power loss
 /// leaves for sure.
-struct SimulatedDisk {
+struct SimulatedDisk: Sendable {
   struct PendingWrite: Sendable {
     var offset: Int
     var bytes: [UInt8]
   }
 
   /// A file or folder, whatever its names.
-  struct Node {
+  struct Node: Sendable {
     var isFolder: Bool
     /// The change of names that made it.
     var madeBy: Int
@@ -23,7 +23,7 @@ struct SimulatedDisk {
   }
 
   /// Something that becomes of a name in a folder.
-  struct NameChange {
+  struct NameChange: Sendable {
     var folder: Int
     var name: String
     /// The node it stands for from now on, nil: none.
