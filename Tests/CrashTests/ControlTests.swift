@@ -11,6 +11,9 @@ extension Battery {
       try withJournal { url, oracle in
         let head = url.appendingPathComponent("HEAD")
         let newest = try Data(contentsOf: head)
+        let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
+        let start = try journal.entry(at: 1).previousDigest
+        try journal.close()
         let log = try logFile(url)
         // Of the first record, which says whose log it is, nothing is cut: its length, in two bytes, and a header of seven.
         let whole = try Data(contentsOf: log)
@@ -19,7 +22,7 @@ extension Battery {
         let problem = oracle.problem(url, acknowledged: 10, goesOn: false)
         #expect(problem?.contains("were acknowledged and are missing") == true)
         // With a marker that knows of nothing, LevelDB opens in silence, and the oracle has to.
-        try oldest(newest).write(to: head)
+        try oldest(newest, start).write(to: head)
         let silent = oracle.problem(url, acknowledged: 10, goesOn: false)
         #expect(silent == "commit 10 was acknowledged, and the newest one is 0")
       }
@@ -80,9 +83,10 @@ extension Battery {
       return entries.appendingPathComponent(try #require(names.first { $0.hasSuffix(".log") }))
     }
 
-    /// HEAD as it was when the journal was made: one slot, for revision 0, with a checksum that is right.
-    private func oldest(_ head: Data) -> Data {
-      let slot = Array(head.prefix(24)) + [UInt8](repeating: 0, count: 40)
+    /// HEAD as it was when the journal was made: one slot, for revision 0 and the digest that the first entry follows,
+    /// with a checksum that is right.
+    private func oldest(_ head: Data, _ start: Digest) -> Data {
+      let slot = Array(head.prefix(24)) + [UInt8](repeating: 0, count: 8) + start.bytes
       var sum: UInt32 = ~0
       for byte in slot {
         sum ^= UInt32(byte)
