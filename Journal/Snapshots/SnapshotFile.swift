@@ -174,7 +174,7 @@ private final class SnapshotSink {
 
   /// A file is flushed after so many bytes, so that no flush takes long: commits have theirs meanwhile, and closing
   /// waits for one.
-  private static let flushByteCount = 1 << 20
+  private static let flushByteCount = 4 << 20
 
   init(_ file: consuming File, reserve: Int, isCancelled: @escaping () -> Bool) {
     self.file = file

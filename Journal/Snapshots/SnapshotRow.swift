@@ -100,7 +100,7 @@ struct SnapshotRow: ~Copyable {
   private mutating func append(_ number: Int, to writer: inout CBORWriter, depth: Int) {
     let header = cursor.resolved(number, in: reader.objects)
     if cursor.hasFailed { return }
-    guard depth <= CBORLimits.depth, writer.count <= Record.byteLimit else { return fail(at: header) }
+    guard depth <= CBORLimits.depth, writer.bytes.count <= Record.byteLimit else { return fail(at: header) }
     switch header.kind {
     case .bool: writer.append(bool: header.count == 1)
     case .integer where header.count <= 8: writer.append(integer: Int64(cursor.integer(header)))

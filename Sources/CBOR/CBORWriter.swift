@@ -1,81 +1,16 @@
 import Foundation
 
-/// Writes deterministic CBOR (RFC 8949 §4.2) into memory of its own, which grows.
-///
-/// Marked safe although it holds a pointer:
-/// 1. `count <= capacity`, the bytes before `count` are written, and `reserve` comes before each write.
-/// 2. The memory is lent to closures only, and freed with the writer, which can't be copied.
-@safe package struct CBORWriter: ~Copyable {
-  private var base: UnsafeMutableRawPointer
-  private var capacity: Int
-  /// How many bytes have been written.
-  package private(set) var count = 0
+/// Writes deterministic CBOR (RFC 8949 §4.2) into a growing buffer.
+package struct CBORWriter: ~Copyable {
+  /// What has been written.
+  package private(set) var bytes: [UInt8] = []
 
   package init(reserving capacity: Int = 0) {
-    self.capacity = max(capacity, 32)
-    unsafe base = .allocate(byteCount: self.capacity, alignment: 8)
+    bytes.reserveCapacity(capacity)
   }
 
-  deinit { unsafe base.deallocate() }
-
-  /// What has been written.
-  package consuming func finish() -> [UInt8] {
-    unsafe Array(UnsafeRawBufferPointer(start: base, count: count))
-  }
-
-  /// Lends what was written from an offset on.
-  @inline(__always)
-  package borrowing func withBytes<Result>(
-    from start: Int = 0, _ body: (UnsafeRawBufferPointer) -> Result
-  ) -> Result {
-    precondition(start >= 0 && start <= count)
-    return unsafe body(UnsafeRawBufferPointer(start: base + start, count: count - start))
-  }
-
-  @inline(__always)
-  private mutating func reserve(_ byteCount: Int) {
-    if capacity - count < byteCount { grow(byteCount) }
-  }
-
-  @inline(never)
-  private mutating func grow(_ byteCount: Int) {
-    capacity = max(2 * capacity, count + byteCount)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
-    unsafe larger.copyMemory(from: base, byteCount: count)
-    unsafe base.deallocate()
-    unsafe base = larger
-  }
-
-  @inline(__always)
-  private mutating func put(_ byte: UInt8) {
-    reserve(1)
-    unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-    count += 1
-  }
-
-  @inline(__always)
-  private mutating func put<Integer: FixedWidthInteger & BitwiseCopyable>(
-    _ first: UInt8, bigEndian value: Integer
-  ) {
-    reserve(1 + MemoryLayout<Integer>.size)
-    unsafe base.storeBytes(of: first, toByteOffset: count, as: UInt8.self)
-    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: count + 1, as: Integer.self)
-    count += 1 + MemoryLayout<Integer>.size
-  }
-
-  /// Items that are encoded already.
-  @inline(__always)
-  package mutating func append(encoded content: UnsafeRawBufferPointer) {
-    guard let start = content.baseAddress else { return }
-    reserve(content.count)
-    unsafe (base + count).copyMemory(from: start, byteCount: content.count)
-    count += content.count
-  }
-
-  /// Items that are encoded already.
-  package mutating func append(encoded content: [UInt8]) {
-    unsafe content.withUnsafeBytes { unsafe append(encoded: $0) }
-  }
+  /// Gives the bytes away and ends the writer.
+  package consuming func finish() -> [UInt8] { bytes }
 
   package mutating func append(integer: Int64) {
     if integer >= 0 {
@@ -91,19 +26,19 @@ import Foundation
     var text = text
     text.withUTF8 { utf8 in
       head(.text, UInt64(utf8.count))
-      unsafe append(encoded: UnsafeRawBufferPointer(utf8))
+      unsafe bytes.append(contentsOf: utf8)
     }
   }
 
   /// A text that is there as UTF-8.
   package mutating func append(utf8 content: UnsafeRawBufferPointer) {
     head(.text, UInt64(content.count))
-    unsafe append(encoded: content)
+    unsafe bytes.append(contentsOf: content)
   }
 
   package mutating func append(bytes content: UnsafeRawBufferPointer) {
     head(.bytes, UInt64(content.count))
-    unsafe append(encoded: content)
+    unsafe bytes.append(contentsOf: content)
   }
 
   /// The head of a byte string whose content is appended next, as encoded bytes.
@@ -112,16 +47,22 @@ import Foundation
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
   /// The tag of the item that is appended next.
   package mutating func append(tag: UInt64) { head(.tag, tag) }
-  package mutating func appendNull() { put(CBORByte.null) }
+  package mutating func appendNull() { bytes.append(CBORByte.null) }
   /// Stands for "this field goes away" in the changes of an update; never a value.
-  package mutating func appendUndefined() { put(CBORByte.undefined) }
-  package mutating func append(bool: Bool) { put(bool ? CBORByte.true : CBORByte.false) }
+  package mutating func appendUndefined() { bytes.append(CBORByte.undefined) }
+  package mutating func append(bool: Bool) { bytes.append(bool ? CBORByte.true : CBORByte.false) }
 
   package mutating func append(double: Double) {
     switch CBORFloat(double) {
-    case .half(let bits): put(CBORByte.half, bigEndian: bits)
-    case .single(let bits): put(CBORByte.single, bigEndian: bits)
-    case .double(let bits): put(CBORByte.double, bigEndian: bits)
+    case .half(let bits):
+      bytes.append(CBORByte.half)
+      append(bigEndian: bits)
+    case .single(let bits):
+      bytes.append(CBORByte.single)
+      append(bigEndian: bits)
+    case .double(let bits):
+      bytes.append(CBORByte.double)
+      append(bigEndian: bits)
     }
   }
 
@@ -130,6 +71,10 @@ import Foundation
     head(.tag, CBORTag.foundationDate)
     append(double: seconds)
   }
+
+  /// Items that are encoded already.
+  package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
+  package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
   /// A value of any kind. One that is nested deeper than any reader goes is cut off below, so that this takes a
   /// bounded stack; what is written is too deep all the same.
@@ -145,7 +90,7 @@ import Foundation
     case .string(let string): append(text: string)
     case .data(let data):
       head(.bytes, UInt64(data.count))
-      unsafe data.withUnsafeBytes { unsafe append(encoded: $0) }
+      bytes.append(contentsOf: data)
     case .date(let date):
       append(foundationDate: date.timeIntervalSinceReferenceDate)
     case .array where depth > CBORLimits.depth: appendArrayHead(count: 0)
@@ -165,12 +110,24 @@ import Foundation
   private mutating func head(_ major: CBORMajor, _ argument: UInt64) {
     let high = major.rawValue << 5
     switch argument {
-    case 0..<24: put(high | UInt8(truncatingIfNeeded: argument))
-    case 24...0xFF: put(high | 24, bigEndian: UInt8(truncatingIfNeeded: argument))
-    case 0x100...0xFFFF: put(high | 25, bigEndian: UInt16(truncatingIfNeeded: argument))
-    case 0x1_0000...0xFFFF_FFFF: put(high | 26, bigEndian: UInt32(truncatingIfNeeded: argument))
-    default: put(high | 27, bigEndian: argument)
+    case 0..<24: bytes.append(high | UInt8(truncatingIfNeeded: argument))
+    case 24...0xFF:
+      bytes.append(high | 24)
+      bytes.append(UInt8(truncatingIfNeeded: argument))
+    case 0x100...0xFFFF:
+      bytes.append(high | 25)
+      append(bigEndian: UInt16(truncatingIfNeeded: argument))
+    case 0x1_0000...0xFFFF_FFFF:
+      bytes.append(high | 26)
+      append(bigEndian: UInt32(truncatingIfNeeded: argument))
+    default:
+      bytes.append(high | 27)
+      append(bigEndian: argument)
     }
+  }
+
+  private mutating func append<T: FixedWidthInteger & Sendable>(bigEndian value: T) {
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 }
 

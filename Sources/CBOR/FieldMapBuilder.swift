@@ -19,28 +19,28 @@ struct FieldMapBuilder: ~Copyable {
 
   /// Adds a numbered field; nil stands for one that goes away.
   mutating func add(_ number: UInt8, _ value: Value?) {
-    let start = writer.count
+    let start = writer.bytes.count
     writer.append(unsigned: UInt64(number))
     finishSlot(start, value)
   }
 
   /// Adds an attribute; nil stands for one that goes away.
   mutating func add(_ name: String, _ value: Value?) {
-    let start = writer.count
+    let start = writer.bytes.count
     writer.append(text: name)
     finishSlot(start, value)
   }
 
   private mutating func finishSlot(_ start: Int, _ value: Value?) {
-    let keyEnd = writer.count
+    let keyEnd = writer.bytes.count
     if let value { writer.append(value) } else { writer.appendUndefined() }
-    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.count)
+    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.bytes.count)
     if isSorted, let last = slots.last, !precedes(last, slot) { isSorted = false }
     slots.append(slot)
   }
 
   private func precedes(_ left: Slot, _ right: Slot) -> Bool {
-    unsafe writer.withBytes { bytes in
+    unsafe writer.bytes.withUnsafeBytes { bytes in
       unsafe compareBytes(
         bytes.baseAddress! + left.start, left.keyEnd - left.start,
         bytes.baseAddress! + right.start, right.keyEnd - right.start) < 0
@@ -50,12 +50,15 @@ struct FieldMapBuilder: ~Copyable {
   /// The encoded map. Two fields of one name are an error of the caller's.
   consuming func finish() -> [UInt8] {
     if !isSorted { sort() }
-    var map = CBORWriter(reserving: 9 + writer.count)
+    var map = CBORWriter(reserving: 9 + writer.bytes.count)
     map.appendMapHead(count: slots.count)
-    unsafe writer.withBytes { bytes in
-      if isSorted { return unsafe map.append(encoded: bytes) }
-      for slot in slots {
-        unsafe map.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[slot.start..<slot.end]))
+    if isSorted {
+      map.append(encoded: writer.bytes)
+    } else {
+      unsafe writer.bytes.withUnsafeBytes { bytes in
+        for slot in slots {
+          unsafe map.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[slot.start..<slot.end]))
+        }
       }
     }
     return map.finish()
