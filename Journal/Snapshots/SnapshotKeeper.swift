@@ -448,7 +448,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         $0 !== layer && !$0.isWhole && $0.facts != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
-      let reached = chain.stack(atOrBefore: layer.start.revision)?.checkpoint.revision ?? 0
+      // What leads up to it may go beyond its start, as a layer does that has taken the place of a dropped snapshot.
+      let reached = chain.stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
       return isReplaced || reached < layer.start.revision
     }
     chain.remove(useless.map(\.name))

@@ -25,7 +25,9 @@ extension Battery {
             : Journal<Logbook>.open(at: url, options: options)
           for turn in 1...Int.random(in: 20...60, using: &random) {
             let blob = turn % 10 == 0 ? try journal.blobs.add(Data("\(opening) \(turn)".utf8)) : nil
-            let text = String(repeating: "x", count: Int.random(in: 1...4000, using: &random))
+            // Never the text that is there: that would be no change, and so no entry.
+            let text =
+              "\(opening) \(turn) " + String(repeating: "x", count: .random(in: 1...4000, using: &random))
             try journal.commit(by: "ana", note: "\(opening) \(turn)") { draft in
               try draft.write(Int.random(in: 1...20, using: &random), text, blob: blob)
             }
