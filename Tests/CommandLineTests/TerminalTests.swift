@@ -61,7 +61,7 @@ import Testing
         zpty -d shell
         """
       let result = try run(
-        "timeout", ["60", "zsh", "-f", "-c", script],
+        "timeout", ["300", "zsh", "-f", "-c", script],
         environment: ["JOURNAL": journalPath, "FOLDER": folder.path, "TERM": "dumb"])
       let shown = String(decoding: result.output, as: UTF8.self)
       for completed in ["journal bisect", "journal log --follow", "journal help blame"] {
