@@ -34,7 +34,8 @@ struct LayerPaceTests {
       #expect(most > 2)
       #expect(most <= 24)
       let statistics = try journal.statistics()
-      #expect(statistics.writeAmplification > 1.5)
+      // Something was merged: without that it is 1.
+      #expect(statistics.writeAmplification > 1)
       journal.waitForLayers()
       let problems = try journal.verify(deep: true).problems.map(\.description)
       #expect(problems == [], "\(problems)")
