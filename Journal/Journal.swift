@@ -138,8 +138,8 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   events of another model, `newerFormat` or `olderFormat`, or `damaged` with the first revision that is
   ///   missing or altered. The folder is then as it was.
   ///   When ``JournalOptions/retention`` wants history pruned and that fails, the journal opens with all of it.
-  /// - Complexity: O(n) when history is pruned; O(log n) with a snapshot, and O(m) in the number of events after it; without one, or when
-  ///   everything is checked, O(n).
+  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; O(n) without one, when everything
+  ///   is checked, or when history is pruned.
   public static func open(
     at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
     options: JournalOptions = JournalOptions()

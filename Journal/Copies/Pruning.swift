@@ -161,7 +161,7 @@ extension Journal {
     return scope.report(copy.head)
   }
 
-  /// Opens a journal for something that nobody may have it open for writing for.
+  /// Opens a journal for work that rewrites what is on disk; fails when another process has it open for writing.
   static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
     do {
       return try open(at: url, mode: mode, options: options)

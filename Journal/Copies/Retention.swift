@@ -5,8 +5,8 @@ import Foundation
 /// ```swift
 /// let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .years(2)))
 /// ```
-/// The time is counted back from the newest entry or from now, whichever is earlier. So a clock that is wrong once, or a
-/// journal that nobody has opened for years, loses nothing of what belongs to that time.
+/// The period is counted back from the newest entry or from now, whichever is earlier. So nothing of the period is lost when
+/// a clock was wrong once, or when the journal has not been opened for years.
 public struct HistoryRetention: Hashable, Sendable {
   private let component: Calendar.Component
   private let count: Int
@@ -54,7 +54,7 @@ extension Journal {
     return nil
   }
 
-  /// Prunes what an app does not want to keep, before the journal is handed to it.
+  /// Prunes what an app does not want to keep, before `open` returns.
   /// - Returns: the journal, opened anew if something was pruned.
   static func keeping(
     _ retention: HistoryRetention, of journal: Journal, options: JournalOptions

@@ -128,7 +128,7 @@ extension Journal {
     }
   }
 
-  /// Holds the journal against what the journal that it is a backup of had acknowledged.
+  /// Compares a backup with what the original journal had acknowledged.
   private func checkReceipt(_ expected: Version<State>, _ verifier: inout Verifier<State>) {
     do {
       guard let receipt = try backupReceipt(), try !fulfils(receipt) else { return }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A journal whose history before a point is gone: the point and all after it are as they were, and what is gone is said
-/// to be.
+/// After a pruning, the state at the point and everything after it are as they were, and questions about what came before
+/// get the answer that it was pruned.
 @Suite struct PruneTests {
   private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
 
@@ -82,7 +82,7 @@ import Testing
         #expect(verification.base == pair.report.base)
         #expect(verification.entryCount == newest + 1 - point)
         try journal.close()
-        // It goes on, and can be pruned again.
+        // The pruned journal takes commits and can be pruned again.
         let again = try CatalogJournal.open(at: pair.url, checking: .everything)
         try again.commit { try $0.addItem(kind: "after") }
         try again.takeSnapshot(asOf: .revision(Int.random(in: point...newest, using: &random)))

@@ -9,8 +9,8 @@ enum Prune: Verb {
   static let explanation = """
     Removes the entries up to a point in time, and the bytes of images that nothing else names. The state at the point
     stays, and every entry and state after it: history begins there. Digests and receipts of later revisions still hold,
-    and a new entry says what was pruned, when, by whom and why. That can't be undone: what is gone is nowhere in the folder
-    afterwards. Backups keep what they have. --dry-run only says what would go.
+    and a new entry says what was pruned, when, by whom and why. That can't be undone: no file of the folder holds the
+    removed bytes afterwards. Backups keep what they have. --dry-run only says what would go.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
