@@ -171,18 +171,6 @@ extension HistoryBase {
   }
 }
 
-extension Array {
-  /// The first index at which a predicate holds that is false before it and true from it on.
-  fileprivate func partitioningIndex(where holds: (Element) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if holds(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}
-
 /// Reads the bytes of a base from some place on, a piece at a time. Used by one thread.
 struct BaseCursor {
   static let pieceByteCount = 1 << 20

@@ -89,12 +89,8 @@ final class Layer: Sendable {
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
     if top.revision <= revision { return top }
     let checkpoints = checkpoints
-    var (low, high) = (0, checkpoints.count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if checkpoints[middle].revision <= revision { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? checkpoints[low - 1] : nil
+    let end = checkpoints.partitioningIndex { $0.revision > revision }
+    return end > 0 ? checkpoints[end - 1] : nil
   }
 
   /// Reads from the file from now on, and gives the memory back.

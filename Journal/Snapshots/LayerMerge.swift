@@ -98,11 +98,7 @@ struct LineMerge {
 extension [Revision] {
   /// Whether one of these, which rise, is in a range.
   fileprivate func isSeen(from first: Revision, before end: Revision) -> Bool {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if self[middle] < first { low = middle + 1 } else { high = middle }
-    }
-    return low < count && self[low] < end
+    let index = partitioningIndex { $0 >= first }
+    return index < count && self[index] < end
   }
 }

@@ -92,18 +92,16 @@ private struct Subject<State: EventSourced> {
     for kind in shape.kinds.indices {
       let next = try contents.versions(kind)
       while let version = try next() {
-        guard version.revision > facts.start.revision,
-          let checkpoint = revisions.firstIndex(notBefore: version.revision)
-        else { throw foreign }
+        let checkpoint = revisions.partitioningIndex { $0 >= version.revision }
+        guard version.revision > facts.start.revision, checkpoint < revisions.count else { throw foreign }
         versionCounts[checkpoint][kind] += 1
       }
     }
     for index in shape.indexes.indices {
       let next = try contents.lines(index)
       while let line = try next() {
-        guard line.revision > facts.start.revision,
-          let checkpoint = revisions.firstIndex(notBefore: line.revision)
-        else { throw foreign }
+        let checkpoint = revisions.partitioningIndex { $0 >= line.revision }
+        guard line.revision > facts.start.revision, checkpoint < revisions.count else { throw foreign }
         lines[checkpoint][index].append(line)
       }
     }
@@ -195,17 +193,5 @@ private struct Subject<State: EventSourced> {
     {
       fail("the snapshot is noted as another state than the entries make", head)
     }
-  }
-}
-
-extension [Revision] {
-  /// The first of these, which rise, that is not before a revision.
-  fileprivate func firstIndex(notBefore revision: Revision) -> Int? {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if self[middle] < revision { low = middle + 1 } else { high = middle }
-    }
-    return low < count ? low : nil
   }
 }
