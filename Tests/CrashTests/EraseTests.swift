@@ -62,46 +62,7 @@ extension Battery {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)
-        let operations = Lock(0)
-        try erase(
-          at: try pages.copy("Count.journal"),
-          hook: { _ in
-            operations.withLock { $0 += 1 }
-            return .proceed
-          })
-        let count = operations.withLock { $0 }
-        var (done, undone) = (0, 0)
-        for index in 0..<count {
-          for lasts in [false, true] {
-            let url = try pages.copy("Faulty.journal")
-            let seen = Lock(0)
-            let result = Result {
-              try erase(
-                at: url,
-                hook: { _ in
-                  let now = seen.withLock { seen in
-                    defer { seen += 1 }
-                    return seen
-                  }
-                  return now == index || (lasts && now > index) ? .fail(EIO) : .proceed
-                })
-            }
-            let place = "operation \(index)\(lasts ? " and all after it" : "")"
-            if try isErased(pages, at: url, place) {
-              done += 1
-              if case .failure(let error) = result {
-                // Not of what led to it: that it is done is said.
-                let code = (error as? JournalError)?.code
-                #expect(code == .outcomeUnknown || code == .io, "\(place): \(error)")
-              }
-            } else {
-              undone += 1
-              if case .success = result { Issue.record("\(place): not erased") }
-            }
-          }
-        }
-        print("erase faults: \(count) operations, \(done) times done, \(undone) times not")
-        #expect(done > 0 && undone > 0)
+        try pages.failEachOperation(of: "erase", erase) { try isErased(pages, at: $0, $1) }
       }
     }
 
@@ -109,23 +70,7 @@ extension Battery {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)
-        var (done, undone, index) = (0, 0, 0)
-        while true {
-          let url = try pages.copy("Killed.journal")
-          let process = Process()
-          let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
-          process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
-          process.arguments = ["erase", url.path, "\(index)"]
-          try process.run()
-          process.waitUntilExit()
-          let wasKilled = process.terminationReason == .uncaughtSignal
-          #expect(wasKilled || process.terminationStatus == 0)
-          if try isErased(pages, at: url, "killed at operation \(index)") { done += 1 } else { undone += 1 }
-          if !wasKilled { break }
-          index += 1
-        }
-        print("erase kills: \(index) operations, \(done) times done, \(undone) times not")
-        #expect(done > 1 && undone > 1)
+        try pages.killAtEachOperation(of: "erase") { try isErased(pages, at: $0, $1) }
       }
     }
 

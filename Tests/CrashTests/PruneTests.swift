@@ -54,41 +54,7 @@ extension Battery {
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)
         let original = try Journal<Logbook>.open(at: try pages.copy("Original.journal"), mode: .readOnly)
-        let operations = Lock(0)
-        try prune(at: try pages.copy("Count.journal")) { _ in
-          operations.withLock { $0 += 1 }
-          return .proceed
-        }
-        let count = operations.withLock { $0 }
-        var (done, undone) = (0, 0)
-        for index in 0..<count {
-          for lasts in [false, true] {
-            let url = try pages.copy("Faulty.journal")
-            let seen = Lock(0)
-            let result = Result {
-              try prune(at: url) { _ in
-                let now = seen.withLock { seen in
-                  defer { seen += 1 }
-                  return seen
-                }
-                return now == index || (lasts && now > index) ? .fail(EIO) : .proceed
-              }
-            }
-            let place = "operation \(index)\(lasts ? " and all after it" : "")"
-            if try isPruned(pages, original, at: url, place) {
-              done += 1
-              if case .failure(let error) = result {
-                let code = (error as? JournalError)?.code
-                #expect(code == .outcomeUnknown || code == .io, "\(place): \(error)")
-              }
-            } else {
-              undone += 1
-              if case .success = result { Issue.record("\(place): not pruned") }
-            }
-          }
-        }
-        print("prune faults: \(count) operations, \(done) times done, \(undone) times not")
-        #expect(done > 0 && undone > 0)
+        try pages.failEachOperation(of: "prune", prune) { try isPruned(pages, original, at: $0, $1) }
       }
     }
 
@@ -97,24 +63,7 @@ extension Battery {
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)
         let original = try Journal<Logbook>.open(at: try pages.copy("Original.journal"), mode: .readOnly)
-        var (done, undone, index) = (0, 0, 0)
-        while true {
-          let url = try pages.copy("Killed.journal")
-          let process = Process()
-          let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
-          process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
-          process.arguments = ["prune", url.path, "\(index)"]
-          try process.run()
-          process.waitUntilExit()
-          let wasKilled = process.terminationReason == .uncaughtSignal
-          #expect(wasKilled || process.terminationStatus == 0)
-          let place = "killed at operation \(index)"
-          if try isPruned(pages, original, at: url, place) { done += 1 } else { undone += 1 }
-          if !wasKilled { break }
-          index += 1
-        }
-        print("prune kills: \(index) operations, \(done) times done, \(undone) times not")
-        #expect(done > 1 && undone > 1)
+        try pages.killAtEachOperation(of: "prune") { try isPruned(pages, original, at: $0, $1) }
       }
     }
 
@@ -271,7 +220,7 @@ extension Battery {
       return true
     }
 
-    /// Looks for what is gone and what is not in every byte of a pruned journal.
+    /// Searches every byte of a pruned journal for what must be there and for what must not.
     private func check(
       _ pages: Pages, _ point: Revision, _ original: Journal<Logbook>, at url: URL, _ place: String
     ) throws {
