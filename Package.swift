@@ -58,6 +58,7 @@ let package = Package(
     // The tests: a folder for each module, then those that need a whole journal.
     .target(
       name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
+    .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(
       name: "CrashChild",
@@ -76,8 +77,9 @@ let package = Package(
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
-        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Files", "LevelDB", "Locks",
-        "TestSupport",
+        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables", "Files", "LevelDB",
+        "Locks",
+        "ForeignNames", "TestSupport",
       ]),
     .testTarget(
       name: "ExamplesTests",

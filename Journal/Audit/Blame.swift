@@ -5,7 +5,7 @@ public struct Blame: Sendable {
   /// Which part.
   public let key: FieldKey
   /// Its value.
-  public let value: Value
+  public let value: FieldValue
   /// The entry that set it; with ``isPruned``, the revision before which history was pruned.
   public let revision: Revision
   /// The entry's date.
@@ -27,12 +27,12 @@ extension Journal {
   /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
   public func blame(
-    _ entity: Entity, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
+    _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
     let revision = try revision(at: selector)
     let setters = try setters(of: entity, asOf: revision)
     guard let record = try self.entity(entity, asOf: .revision(revision))?.record else { return nil }
-    var parts: [(key: FieldKey, value: Value)] = []
+    var parts: [(key: FieldKey, value: FieldValue)] = []
     record.visit { parts.append(($0, $1)) }
     var blame: [Blame] = []
     for (key, value) in parts {
@@ -47,7 +47,7 @@ extension Journal {
   }
 
   /// The newest event that set each part of an entity up to a revision; empty when it was not there.
-  private func setters(of entity: Entity, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
+  private func setters(of entity: EntityKey, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
     var setters: [FieldKey: PastEvent] = [:]
     var next = try newestEvent(of: entity, atOrBefore: revision)
     while next > 0 {
@@ -66,7 +66,7 @@ extension Journal {
   }
 
   /// The entry that first set the value which another one brought back.
-  private func origin(of key: FieldKey, in entity: Entity, _ setter: PastEvent) throws -> PastEvent {
+  private func origin(of key: FieldKey, in entity: EntityKey, _ setter: PastEvent) throws -> PastEvent {
     var setter = setter
     while let source = setter.words.source, source < setter.revision,
       source >= format.head.revision

@@ -18,7 +18,7 @@ extension Journal {
   /// What is different about some entities between two points in time, in the order of kinds and numbers.
   /// - Complexity: O(h) reads of the log for h events of these entities, whatever the size of the journal.
   public func diff(
-    of entities: some Sequence<Entity>, from first: RevisionSelector, to second: RevisionSelector = .head()
+    of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {
     let (from, to) = (try revision(at: first), try revision(at: second))
     return try Set(entities).sorted().compactMap { entity in
@@ -29,7 +29,7 @@ extension Journal {
   }
 
   private func differences(after low: Revision, through high: Revision) throws -> [EntityDifference] {
-    var touched: [Entity: TouchedEntity] = [:]
+    var touched: [EntityKey: TouchedEntity] = [:]
     try EventPipeline.run(log, low + 1...high, upcast) { event, revision throws(JournalError) in
       touched[event.entity, default: TouchedEntity(previous: event.previous)].add(event.change)
     }
@@ -47,8 +47,8 @@ extension Journal {
   /// What finds the records that entities had at a revision: each by itself, or, when they are many, all in one
   /// state that is rebuilt.
   private func pastRecords(
-    _ touched: [Entity: TouchedEntity], asOf revision: Revision
-  ) throws -> (_ entity: Entity, _ event: Revision) throws -> Record? {
+    _ touched: [EntityKey: TouchedEntity], asOf revision: Revision
+  ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
     let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
       let base = chain.start(atOrBefore: revision)
@@ -68,11 +68,11 @@ private struct TouchedEntity {
   /// The event before the first of them.
   let previous: Revision
   /// All that counts: what was before an add or a deletion does not.
-  private(set) var changes: [Event.Change] = []
+  private(set) var changes: [JournalEvent.Change] = []
 
   init(previous: Revision) { self.previous = previous }
 
-  mutating func add(_ change: Event.Change) {
+  mutating func add(_ change: JournalEvent.Change) {
     if case .update = change {} else { changes = [] }
     changes.append(change)
   }

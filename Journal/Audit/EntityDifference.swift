@@ -1,24 +1,24 @@
 /// What is different about one entity between two states.
 public struct EntityDifference: Hashable, Sendable {
   /// Which entity.
-  public let entity: Entity
+  public let entity: EntityKey
   /// What it was; nil when it was not there.
-  public let old: Record?
+  public let old: EntityRecord?
   /// What it is; nil when it is not there.
-  public let new: Record?
+  public let new: EntityRecord?
 
   /// An entity that is one thing before and another after.
-  public init(entity: Entity, old: Record?, new: Record?) {
+  public init(entity: EntityKey, old: EntityRecord?, new: EntityRecord?) {
     self.entity = entity
     self.old = old
     self.new = new
   }
 
   /// The event that leads from the old to the new.
-  public var operation: Event.Operation { old == nil ? .add : new == nil ? .delete : .update }
+  public var operation: JournalEvent.Operation { old == nil ? .add : new == nil ? .delete : .update }
 
   /// The parts that differ, with the old value and the new one of each.
-  public var parts: [PartChange] { Record.differences(from: old, to: new) }
+  public var parts: [PartChange] { EntityRecord.differences(from: old, to: new) }
 
   /// The same from the other side.
   public var reversed: EntityDifference { EntityDifference(entity: entity, old: new, new: old) }
@@ -38,7 +38,7 @@ extension EventSourced {
     var differences: [EntityDifference] = []
     for kind in new.indices {
       for (number, old, new) in new[kind].changes(since: old[kind]) {
-        let entity = Entity(kind: EntityKind(rawValue: UInt8(kind)), number: number)
+        let entity = EntityKey(kind: EntityKind(rawValue: UInt8(kind)), number: number)
         differences.append(EntityDifference(entity: entity, old: old?.record, new: new?.record))
       }
     }

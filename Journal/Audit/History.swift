@@ -20,14 +20,14 @@ public struct EntityChange: Sendable {
   /// What else the entry has with it, such as what it restored; see ``RestorePlan/metadata``.
   public let metadata: [String: String]
   /// What happened.
-  public let event: Event
+  public let event: JournalEvent
   /// The entity before the event; nil when it was not there.
-  public let before: Record?
+  public let before: EntityRecord?
   /// The entity after the event; nil when it was deleted, or what it was has been erased.
-  public let after: Record?
+  public let after: EntityRecord?
 
   /// The parts that the event changed, with the old value and the new one of each.
-  public var parts: [PartChange] { Record.differences(from: before, to: after) }
+  public var parts: [PartChange] { EntityRecord.differences(from: before, to: after) }
 }
 
 extension Journal {
@@ -40,7 +40,7 @@ extension Journal {
   ///   it.
   /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.
   public func history(
-    of entity: Entity, asOf selector: RevisionSelector = .head()
+    of entity: EntityKey, asOf selector: RevisionSelector = .head()
   ) throws -> [EntityChange] {
     var changes: [PastEvent] = []
     var revision = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
@@ -50,7 +50,7 @@ extension Journal {
       revision = change.event.previous
     }
     // The values before an event are those that the events before it made, so the oldest comes first here.
-    var record: Record?
+    var record: EntityRecord?
     var history: [EntityChange] = []
     history.reserveCapacity(changes.count)
     for change in changes.reversed() {
@@ -68,14 +68,14 @@ struct PastEvent: Sendable {
   let header: EntryHeader
   /// What people said of the entry, nil when that was erased.
   let annotation: EntryAnnotation?
-  let event: Event
+  let event: JournalEvent
   /// Whether this stands for all that was pruned.
   var isPruned = false
 
   /// What is left of what people said of the entry.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
-  func entityChange(before: Record?, after: Record?) -> EntityChange {
+  func entityChange(before: EntityRecord?, after: EntityRecord?) -> EntityChange {
     EntityChange(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
       note: words.note, isPruned: isPruned, isAnnotationErased: annotation == nil, metadata: words.metadata,
@@ -86,7 +86,7 @@ struct PastEvent: Sendable {
 
 extension Journal {
   /// The event that an entry has of an entity, with the entry's header.
-  func pastEvent(of entity: Entity, at revision: Revision) throws(JournalError) -> PastEvent {
+  func pastEvent(of entity: EntityKey, at revision: Revision) throws(JournalError) -> PastEvent {
     if let base = format.base, revision <= base.head.revision { return try prunedEvent(of: entity, base) }
     let past = try log.read(revision) { entry throws(JournalError) -> PastEvent? in
       guard let event = try entry.event(of: entity, upcast) else { return nil }
@@ -98,8 +98,8 @@ extension Journal {
   }
 
   /// What the base says of an entity, as one event that has made it so.
-  private func prunedEvent(of entity: Entity, _ base: HistoryBase) throws(JournalError) -> PastEvent {
-    let change: Event.Change? =
+  private func prunedEvent(of entity: EntityKey, _ base: HistoryBase) throws(JournalError) -> PastEvent {
+    let change: JournalEvent.Change? =
       switch try base.contents().row(of: entity, upcast) {
       case .there(let row): .add(row.record)
       case .gone(let deletion): deletion.isErased ? .erased(.add) : .delete
@@ -111,18 +111,19 @@ extension Journal {
       header: EntryHeader(
         date: base.head.timestamp, clockDate: base.head.timestamp, schemaVersion: upcast.schema.version,
         previousDigest: base.head.digest, checkpointRevision: nil),
-      annotation: EntryAnnotation(), event: Event(entity: entity, previous: 0, change: change), isPruned: true
+      annotation: EntryAnnotation(), event: JournalEvent(entity: entity, previous: 0, change: change),
+      isPruned: true
     )
   }
 
   /// The event that an entry has of an entity.
-  func event(of entity: Entity, at revision: Revision) throws(JournalError) -> Event {
+  func event(of entity: EntityKey, at revision: Revision) throws(JournalError) -> JournalEvent {
     let event = try log.read(revision) { entry throws(JournalError) in try entry.event(of: entity, upcast) }
     guard let event, event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
     return event
   }
 
-  private func lacksEvent(of entity: Entity, at revision: Revision) -> JournalError {
+  private func lacksEvent(of entity: EntityKey, at revision: Revision) -> JournalError {
     JournalError(
       .damaged, "the entry should hold an event of \(State.name(of: entity)) and does not",
       revision: revision)
@@ -130,16 +131,16 @@ extension Journal {
 
   /// The revision of the newest event that an entity had up to a revision, 0 when it had none. Its entry may have been
   /// pruned.
-  func newestEvent(of entity: Entity, atOrBefore revision: Revision) throws(JournalError) -> Revision {
+  func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     while found > max(revision, format.head.revision) { found = try event(of: entity, at: found).previous }
     return found
   }
 }
 
-extension Event.Change {
+extension JournalEvent.Change {
   /// What the event makes of a record: nothing is left of one that was erased, whatever changes it afterwards.
-  func applied(to record: Record?) -> Record? {
+  func applied(to record: EntityRecord?) -> EntityRecord? {
     switch self {
     case .add(let added): added
     case .delete, .erased: nil
@@ -150,7 +151,7 @@ extension Event.Change {
 
 extension EntryDecoder {
   /// The event of one entity, nil when the entry has none.
-  func event(of entity: Entity, _ upcast: EventUpcast) throws(JournalError) -> Event? {
+  func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
     var events = try events(upcast)
     while let event = try events.nextUnchecked() {
       if event.entity == entity { return try event.checked(upcast) }

@@ -4,7 +4,7 @@ extension Journal {
   /// Each event names the one before it, so this goes back from the entity's newest event and replays nothing else.
   /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
-  public func entity(_ entity: Entity, asOf selector: RevisionSelector) throws -> Row? {
+  public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
     let revision = try revision(at: selector)
     return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
   }
@@ -12,14 +12,14 @@ extension Journal {
   /// The parts that an event changes, with the old value and the new one of each.
   /// - Parameter event: one of the entry of `revision`.
   /// - Complexity: O(k) reads of the log, where k events back stands the newest one that set the same parts.
-  public func parts(changedBy event: Event) throws -> [PartChange] {
+  public func parts(changedBy event: JournalEvent) throws -> [PartChange] {
     switch event.change {
     case .erased: return []
-    case .add(let record): return Record.differences(from: nil, to: record)
+    case .add(let record): return EntityRecord.differences(from: nil, to: record)
     case .delete:
-      return Record.differences(from: try row(of: event.entity, after: event.previous)?.record, to: nil)
+      return EntityRecord.differences(from: try row(of: event.entity, after: event.previous)?.record, to: nil)
     case .update(let changes):
-      var new: [(key: FieldKey, value: Value?)] = []
+      var new: [(key: FieldKey, value: FieldValue?)] = []
       changes.visit { new.append(($0, $1)) }
       let old = try values(of: Set(new.map(\.key)), in: event.entity, after: event.previous)
       return new.map { PartChange(key: $0.key, old: old[$0.key] ?? nil, new: $0.value) }
@@ -27,9 +27,9 @@ extension Journal {
   }
 
   /// The row that an entity had after one of its events, nil after its deletion or for revision 0.
-  func row(of entity: Entity, after revision: Revision) throws(JournalError) -> Row? {
+  func row(of entity: EntityKey, after revision: Revision) throws(JournalError) -> EntityRow? {
     var updates: [(revision: Revision, changes: RecordChanges)] = []
-    var found: Row?
+    var found: EntityRow?
     var isErased = false
     try goBack(from: revision, over: entity) { revision, event, base throws(JournalError) in
       if let base {
@@ -37,7 +37,7 @@ extension Journal {
         return false
       }
       switch event?.change {
-      case .add(let record): found = Row(record: record, created: revision, modified: revision)
+      case .add(let record): found = EntityRow(record: record, created: revision, modified: revision)
       case .update(let changes):
         updates.append((revision, changes))
         return true
@@ -57,11 +57,11 @@ extension Journal {
 
   /// The values that some parts of an entity had after one of its events; what is nil was not there.
   private func values(
-    of keys: Set<FieldKey>, in entity: Entity, after revision: Revision
-  ) throws(JournalError) -> [FieldKey: Value?] {
+    of keys: Set<FieldKey>, in entity: EntityKey, after revision: Revision
+  ) throws(JournalError) -> [FieldKey: FieldValue?] {
     var missing = keys
-    var values: [FieldKey: Value?] = [:]
-    func take(_ key: FieldKey, _ value: Value?) {
+    var values: [FieldKey: FieldValue?] = [:]
+    func take(_ key: FieldKey, _ value: FieldValue?) {
       if missing.remove(key) != nil { values[key] = .some(value) }
     }
     try goBack(from: revision, over: entity) { _, event, base throws(JournalError) in
@@ -82,7 +82,7 @@ extension Journal {
   }
 
   /// Whether nothing is left of what an entity was after one of its events.
-  func isErased(_ entity: Entity, after revision: Revision) throws(JournalError) -> Bool {
+  func isErased(_ entity: EntityKey, after revision: Revision) throws(JournalError) -> Bool {
     var isErased = false
     try goBack(from: revision, over: entity) { _, event, _ throws(JournalError) in
       switch event?.change {
@@ -100,8 +100,8 @@ extension Journal {
   /// What was pruned is one event, the last. After some steps it looks whether a snapshot knows the rest; the row that it
   /// has is then the last that `body` is called with. So an entity with very many events costs no more than those since a snapshot.
   private func goBack(
-    from revision: Revision, over entity: Entity,
-    _ body: (Revision, Event?, _ base: Row?) throws(JournalError) -> Bool
+    from revision: Revision, over entity: EntityKey,
+    _ body: (Revision, JournalEvent?, _ base: EntityRow?) throws(JournalError) -> Bool
   ) throws(JournalError) {
     var revision = revision
     var base: ReplayStart<State>?
@@ -111,8 +111,8 @@ extension Journal {
         let row = try pruned.contents().row(of: entity, upcast)
         if case .there(let row) = row { _ = try body(revision, nil, row) }
         if case .gone(let deletion) = row {
-          let change: Event.Change = deletion.isErased ? .erased(.add) : .delete
-          _ = try body(revision, Event(entity: entity, previous: 0, change: change), nil)
+          let change: JournalEvent.Change = deletion.isErased ? .erased(.add) : .delete
+          _ = try body(revision, JournalEvent(entity: entity, previous: 0, change: change), nil)
         }
         return
       }
@@ -131,7 +131,7 @@ extension Journal {
 
 extension EventSourced {
   /// The row of an entity that is there; nil, too, for a model that does not say what it is made of.
-  func row(of entity: Entity) -> Row? {
+  func row(of entity: EntityKey) -> EntityRow? {
     guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return nil }
     return tables[Int(entity.kind.rawValue)][entity.number]
   }

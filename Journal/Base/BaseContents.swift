@@ -3,7 +3,7 @@ import Files
 
 /// What a base says of an entity.
 enum BaseRow {
-  case there(Row)
+  case there(EntityRow)
   case gone(Deletion)
 }
 
@@ -57,7 +57,7 @@ struct BaseContents: Sendable {
 
   /// What is known of an entity; nil when it was not there yet.
   /// - Complexity: O(log n) reads.
-  func row(of entity: Entity, _ upcast: EventUpcast) throws(JournalError) -> BaseRow? {
+  func row(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> BaseRow? {
     guard Int(entity.kind.rawValue) < sections.count else { return nil }
     let section = sections[Int(entity.kind.rawValue)]
     let after = section.samples.partitioningIndex { $0.number > entity.number }
@@ -87,22 +87,22 @@ struct BaseContents: Sendable {
 
   /// Reads the rest of a row behind its number.
   private func row(
-    _ entity: Entity, _ cursor: inout BaseCursor, _ upcast: EventUpcast
-  ) throws(JournalError) -> Row {
+    _ entity: EntityKey, _ cursor: inout BaseCursor, _ upcast: EventUpcast
+  ) throws(JournalError) -> EntityRow {
     let (created, modified) = (try cursor.number(), try cursor.number())
     let bytes = try cursor.bytes(try cursor.number())
-    let record: Record
-    do throws(CBORError) { record = try Record(checking: bytes) } catch { throw base.damaged }
+    let record: EntityRecord
+    do throws(CBORError) { record = try EntityRecord(checking: bytes) } catch { throw base.damaged }
     let event = try upcast(
-      Event(entity: entity, previous: 0, change: .add(record)), from: base.schema.version, at: created)
+      JournalEvent(entity: entity, previous: 0, change: .add(record)), from: base.schema.version, at: created)
     guard case .add(let current) = event.change else { throw base.damaged }
-    return Row(record: current, created: created, modified: modified)
+    return EntityRow(record: current, created: created, modified: modified)
   }
 
   /// Gives all entities in the order of kinds and numbers.
   /// - Complexity: O(n) in the bytes of the base; memory does not grow with them.
   func forEach(
-    _ upcast: EventUpcast, _ body: (Entity, BaseRow) throws(JournalError) -> Void
+    _ upcast: EventUpcast, _ body: (EntityKey, BaseRow) throws(JournalError) -> Void
   ) throws(JournalError) {
     for section in sections {
       var rows = BaseCursor(base, at: section.samples.first?.offset ?? base.byteCount)
@@ -111,7 +111,7 @@ struct BaseContents: Sendable {
       var nextRow = rowsLeft > 0 ? try rows.number() : Int.max
       var nextGone = goneLeft > 0 ? try gone.number() : Int.max
       while rowsLeft > 0 || goneLeft > 0 {
-        let entity = Entity(kind: section.kind, number: min(nextRow, nextGone))
+        let entity = EntityKey(kind: section.kind, number: min(nextRow, nextGone))
         if nextRow < nextGone {
           try body(entity, .there(try row(entity, &rows, upcast)))
           rowsLeft -= 1
@@ -132,10 +132,10 @@ struct BaseContents: Sendable {
   func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
     let upcast = try EventUpcast(State.self)
     var count = 0
-    func apply(_ entity: Entity, _ previous: Revision, _ change: Event.Change, _ revision: Revision)
+    func apply(_ entity: EntityKey, _ previous: Revision, _ change: JournalEvent.Change, _ revision: Revision)
       throws(JournalError)
     {
-      try state.apply(Event(entity: entity, previous: previous, change: change), at: revision)
+      try state.apply(JournalEvent(entity: entity, previous: previous, change: change), at: revision)
       count += 1
     }
     try forEach(upcast) { entity, row throws(JournalError) in

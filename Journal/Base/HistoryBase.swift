@@ -21,7 +21,7 @@ final class HistoryBase: Sendable {
   /// The model whose records the state has.
   let schema: ModelSchema
   /// The digest of the state.
-  let stateDigest: Digest
+  let stateDigest: ContentDigest
   /// How many bytes the file has.
   let byteCount: Int
   /// Where the state begins: the bytes that its digest is made of.
@@ -101,9 +101,9 @@ final class HistoryBase: Sendable {
 struct BaseHeader {
   let journal: JournalID
   let head: Head
-  let formatDigest: Digest
+  let formatDigest: ContentDigest
   let schema: ModelSchema
-  let stateDigest: Digest
+  let stateDigest: ContentDigest
   /// How many bytes the state has.
   let byteCount: Int
 
@@ -138,10 +138,10 @@ extension BaseHeader {
     }
     guard lines.count == 8, lines[0].count == 3, let journal = JournalID(lines[0][2]), lines[1].count == 2,
       let revision = Revision(lines[1][1]), revision > 0, lines[2].count == 2,
-      let digest = Digest(hex: lines[2][1]), lines[3].count == 2, let date = Timestamp(lines[3][1]),
-      lines[4].count == 2, let formatDigest = Digest(hex: lines[4][1]), lines[5].count == 3,
+      let digest = ContentDigest(hex: lines[2][1]), lines[3].count == 2, let date = Timestamp(lines[3][1]),
+      lines[4].count == 2, let formatDigest = ContentDigest(hex: lines[4][1]), lines[5].count == 3,
       let schema = ModelSchema(name: lines[5][1], version: lines[5][2]), lines[6].count == 3,
-      let byteCount = Int(lines[6][1]), byteCount >= 0, let stateDigest = Digest(hex: lines[6][2])
+      let byteCount = Int(lines[6][1]), byteCount >= 0, let stateDigest = ContentDigest(hex: lines[6][2])
     else { return nil }
     self.init(
       journal: journal, head: Head(revision: revision, timestamp: date, digest: digest),

@@ -233,10 +233,10 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Fails unless the bytes are there that the events name.
   /// - Returns: whether they name any.
-  private func checkBlobs(_ events: [Event], _ state: State) throws(JournalError) -> Bool {
+  private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Bool {
     var namesBlobs = false
     for event in events {
-      let record: Record?
+      let record: EntityRecord?
       switch event.change {
       case .add(let added): record = added
       case .update: record = state.record(of: event.entity)

@@ -157,7 +157,7 @@ extension Journal {
     let replacement = try LogReplacement(in: backup.place) { entries throws(JournalError) in
       try format.base?.copy(to: entries, format)
     }
-    var named: Set<Digest> = []
+    var named: Set<ContentDigest> = []
     let folder = backup.place.folder
     do {
       try folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
@@ -171,7 +171,7 @@ extension Journal {
       throw error
     }
     let images = try folder.root.folder("images").names().compactMap { name in
-      BlobNames.isDigest(name) ? Digest(hex: name) : nil
+      BlobNames.isDigest(name) ? ContentDigest(hex: name) : nil
     }
     try backup.log.close()
     try replacement.commit(removing: images.filter { !named.contains($0) })

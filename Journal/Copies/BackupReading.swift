@@ -171,7 +171,7 @@ private struct BackupRecords {
   }
 
   private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {
-    guard byteCount >= 32, let digest = Digest(bytes: try take(32)) else {
+    guard byteCount >= 32, let digest = ContentDigest(bytes: try take(32)) else {
       throw damaged("an image has no digest")
     }
     var rest = byteCount - 32

@@ -53,9 +53,9 @@ struct EntryReader {
 
 extension EntryDecoder {
   /// The events of the entry.
-  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [Event] {
+  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
     var decoder = try events(upcast)
-    var events: [Event] = []
+    var events: [JournalEvent] = []
     while let event = try decoder.next() { events.append(event) }
     return events
   }

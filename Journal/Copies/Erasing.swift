@@ -5,7 +5,7 @@ public import Foundation
 public struct ErasureReport: Sendable {
   /// The entities whose records and changes are gone: those that were named, and those that go with them, as images go
   /// with their item.
-  public let entities: [Entity]
+  public let entities: [EntityKey]
   /// How many events have lost their content.
   public let eventCount: Int
   /// The entries that have lost author, note and metadata.
@@ -47,7 +47,7 @@ extension Journal {
   /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
   @discardableResult
   public static func erase(
-    _ entities: Set<Entity>, at url: URL, reason: String, by author: String = "",
+    _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String = "",
     includingWords words: Bool = false,
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> ErasureReport {
@@ -57,7 +57,7 @@ extension Journal {
 
   /// The same, with a hook that sees each change in the folder.
   package static func erase(
-    _ entities: Set<Entity>, at url: URL, reason: String, by author: String, includingWords words: Bool,
+    _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String, includingWords words: Bool,
     hook: FileHook?, progress: (CopyProgress) throws -> Void
   ) throws -> ErasureReport {
     var options = JournalOptions(snapshots: .manual)
@@ -71,7 +71,7 @@ extension Journal {
   }
 
   private static func erase(
-    _ entities: Set<Entity>, opening url: URL, _ reason: String, _ author: String, _ words: Bool,
+    _ entities: Set<EntityKey>, opening url: URL, _ reason: String, _ author: String, _ words: Bool,
     _ options: JournalOptions, _ progress: CopyObserver
   ) throws -> ErasureReport {
     let journal = try openExclusively(at: url, options: options)
@@ -83,7 +83,7 @@ extension Journal {
   }
 
   private func erase(
-    _ entities: Set<Entity>, _ reason: String, _ author: String, _ words: Bool, _ options: JournalOptions,
+    _ entities: Set<EntityKey>, _ reason: String, _ author: String, _ words: Bool, _ options: JournalOptions,
     _ observer: CopyObserver
   ) throws -> ErasureReport {
     let scope = try erasureScope(of: entities, observer)
@@ -124,26 +124,26 @@ extension Journal {
 
   /// What belongs to an erasure.
   private struct ErasureScope {
-    var entities: Set<Entity>
+    var entities: Set<EntityKey>
     /// The entries that have an event of one of them.
     var touched: Set<Revision> = []
     /// The images that nothing else names.
     var images: Set<Blob> = []
     var eventCount = 0
     /// Those that are in the state that a pruned history begins with.
-    var inBase: Set<Entity> = []
+    var inBase: Set<EntityKey> = []
   }
 
   /// Finds what goes with the entities, until nothing more is found, and what only they name.
-  private func erasureScope(of entities: Set<Entity>, _ observer: CopyObserver) throws -> ErasureScope {
+  private func erasureScope(of entities: Set<EntityKey>, _ observer: CopyObserver) throws -> ErasureScope {
     var found = entities
     while true {
       var scope = ErasureScope(entities: found)
       var kept: Set<Blob> = []
-      var records: [Entity: Record] = [:]
+      var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
       /// Notes what an entity was at some time, and gives whether it is to be erased.
-      func note(_ entity: Entity, _ record: Record?) -> Bool {
+      func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
         records[entity] = record
         if let record, Self.goes(record, entity.kind, with: found) { found.insert(entity) }
         let blobs = record.map { State.blobs(in: $0, of: entity.kind) } ?? []
@@ -174,7 +174,7 @@ extension Journal {
   }
 
   /// Whether a record's entity goes when one of others goes.
-  private static func goes(_ record: Record, _ kind: EntityKind, with others: Set<Entity>) -> Bool {
+  private static func goes(_ record: EntityRecord, _ kind: EntityKind, with others: Set<EntityKey>) -> Bool {
     State.references(in: record, of: kind).contains { reference in
       others.contains(reference) && State.record(record, of: kind, without: reference) == nil
     }
@@ -198,7 +198,7 @@ extension Journal {
 
   /// Writes the base of a log without what some entities were. Its records are brought up to this version of the model.
   private static func write(
-    _ base: HistoryBase, without entities: Set<Entity>, of format: JournalFormat, in entries: Folder
+    _ base: HistoryBase, without entities: Set<EntityKey>, of format: JournalFormat, in entries: Folder
   ) throws(JournalError) -> HistoryBase {
     var state = State()
     _ = try base.contents().load(into: &state)
@@ -233,7 +233,7 @@ extension JournalCopy {
 extension Journal {
   /// The entry of the newest erasure of an entity, which says when it was erased, by whom and why; nil when it was not.
   /// - Complexity: O(n) in the entries after that one.
-  public func erasure(of entity: Entity) throws -> Entry? {
+  public func erasure(of entity: EntityKey) throws -> Entry? {
     let name = State.name(of: entity)
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {

@@ -39,13 +39,13 @@ extension Journal {
 
   private func unnamedNames() throws -> [(name: String, byteCount: Int)] {
     guard let images = try folder.openImages() else { return [] }
-    var named: Set<Digest> = []
+    var named: Set<ContentDigest> = []
     func ignore(_ progress: CopyProgress) {}
     try readPieces(after: format.head, through: head, ignore) { _, blobs, _ in
       for blob in blobs { named.insert(blob.digest) }
     }
     return try images.names().compactMap { name in
-      guard BlobNames.isDigest(name), let digest = Digest(hex: name), !named.contains(digest),
+      guard BlobNames.isDigest(name), let digest = ContentDigest(hex: name), !named.contains(digest),
         let status = try images.status(of: name), status.kind == .file
       else { return nil }
       return (name, status.byteCount)

@@ -15,7 +15,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   /// The newest entry at that moment; 0 when there was none.
   public let revision: Revision
   /// Its digest, which seals all entries before it.
-  public let digest: Digest
+  public let digest: ContentDigest
   /// When the receipt was given, to the microsecond.
   public let date: Date
 
@@ -42,7 +42,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == 5, lines[0].hasPrefix("receipt 1 "), let journal = JournalID(lines[0].dropFirst(10)),
       lines[1].hasPrefix("revision "), let revision = Revision(lines[1].dropFirst(9)), revision >= 0,
-      lines[2].hasPrefix("digest "), let digest = Digest(hex: lines[2].dropFirst(7)),
+      lines[2].hasPrefix("digest "), let digest = ContentDigest(hex: lines[2].dropFirst(7)),
       lines[3].hasPrefix("date "), let date = Timestamp(lines[3].dropFirst(5)), lines[4].isEmpty
     else { return nil }
     self.journal = journal

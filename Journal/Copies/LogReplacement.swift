@@ -58,7 +58,7 @@ final class LogReplacement {
   /// Closes the new log and puts it in the place of the old one; what the old one had and the new one has not is
   /// nowhere in the folder afterwards.
   /// - Parameter images: the digests of those that only the old log needs.
-  func commit(removing images: [Digest]) throws(JournalError) {
+  func commit(removing images: [ContentDigest]) throws(JournalError) {
     try copy.close()
     let lines = images.map { $0.hex + "\n" }.joined()
     try Self.removeSnapshots(in: folder)
@@ -105,7 +105,7 @@ final class LogReplacement {
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let words = lines.first?.split(separator: " ") ?? []
     guard words.count == 4, words[0] == "erasing", words[1] == "1", let revision = Revision(words[2]),
-      let digest = Digest(hex: words[3])
+      let digest = ContentDigest(hex: words[3])
     else {
       throw JournalError(
         .damaged,
@@ -118,10 +118,10 @@ final class LogReplacement {
       }
       isCommitted = found == digest
     }
-    try finish(folder, removing: isCommitted ? lines.dropFirst().compactMap { Digest(hex: $0) } : [])
+    try finish(folder, removing: isCommitted ? lines.dropFirst().compactMap { ContentDigest(hex: $0) } : [])
   }
 
-  private static func finish(_ folder: JournalFolder, removing images: [Digest]) throws(JournalError) {
+  private static func finish(_ folder: JournalFolder, removing images: [ContentDigest]) throws(JournalError) {
     if !images.isEmpty, let names = try folder.openImages() {
       for image in images { try names.removeFile(image.hex) }
       try names.flush()

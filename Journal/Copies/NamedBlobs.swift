@@ -7,12 +7,12 @@ struct NamedBlobs<State: EventSourced> {
 
   let upcast: EventUpcast
   /// The record that an entity had after its event of a revision.
-  let recordAfter: (Entity, Revision) throws(JournalError) -> Record?
-  private var records: [Entity: Record?] = [:]
+  let recordAfter: (EntityKey, Revision) throws(JournalError) -> EntityRecord?
+  private var records: [EntityKey: EntityRecord?] = [:]
   private var byteCount = 0
 
   init(
-    _ upcast: EventUpcast, recordAfter: @escaping (Entity, Revision) throws(JournalError) -> Record?
+    _ upcast: EventUpcast, recordAfter: @escaping (EntityKey, Revision) throws(JournalError) -> EntityRecord?
   ) {
     self.upcast = upcast
     self.recordAfter = recordAfter
@@ -43,7 +43,7 @@ struct NamedBlobs<State: EventSourced> {
     return blobs
   }
 
-  private func record(after event: Event) throws(JournalError) -> Record? {
+  private func record(after event: JournalEvent) throws(JournalError) -> EntityRecord? {
     switch event.change {
     case .add(let record): return record
     case .delete, .erased: return nil
@@ -66,7 +66,7 @@ extension NamedBlobs {
           guard case .there(let row) = try base.contents().row(of: entity, upcast) else { return nil }
           return changes.reversed().reduce(row.record) { $0.applying($1) }
         }
-        let event = try log.read(revision) { entry throws(JournalError) -> Event? in
+        let event = try log.read(revision) { entry throws(JournalError) -> JournalEvent? in
           var events = try entry.events(upcast)
           while let event = try events.next() { if event.entity == entity { return event } }
           return nil

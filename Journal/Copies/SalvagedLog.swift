@@ -57,13 +57,13 @@ final class SalvagedLog: EntryLog {
     }
   }
 
-  private func digest(_ bytes: [UInt8], _ revision: Revision) -> Digest? {
+  private func digest(_ bytes: [UInt8], _ revision: Revision) -> ContentDigest? {
     try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
       try entry.digest(journal: format.id)
     }
   }
 
-  private func previousDigest(_ bytes: [UInt8], _ revision: Revision) -> Digest? {
+  private func previousDigest(_ bytes: [UInt8], _ revision: Revision) -> ContentDigest? {
     try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
       try entry.header().previousDigest
     }

@@ -83,7 +83,7 @@ struct JournalFormat: Sendable {
   }
 
   /// The digest of revision 0, which entry 1 follows.
-  var digest: Digest {
+  var digest: ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.format)
     hash.update(sealed)

@@ -19,7 +19,8 @@ enum EntryCoding {
   ///   - logLimit: how many bytes the log takes.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
-    _ header: EntryHeader, _ annotation: EntryAnnotation, events: [Event], stateDigest: Digest? = nil,
+    _ header: EntryHeader, _ annotation: EntryAnnotation, events: [JournalEvent],
+    stateDigest: ContentDigest? = nil,
     revision: Revision, journal: JournalID, salts: inout RandomBytes, logLimit: Int
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
@@ -68,7 +69,7 @@ enum EntryCoding {
 }
 
 extension CBORWriter {
-  fileprivate mutating func append(_ header: EntryHeader, _ events: [Event]) {
+  fileprivate mutating func append(_ header: EntryHeader, _ events: [JournalEvent]) {
     let hasClockDate = header.clockDate != header.date
     appendMapHead(count: 5 + (hasClockDate ? 1 : 0) + (header.checkpointRevision == nil ? 0 : 1))
     append(unsigned: EntryKey.version)
@@ -121,7 +122,7 @@ extension EntryAnnotation {
   }
 }
 
-extension Event {
+extension JournalEvent {
   /// The bytes that the event carries: a record, changes, or none.
   fileprivate var payload: [UInt8] {
     switch change {

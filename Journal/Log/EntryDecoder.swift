@@ -45,7 +45,7 @@ import Foundation
       for _ in 0...outline.eventCount { try reader.skipPart() }
       let part = reader.offset
       guard let content = try reader.readContent() else { return nil }
-      guard let digest = unsafe Digest(bytes: content.bytes) else {
+      guard let digest = unsafe ContentDigest(bytes: content.bytes) else {
         throw CBORError(.unexpectedItem, at: part)
       }
       return Checkpoint(revision: checkpoint, stateDigest: digest)
@@ -53,7 +53,7 @@ import Foundation
   }
 
   /// The digest of the entry, computed from its bytes.
-  func digest(journal: JournalID) throws(JournalError) -> Digest {
+  func digest(journal: JournalID) throws(JournalError) -> ContentDigest {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
       var seal = EntrySeal(journal: journal, revision: revision)
@@ -79,7 +79,7 @@ import Foundation
     let header = try header()
     let annotation = try annotation()
     var decoder = try events(upcast)
-    var events: [Event] = []
+    var events: [JournalEvent] = []
     events.reserveCapacity(decoder.remaining)
     while let event = try decoder.next() { events.append(event) }
     return Entry(
@@ -132,7 +132,7 @@ import Foundation
   }
 
   /// The next event with its checked payload, nil after the last.
-  mutating func next() throws(JournalError) -> Event? { try nextUnchecked()?.checked(upcast) }
+  mutating func next() throws(JournalError) -> JournalEvent? { try nextUnchecked()?.checked(upcast) }
 
   /// The next event with its payload as it is, nil after the last.
   mutating func nextUnchecked() throws(JournalError) -> UncheckedEvent? {
@@ -163,8 +163,8 @@ import Foundation
 struct UncheckedEvent: Sendable {
   let revision: Revision
   fileprivate let schemaVersion: Int
-  fileprivate let operation: Event.Operation
-  let entity: Entity
+  fileprivate let operation: JournalEvent.Operation
+  let entity: EntityKey
   fileprivate let previous: Revision
   /// Nil when it was erased.
   fileprivate let payload: [UInt8]?
@@ -172,11 +172,11 @@ struct UncheckedEvent: Sendable {
   fileprivate let offset: Int
 
   /// The event, after checking that its payload is what its operation says.
-  func checked(_ upcast: EventUpcast) throws(JournalError) -> Event {
-    let change: Event.Change
+  func checked(_ upcast: EventUpcast) throws(JournalError) -> JournalEvent {
+    let change: JournalEvent.Change
     do throws(CBORError) {
       switch (operation, payload) {
-      case (.add, let payload?): change = .add(try Record(checking: payload))
+      case (.add, let payload?): change = .add(try EntityRecord(checking: payload))
       case (.update, let payload?): change = .update(try RecordChanges(checking: payload))
       case (.delete, let payload):
         guard payload?.isEmpty ?? true else { throw CBORError(.trailingBytes, at: 0) }
@@ -187,7 +187,7 @@ struct UncheckedEvent: Sendable {
       throw JournalError.unreadable(revision, error, at: offset + error.offset)
     }
     return try upcast(
-      Event(entity: entity, previous: previous, change: change), from: schemaVersion, at: revision)
+      JournalEvent(entity: entity, previous: previous, change: change), from: schemaVersion, at: revision)
   }
 }
 

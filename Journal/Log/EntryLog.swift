@@ -73,9 +73,9 @@ package struct SealedEntry: Sendable {
   package let bytes: [UInt8]
   /// The digest of the entry, from which that of the next one follows. A log need not keep it: it can be computed
   /// from the bytes.
-  package let digest: Digest
+  package let digest: ContentDigest
 
-  package init(revision: Revision, bytes: [UInt8], digest: Digest) {
+  package init(revision: Revision, bytes: [UInt8], digest: ContentDigest) {
     self.revision = revision
     self.bytes = bytes
     self.digest = digest
@@ -85,11 +85,11 @@ package struct SealedEntry: Sendable {
 /// An entry by its number and digest.
 package struct LogMark: Hashable, Sendable {
   package let revision: Revision
-  package let digest: Digest
+  package let digest: ContentDigest
   /// The file that says so; nil when it is no file.
   package let path: String?
 
-  package init(revision: Revision, digest: Digest, path: String? = nil) {
+  package init(revision: Revision, digest: ContentDigest, path: String? = nil) {
     self.revision = revision
     self.digest = digest
     self.path = path

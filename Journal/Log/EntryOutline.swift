@@ -20,7 +20,7 @@ extension CBORError.Code {
   /// Salt and content, or nothing.
   case whole(UnsafeRawBufferPointer)
   /// Its digest.
-  case erased(Digest)
+  case erased(ContentDigest)
 }
 
 /// The bytes of a part behind its salt; none when it is empty.
@@ -29,8 +29,8 @@ extension CBORError.Code {
 }
 
 struct EventHead {
-  let operation: Event.Operation
-  let entity: Entity
+  let operation: JournalEvent.Operation
+  let entity: EntityKey
   let previous: Revision
 }
 
@@ -73,7 +73,7 @@ extension CBORReader {
     guard remaining >= 0 else { throw CBORError(.unexpectedItem, at: start) }
     try readVersion()
     var (date, clockDate): (Timestamp?, Timestamp?)
-    var (checkpoint, schemaVersion, previousDigest): (Revision?, Int?, Digest?)
+    var (checkpoint, schemaVersion, previousDigest): (Revision?, Int?, ContentDigest?)
     var events: (reader: CBORReader, count: Int)?
     var last = EntryKey.version
     while remaining > 0 {
@@ -117,20 +117,20 @@ extension CBORReader {
   mutating func readEventHead() throws(CBORError) -> EventHead {
     let start = offset
     try expectArray(count: 4)
-    guard let code = UInt8(exactly: try readCount()), let operation = Event.Operation(rawValue: code),
+    guard let code = UInt8(exactly: try readCount()), let operation = JournalEvent.Operation(rawValue: code),
       let kind = UInt8(exactly: try readCount())
     else { throw CBORError(.unsupported, at: start) }
     let number = try readCount()
     let previous = try readCount()
     guard number > 0 else { throw CBORError(.unsupported, at: start) }
     return EventHead(
-      operation: operation, entity: Entity(kind: EntityKind(rawValue: kind), number: number),
+      operation: operation, entity: EntityKey(kind: EntityKind(rawValue: kind), number: number),
       previous: previous)
   }
 
-  mutating func readDigest() throws(CBORError) -> Digest {
+  mutating func readDigest() throws(CBORError) -> ContentDigest {
     let start = offset
-    guard let digest = unsafe Digest(bytes: try readBytes()) else {
+    guard let digest = unsafe ContentDigest(bytes: try readBytes()) else {
       throw CBORError(.unexpectedItem, at: start)
     }
     return digest

@@ -9,7 +9,7 @@ struct EntryHeader: Sendable {
   var clockDate: Timestamp
   /// The version of the model whose records and changes these are.
   var schemaVersion: Int
-  var previousDigest: Digest
+  var previousDigest: ContentDigest
   /// The revision whose state digest the entry carries, nil when it carries none.
   var checkpointRevision: Revision?
 }
@@ -26,7 +26,7 @@ struct EntryAnnotation: Hashable, Sendable {
 /// The digest of a state that an entry carries for those who begin there.
 struct Checkpoint: Hashable, Sendable {
   let revision: Revision
-  let stateDigest: Digest
+  let stateDigest: ContentDigest
 }
 
 /// The keys of the maps in an entry. One who reads an unknown even key must give up, and may pass an odd one.
@@ -70,7 +70,7 @@ struct EntrySeal: ~Copyable {
   mutating func add(header: UnsafeRawBufferPointer) { unsafe hash.update(header) }
 
   /// The digest that stands for a part: of its salt and its content, or of nothing when it has neither.
-  static func digest(part: UnsafeRawBufferPointer) -> Digest {
+  static func digest(part: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.part)
     unsafe hash.update(part)
@@ -83,7 +83,7 @@ struct EntrySeal: ~Copyable {
   }
 
   /// Adds a part of which only the digest is left.
-  mutating func add(erased digest: Digest) { hash.update(digest) }
+  mutating func add(erased digest: ContentDigest) { hash.update(digest) }
 
-  consuming func finish() -> Digest { hash.finish() }
+  consuming func finish() -> ContentDigest { hash.finish() }
 }

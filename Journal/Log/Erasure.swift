@@ -7,13 +7,13 @@ package import Foundation
 /// replay makes those states any more.
 package struct Erasure: Sendable {
   /// All of whose payloads are erased.
-  package var entities: Set<Entity>
+  package var entities: Set<EntityKey>
   /// The entries whose author, note and metadata are erased.
   package var annotations: Set<Revision>
   /// The first entry of which a payload was erased; the one that history begins after, when something of its state was.
   var firstErased: Revision?
 
-  package init(entities: Set<Entity> = [], annotations: Set<Revision> = []) {
+  package init(entities: Set<EntityKey> = [], annotations: Set<Revision> = []) {
     self.entities = entities
     self.annotations = annotations
   }

@@ -53,5 +53,5 @@ public enum Expectation: Hashable, Sendable {
   /// The newest revision of the whole journal.
   case journal(at: Revision)
   /// The newest revision of one entity, deletions included; 0: it never was.
-  case entity(Entity, at: Revision)
+  case entity(EntityKey, at: Revision)
 }

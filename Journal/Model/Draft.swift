@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// ```swift
 /// extension Draft where State == Ledger {
-///   mutating func open(owner: String) throws -> Int { … try add(account, Record(["owner": .string(owner)])) … }
+///   mutating func open(owner: String) throws -> Int { … try add(account, EntityRecord(["owner": .string(owner)])) … }
 /// }
 /// ```
 public struct Draft<State: EventSourced>: ~Copyable {
@@ -23,13 +23,13 @@ public struct Draft<State: EventSourced>: ~Copyable {
   public let date: Date
 
   private let base: Version<State>
-  private var events: [Event] = []
+  private var events: [JournalEvent] = []
   /// Whether the state may be another than the one the events make.
   private var isInDoubt = false
   /// Why nothing can come of this draft any more.
   private var failure: JournalError?
   /// Where the event of an entity stands that was touched more than once; built when the first one is.
-  private var indexes: [Entity: Int]?
+  private var indexes: [EntityKey: Int]?
 
   init(base: Version<State>, date: Date) {
     self.base = base
@@ -41,7 +41,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   /// Adds an entity, or brings a deleted one back.
   /// - Throws: ``JournalError`` with code `rejected` when it is there, when its kind or its number is none that
   ///   an entity can have, or when the record is too large or nested too deep.
-  public mutating func add(_ entity: Entity, _ record: Record) throws(JournalError) {
+  public mutating func add(_ entity: EntityKey, _ record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
     try change(entity, .add(record))
   }
@@ -50,7 +50,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   /// is none.
   /// - Throws: ``JournalError`` with code `rejected` when the entity is not there, or the record is too large or
   ///   nested too deep.
-  public mutating func update(_ entity: Entity, to record: Record) throws(JournalError) {
+  public mutating func update(_ entity: EntityKey, to record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
     guard let old = state.record(of: entity) else { throw absent(entity) }
     if let changes = old.changes(to: record) { try change(entity, .update(changes)) }
@@ -58,24 +58,24 @@ public struct Draft<State: EventSourced>: ~Copyable {
 
   /// Deletes an entity. Its history stays.
   /// - Throws: ``JournalError`` with code `rejected` when it is not there.
-  public mutating func delete(_ entity: Entity) throws(JournalError) {
+  public mutating func delete(_ entity: EntityKey) throws(JournalError) {
     guard state.record(of: entity) != nil else { throw absent(entity) }
     try change(entity, .delete)
   }
 
-  private func absent(_ entity: Entity) -> JournalError {
+  private func absent(_ entity: EntityKey) -> JournalError {
     JournalError(.rejected, "\(State.name(of: entity)) is not there, so it can't be changed or deleted")
   }
 
-  private mutating func change(_ entity: Entity, _ change: Event.Change) throws(JournalError) {
-    guard Int(entity.kind.rawValue) < State.kindNames.count, Entity.numbers.contains(entity.number) else {
+  private mutating func change(_ entity: EntityKey, _ change: JournalEvent.Change) throws(JournalError) {
+    guard Int(entity.kind.rawValue) < State.kindNames.count, EntityKey.numbers.contains(entity.number) else {
       throw JournalError(
         .rejected,
         "\(State.name(of: entity)) can't be: the kinds of \(State.schema) are "
-          + "\(State.kindNames.joined(separator: ", ")), and numbers go from 1 to \(Entity.numbers.upperBound)"
+          + "\(State.kindNames.joined(separator: ", ")), and numbers go from 1 to \(EntityKey.numbers.upperBound)"
       )
     }
-    let event = Event(entity: entity, previous: state.revision(of: entity), change: change)
+    let event = JournalEvent(entity: entity, previous: state.revision(of: entity), change: change)
     do {
       try state.apply(event, at: revision)
     } catch {
@@ -105,7 +105,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Within one entry an entity has at most one event: the difference between before and after.
-  private mutating func coalesce(_ entity: Entity) throws(JournalError) {
+  private mutating func coalesce(_ entity: EntityKey) throws(JournalError) {
     if indexes == nil {
       indexes = Dictionary(uniqueKeysWithValues: events.enumerated().map { ($1.entity, $0) })
     }
@@ -113,7 +113,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
       throw fail("changed \(State.name(of: entity)) by an event of another entity")
     }
     let before = base.state.record(of: entity)
-    let change: Event.Change? =
+    let change: JournalEvent.Change? =
       switch (before, state.record(of: entity)) {
       case (nil, nil): nil
       case (nil, let after?): .add(after)
@@ -121,17 +121,17 @@ public struct Draft<State: EventSourced>: ~Copyable {
       case (let before?, let after?): before.changes(to: after).map { .update($0) }
       }
     // An event without effect keeps its place until the end, so that the indexes stay true.
-    events[index] = Event(
+    events[index] = JournalEvent(
       entity: entity, previous: base.state.revision(of: entity), change: change ?? .update(RecordChanges()))
   }
 
   /// The events, and the state that they make, exactly as a replay will make it.
   /// - Throws: ``JournalError`` with code `rejected` when they break a rule of the model together.
-  consuming func finish() throws(JournalError) -> (events: [Event], state: State) {
+  consuming func finish() throws(JournalError) -> (events: [JournalEvent], state: State) {
     if let failure { throw failure }
     var (events, state) = (events, state)
     if indexes != nil || isInDoubt {
-      let nothing = Event.Change.update(RecordChanges())
+      let nothing = JournalEvent.Change.update(RecordChanges())
       events = events.filter { $0.change != nothing }
       state = base.state
       do throws(JournalError) {
@@ -145,12 +145,12 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 }
 
-extension Record {
+extension EntityRecord {
   /// How many bytes the record of one entity may have.
   public static let byteLimit = 16 << 20
 
   /// Fails unless the log would give back just this record.
-  fileprivate func check<State: EventSourced>(_ entity: Entity, _: State.Type) throws(JournalError) {
+  fileprivate func check<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {
     guard bytes.count <= Self.byteLimit else {
       throw JournalError(
         .rejected,

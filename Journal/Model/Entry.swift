@@ -20,11 +20,11 @@ public struct Entry: Sendable {
   /// The version of the model that wrote the entry. Its events are brought up to date all the same.
   public let schemaVersion: Int
   /// The digest of the entry before it; that of the empty journal for the first.
-  public let previousDigest: Digest
+  public let previousDigest: ContentDigest
   /// The digest that seals this entry and, through its predecessor, all before it.
-  public let digest: Digest
+  public let digest: ContentDigest
   /// What changed, each entity at most once.
-  public let events: [Event]
+  public let events: [JournalEvent]
 }
 
 /// Which entry is the newest.
@@ -34,7 +34,7 @@ public struct Head: Hashable, Sendable {
   /// Its date as the log keeps it.
   package let timestamp: Timestamp
   /// Its digest; when the journal is empty, that of its FORMAT, which says whose journal it is.
-  public let digest: Digest
+  public let digest: ContentDigest
 
   /// Its date; 1970 when the journal is empty.
   public var date: Date { timestamp.date }
@@ -60,7 +60,7 @@ public struct Version<State: EventSourced>: Sendable {
   /// The date of the entry.
   public var date: Date { head.date }
   /// The digest of the entry.
-  public var digest: Digest { head.digest }
+  public var digest: ContentDigest { head.digest }
 }
 
 private final class StateBox<State: EventSourced>: Sendable {
@@ -71,12 +71,12 @@ private final class StateBox<State: EventSourced>: Sendable {
 /// The bytes of an image, stored once under their SHA-256.
 public struct Blob: Hashable, Sendable {
   /// The SHA-256 of the bytes.
-  public let digest: Digest
+  public let digest: ContentDigest
   /// How many they are.
   public let byteCount: Int
 
   /// A blob of that digest and size; whether a journal has it is another question.
-  public init(digest: Digest, byteCount: Int) {
+  public init(digest: ContentDigest, byteCount: Int) {
     self.digest = digest
     self.byteCount = byteCount
   }

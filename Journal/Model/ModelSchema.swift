@@ -55,7 +55,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
 /// Brings events that an older version of a model has written up to date as they are read.
 struct EventUpcast: Sendable {
   let schema: ModelSchema
-  private let upcast: @Sendable (Event, Int) throws(JournalError) -> Event
+  private let upcast: @Sendable (JournalEvent, Int) throws(JournalError) -> JournalEvent
 
   init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
     schema = try ModelSchema(of: model)
@@ -65,7 +65,8 @@ struct EventUpcast: Sendable {
   /// The event as this version of the model would have written it.
   /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` for one that became an
   ///   event of something else, or what the model throws.
-  func callAsFunction(_ event: Event, from version: Int, at revision: Revision) throws(JournalError) -> Event
+  func callAsFunction(_ event: JournalEvent, from version: Int, at revision: Revision) throws(JournalError)
+    -> JournalEvent
   {
     if version == schema.version { return event }
     guard version < schema.version else {

@@ -11,7 +11,7 @@ enum EventPipeline {
   /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
   static func run(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
-    _ apply: (Event, Revision) throws(JournalError) -> Void
+    _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
     let channel = EventChannel()
     // Without a second thread, one reads and applies.

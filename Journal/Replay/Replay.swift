@@ -57,7 +57,7 @@ struct Replay<State: EventSourced>: Sendable {
   /// what is marked as acknowledged.
   /// - Parameter before: the digest that the first one must follow; any when nil, unless history begins with it.
   func checkDigests(
-    from first: Revision, through last: Revision, before: Digest? = nil, mark: LogMark? = nil
+    from first: Revision, through last: Revision, before: ContentDigest? = nil, mark: LogMark? = nil
   ) throws(JournalError) {
     let start = format.head
     if let mark, mark.revision == start.revision, mark.digest != start.digest {
@@ -67,7 +67,7 @@ struct Replay<State: EventSourced>: Sendable {
           + "backup", revision: start.revision)
     }
     guard last > start.revision else { return }
-    var previous: Digest? = before ?? (first <= start.revision + 1 ? start.digest : nil)
+    var previous: ContentDigest? = before ?? (first <= start.revision + 1 ? start.digest : nil)
     try log.readAll(max(first, start.revision + 1)...last) { entry throws(JournalError) in
       let header = try entry.header()
       let digest = try entry.digest(journal: format.id)

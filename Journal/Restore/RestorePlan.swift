@@ -54,9 +54,9 @@ public struct LaterEdit: Hashable, Sendable {
   /// Why.
   public let note: String
   /// The entity that it changed.
-  public let entity: Entity
+  public let entity: EntityKey
   /// What it did to the entity.
-  public let operation: Event.Operation
+  public let operation: JournalEvent.Operation
   /// The parts that it changed and that the plan would change back; empty unless both change it.
   public let fields: [FieldKey]
 }

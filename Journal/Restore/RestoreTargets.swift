@@ -2,20 +2,20 @@
 struct RestoreTargets<State: EventSourced> {
   let now: State
   /// What entities were at the point that is brought back.
-  let past: (Entity) throws -> Record?
+  let past: (EntityKey) throws -> EntityRecord?
   /// What is asked for. An entity that maps to nil goes.
-  private var records: [Entity: Record?] = [:]
+  private var records: [EntityKey: EntityRecord?] = [:]
 
-  init(now: State, past: @escaping (Entity) throws -> Record?) {
+  init(now: State, past: @escaping (EntityKey) throws -> EntityRecord?) {
     self.now = now
     self.past = past
   }
 
   /// Asks for an entity to become that record, or with nil to go.
-  mutating func set(_ entity: Entity, _ record: Record?) { records[entity] = .some(record) }
+  mutating func set(_ entity: EntityKey, _ record: EntityRecord?) { records[entity] = .some(record) }
 
   /// What an entity will be.
-  func record(of entity: Entity) -> Record? { records[entity] ?? now.record(of: entity) }
+  func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
   /// Brings back what the records refer to and is gone, and takes away or changes what refers to what goes.
   mutating func complete() throws {
@@ -47,7 +47,9 @@ struct RestoreTargets<State: EventSourced> {
   }
 
   /// What the model makes of a record without a reference: nothing, where it keeps the reference.
-  private static func record(_ record: Record, of kind: EntityKind, without entity: Entity) -> Record? {
+  private static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
+    -> EntityRecord?
+  {
     guard let changed = State.record(record, of: kind, without: entity),
       !State.references(in: changed, of: kind).contains(entity)
     else { return nil }

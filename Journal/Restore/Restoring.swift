@@ -1,7 +1,7 @@
 /// What a restore covers.
 public enum RestoreScope: Sendable {
   /// These entities, each with what belongs to it.
-  case entities([Entity])
+  case entities([EntityKey])
   /// All that there is or was at the point.
   case everything
 }
@@ -28,11 +28,11 @@ extension Journal {
       throw JournalError(.notFound, "there is no revision \(point); the newest one is \(newest.revision)")
     }
     let now = newest.state
-    let wasErased = { [self] (entity: Entity) in
+    let wasErased = { [self] (entity: EntityKey) in
       try isErased(entity, after: try newestEvent(of: entity, atOrBefore: point))
     }
     var targets: RestoreTargets<State>
-    let selected: [(entity: Entity, past: Record?)]
+    let selected: [(entity: EntityKey, past: EntityRecord?)]
     switch scope {
     case .everything:
       selected = try diff(from: .revision(newest.revision), to: .revision(point)).map { ($0.entity, $0.new) }
@@ -93,7 +93,7 @@ extension Journal {
   }
 
   /// The entities, and those that can't be without them, now or in the past.
-  private static func withParts(_ entities: [Entity], now: State, past: State) -> Set<Entity> {
+  private static func withParts(_ entities: [EntityKey], now: State, past: State) -> Set<EntityKey> {
     var all = Set(entities)
     var open = entities
     while let entity = open.popLast() {
@@ -123,7 +123,7 @@ extension Journal {
   }
 
   /// The events of an entity after a revision, newest first.
-  func events(of entity: Entity, after revision: Revision) throws -> [PastEvent] {
+  func events(of entity: EntityKey, after revision: Revision) throws -> [PastEvent] {
     var events: [PastEvent] = []
     var next = state.revision(of: entity)
     while next > revision {

@@ -90,7 +90,9 @@ private struct Reversal<State: EventSourced> {
   /// - Parameters:
   ///   - before: the record before the event.
   ///   - after: the record after it.
-  mutating func revert(_ event: Event, from before: Record?, to after: Record?, touches: Touches) {
+  mutating func revert(
+    _ event: JournalEvent, from before: EntityRecord?, to after: EntityRecord?, touches: Touches
+  ) {
     let now = targets.now.record(of: event.entity)
     if now == before { return }
     guard let before, let after, let now else {
@@ -102,7 +104,7 @@ private struct Reversal<State: EventSourced> {
       return
     }
     var wanted: Set<FieldKey> = []
-    for part in Record.differences(from: before, to: after) {
+    for part in EntityRecord.differences(from: before, to: after) {
       let (isReverted, edits) = touches.standing { $0.touches(part.key) }
       if isReverted, later != .override { continue }
       let isLost = now.changes(to: before) { $0 == part.key } != nil
@@ -115,7 +117,7 @@ private struct Reversal<State: EventSourced> {
   }
 
   /// Leaves entities there that others need now.
-  mutating func keepWhatOthersNeed(_ entities: [Entity]) {
+  mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
     var kept = RestoreTargets(now: targets.now, past: targets.past)
     for entity in entities {
       guard let now = targets.now.record(of: entity) else {

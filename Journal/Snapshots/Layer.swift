@@ -15,7 +15,7 @@ final class Layer: Sendable {
   let start: LayerCheckpoint
   let top: LayerCheckpoint
   /// The digest of the entry that it goes up to.
-  let entryDigest: Digest
+  let entryDigest: ContentDigest
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
@@ -43,7 +43,7 @@ final class Layer: Sendable {
   /// A layer in memory.
   /// - Parameter moments: what its states had above `start`, in the order of time, at least one.
   init(
-    _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: Digest,
+    _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: ContentDigest,
     faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
     name = LayerName(from: start.revision, to: top.checkpoint.revision)
@@ -163,7 +163,7 @@ private final class EmptyLayer: LayerContents {
   static let shared = EmptyLayer()
 
   func versions(_ kind: Int) -> VersionCursor { { () throws(ArchiveError) in nil } }
-  func row(_ kind: Int, _ version: EntityVersion) -> Row? { nil }
+  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? { nil }
   func lines(_ index: Int) -> LineCursor { { () throws(ArchiveError) in nil } }
   func texts(_ list: Int) -> [String] { [] }
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? { nil }

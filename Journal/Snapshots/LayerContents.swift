@@ -5,7 +5,7 @@ struct EntityVersion {
   enum Content {
     /// Gone.
     case deleted(isErased: Bool)
-    case row(Row)
+    case row(EntityRow)
     /// In the archive, at this position among the entities of its kind.
     case archived(Int)
   }
@@ -33,7 +33,7 @@ protocol LayerSource {
   /// All versions of all entities of a kind, by their numbers and then by their revisions.
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
   /// The entity of a version that this source gave; nil for one that is gone.
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> Row?
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?
   /// All lines of an index that changed, by their keys and then by their revisions.
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
   /// The texts of a list that got a number, in the order of these.

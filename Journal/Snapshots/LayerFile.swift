@@ -71,7 +71,7 @@ final class LayerFile: LayerContents {
     try tables[kind].cursor(from: 0, asOf: nil)
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> Row? {
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
     guard case .archived(let position) = version.content else { return nil }
     return try tables[kind].row(version, at: position)
   }

@@ -66,9 +66,9 @@ private final class StackedEntities: EntityBase {
   var erasedCount: Int { stack.checkpoint.tables[kind].erasedCount }
   var failure: JournalError? { stack.faults.failure }
 
-  func row(_ number: Int) -> Row? {
+  func row(_ number: Int) -> EntityRow? {
     for layer in stack.layers {
-      let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: Row?) in
+      let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: EntityRow?) in
         guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
         return (true, try contents.row(kind, version))
       }
@@ -100,7 +100,7 @@ private final class StackedEntities: EntityBase {
     return false
   }
 
-  func rows(from number: Int) -> BaseIterator<Int, Row> {
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
     var merge = merge(entitiesFrom: number)
     return BaseIterator {
       while let (source, version) = merge.next() {
@@ -260,14 +260,14 @@ private final class VersionSource: MergedSource {
     }
   }
 
-  func row(_ version: EntityVersion) -> Row? {
+  func row(_ version: EntityVersion) -> EntityRow? {
     do throws(ArchiveError) {
       return try contents.row(kind, version)
     } catch {
       guard let other = layer.replacement(of: contents, because: error) else { return nil }
       contents = other
       cursor = nil
-      return layer.read { (contents) throws(ArchiveError) -> Row? in
+      return layer.read { (contents) throws(ArchiveError) -> EntityRow? in
         guard let found = try contents.version(kind, version.number, asOf: revision) else { return nil }
         return try contents.row(kind, found)
       } ?? nil

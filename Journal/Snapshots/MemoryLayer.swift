@@ -4,20 +4,20 @@ import Tables
 /// What changed between two checkpoints, in memory: what a state kept above its layers, before it is in a file.
 final class MemoryLayer: LayerContents {
   struct Entities: Sendable {
-    var rows = Table<Int, Row>()
-    var deletions = Table<Int, Deletion>()
+    var rows = SortedTable<Int, EntityRow>()
+    var deletions = SortedTable<Int, Deletion>()
   }
 
   /// The checkpoint up to which this goes.
   private let revision: Revision
   private let tables: [Entities]
-  private let indexes: [Table<IndexKey, Bool>]
+  private let indexes: [SortedTable<IndexKey, Bool>]
   private let lists: [TextInterner]
   /// How many texts each list had before.
   private let textStarts: [Int]
 
   init(
-    revision: Revision, tables: [Entities], indexes: [Table<IndexKey, Bool>], lists: [TextInterner],
+    revision: Revision, tables: [Entities], indexes: [SortedTable<IndexKey, Bool>], lists: [TextInterner],
     textStarts: [Int]
   ) {
     self.revision = revision
@@ -52,9 +52,9 @@ final class MemoryLayer: LayerContents {
       }
       tables.append(entities)
     }
-    var indexes: [Table<IndexKey, Bool>] = []
+    var indexes: [SortedTable<IndexKey, Bool>] = []
     for (part, before) in zip(parts.indexes, earlier.indexes) {
-      var changes = Table<IndexKey, Bool>()
+      var changes = SortedTable<IndexKey, Bool>()
       for change in part.index.changes.changes(since: before.index.changes) {
         changes.updateValue(change.new ?? false, forKey: change.key)
       }
@@ -69,7 +69,7 @@ final class MemoryLayer: LayerContents {
 
   func versions(_ kind: Int) -> VersionCursor { newestVersions(kind, from: 0, asOf: revision) }
 
-  func row(_ kind: Int, _ version: EntityVersion) -> Row? {
+  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? {
     if case .row(let row) = version.content { row } else { nil }
   }
 
@@ -163,7 +163,7 @@ struct WholeState: LayerSource {
     }
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) -> Row? {
+  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? {
     if case .row(let row) = version.content { row } else { nil }
   }
 

@@ -14,7 +14,7 @@ public struct Snapshot: Sendable {
   /// The name and version of the model that wrote it; one of another schema is not used.
   public let schema: String
   /// The SHA-256 of the state in canonical form, which a replay must reach too.
-  public let stateDigest: Digest
+  public let stateDigest: ContentDigest
 }
 
 extension Journal {

@@ -89,7 +89,7 @@ final class SnapshotEntities: Sendable {
   }
 
   /// The entity of a version.
-  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> Row {
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     guard position < elements.count else { throw versions.foreign }
     var entity = SnapshotRow(at: position, of: self)
     guard try entity.value(.number) == version.number, try entity.value(.modified) == version.revision else {

@@ -116,7 +116,7 @@ extension SnapshotFile {
     let byteCount: Int
     let pageChecksums: [UInt32]
     /// Of a whole state.
-    let stateDigest: Digest?
+    let stateDigest: ContentDigest?
   }
 
   /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
@@ -135,7 +135,7 @@ extension SnapshotFile {
     do {
       let sink = SnapshotSink(
         try folder.file(temporary, .creating), reserve: reserve, isCancelled: isCancelled)
-      let digest: Digest?
+      let digest: ContentDigest?
       do {
         digest = try unsafe SnapshotWriter.write(sources, header) { bytes throws(ArchiveError) in
           try unsafe sink.append(bytes)

@@ -17,7 +17,9 @@ final class SnapshotKeyList: Sendable {
     var writer = CBORWriter()
     var ends: [Int] = []
     for index in 0..<keys.count {
-      guard writer.bytes.count <= Record.byteLimit else { throw SnapshotReader.foreign(at: keys.offset) }
+      guard writer.bytes.count <= EntityRecord.byteLimit else {
+        throw SnapshotReader.foreign(at: keys.offset)
+      }
       writer.append(text: try reader.string(try reader.resolve(try reader.list.reference(keys, index))))
       ends.append(writer.bytes.count)
     }

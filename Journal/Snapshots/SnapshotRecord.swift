@@ -69,9 +69,9 @@ struct SnapshotFacts: Sendable, Equatable {
   /// The CRC-32C of each page of the file.
   var pageChecksums: [UInt32]
   /// The digest of a whole state; nil for a layer.
-  var stateDigest: Digest?
+  var stateDigest: ContentDigest?
   /// The digest of the entry that the layer goes up to. It seals all entries before.
-  var entryDigest: Digest
+  var entryDigest: ContentDigest
   /// The name of the model and its version.
   var schema: String
   /// How often what is in it was written: once, and once for each merge.
@@ -155,7 +155,7 @@ extension SnapshotFacts {
     byteCount = try Self.count(&reader)
     entryDigest = try reader.readDigest()
     let digest = try unsafe Array(reader.readBytes())
-    stateDigest = Digest(bytes: digest)
+    stateDigest = ContentDigest(bytes: digest)
     guard digest.isEmpty || stateDigest != nil else { throw CBORError(.unexpectedItem, at: reader.offset) }
     generation = try Self.count(&reader)
     start = try Self.checkpoint(&reader)

@@ -54,14 +54,15 @@ struct SnapshotRow: ~Copyable {
   }
 
   /// The whole entity.
-  mutating func row() throws(ArchiveError) -> Row {
+  mutating func row() throws(ArchiveError) -> EntityRow {
     let created = leading(.created)
     let modified = leading(.modified)
     var writer = CBORWriter(reserving: Self.typicalByteCount)
     appendRecord(to: &writer)
     try cursor.check()
     do throws(CBORError) {
-      return Row(record: try Record(checking: writer.finish()), created: created, modified: modified)
+      return EntityRow(
+        record: try EntityRecord(checking: writer.finish()), created: created, modified: modified)
     } catch {
       throw SnapshotReader.foreign(at: fields.offset)
     }
@@ -100,7 +101,9 @@ struct SnapshotRow: ~Copyable {
   private mutating func append(_ number: Int, to writer: inout CBORWriter, depth: Int) {
     let header = cursor.resolved(number, in: reader.objects)
     if cursor.hasFailed { return }
-    guard depth <= CBORLimits.depth, writer.bytes.count <= Record.byteLimit else { return fail(at: header) }
+    guard depth <= CBORLimits.depth, writer.bytes.count <= EntityRecord.byteLimit else {
+      return fail(at: header)
+    }
     switch header.kind {
     case .bool: writer.append(bool: header.count == 1)
     case .integer where header.count <= 8: writer.append(integer: Int64(cursor.integer(header)))

@@ -37,7 +37,7 @@ struct EntityShapes {
 // From the encoded record straight into the archive: a value that were decoded on the way would be made for
 // nothing, and a dictionary of Swift's takes names for equal that differ in their bytes.
 extension SnapshotWriter {
-  mutating func append(_ number: Int, _ row: Row, _ shapes: inout EntityShapes) throws {
+  mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
       var reader = unsafe CBORReader(bytes)
       let count = try reader.readMapHead()

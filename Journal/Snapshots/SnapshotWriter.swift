@@ -33,7 +33,7 @@ struct SnapshotWriter: ~Copyable {
   /// - Returns: the digest of the state, if the one source is a whole state.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
-  ) throws -> Digest? {
+  ) throws -> ContentDigest? {
     let isWhole = sources.first is WholeState
     var writer = SnapshotWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
@@ -50,7 +50,7 @@ struct SnapshotWriter: ~Copyable {
     self.digest = digest
   }
 
-  private consuming func finish(_ root: KeyedArchiveWriter.Reference) throws -> Digest {
+  private consuming func finish(_ root: KeyedArchiveWriter.Reference) throws -> ContentDigest {
     try archive.finish(.root(root))
     return digest.finish()
   }

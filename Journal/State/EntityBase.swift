@@ -10,13 +10,13 @@ package protocol EntityBase: AnyObject, Sendable {
   /// How many of these are gone because they were erased.
   var erasedCount: Int { get }
   /// The entity of that number, nil when it is not there.
-  func row(_ number: Int) -> Row?
+  func row(_ number: Int) -> EntityRow?
   /// The revision of an entity's newest event, its deletion included; 0: it never was. Decodes nothing else.
   func revision(of number: Int) -> Revision
   /// Whether an entity is gone because it was erased.
   func isErased(_ number: Int) -> Bool
   /// Gives the entities that are there one after the other, in the order of their numbers, from one on.
-  func rows(from number: Int) -> BaseIterator<Int, Row>
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow>
   /// The same for those that are gone.
   func deletions() -> BaseIterator<Int, Deletion>
   /// Whether one of the two was made from the other by what is in the layers between them.

@@ -49,13 +49,13 @@ extension EntityIndex {
     package struct Iterator: IteratorProtocol {
       private let last: IndexKey
       private var below: BaseIterator<IndexKey, Void>?
-      private var above: Table<IndexKey, Bool>.Iterator
+      private var above: SortedTable<IndexKey, Bool>.Iterator
       // The next of each, only with a base.
       private var nextBelow: IndexKey?
       private var nextAbove: (key: IndexKey, value: Bool)?
 
       fileprivate init(
-        last: IndexKey, below: BaseIterator<IndexKey, Void>?, above: Table<IndexKey, Bool>.Iterator
+        last: IndexKey, below: BaseIterator<IndexKey, Void>?, above: SortedTable<IndexKey, Bool>.Iterator
       ) {
         self.last = last
         self.below = below

@@ -43,7 +43,7 @@ public struct EntityIndex: Sendable {
   /// The lines of a snapshot's layers, nil for an index that was built from revision 0.
   let base: (any IndexBase)?
   /// Which lines were inserted since, and which removed.
-  private(set) var changes = Table<IndexKey, Bool>()
+  private(set) var changes = SortedTable<IndexKey, Bool>()
 
   /// An empty index.
   public init() { base = nil }

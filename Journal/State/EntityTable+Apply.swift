@@ -11,15 +11,15 @@ extension EntityTable {
   /// - Complexity: O(log n)
   @discardableResult
   public mutating func apply<State: EventSourced>(
-    _ event: Event, at revision: Revision, in state: State.Type
-  ) throws(JournalError) -> (before: Row?, after: Row?) {
+    _ event: JournalEvent, at revision: Revision, in state: State.Type
+  ) throws(JournalError) -> (before: EntityRow?, after: EntityRow?) {
     if isErased(event) { return (try applyErased(event, at: revision, in: state), nil) }
     let number = event.entity.number
     switch event.change {
     case .add(let record):
       try checkAdd(event, at: revision, in: state)
       add(number, record, at: revision)
-      return (nil, Row(record: record, created: revision, modified: revision))
+      return (nil, EntityRow(record: record, created: revision, modified: revision))
     case .update(let changes):
       let before = try checkedRow(event, at: revision, in: state)
       let after = before.applying(changes, at: revision)
@@ -44,8 +44,8 @@ extension EntityTable {
   /// - Throws: as ``apply(_:at:in:)`` does.
   @inline(never)
   public mutating func applyErased<State: EventSourced>(
-    _ event: Event, at revision: Revision, in state: State.Type
-  ) throws(JournalError) -> Row? {
+    _ event: JournalEvent, at revision: Revision, in state: State.Type
+  ) throws(JournalError) -> EntityRow? {
     let number = event.entity.number
     if event.operation == .add {
       try checkAdd(event, at: revision, in: state)
@@ -66,14 +66,14 @@ extension EntityTable {
 
   /// Fails unless an event may add its entity.
   package func checkAdd<State: EventSourced>(
-    _ event: Event, at revision: Revision, in state: State.Type
+    _ event: JournalEvent, at revision: Revision, in state: State.Type
   ) throws(JournalError) {
     if canAdd(event.entity.number, previous: event.previous) { return }
     let number = event.entity.number
     let name = State.name(of: event.entity)
     let reason =
-      if !Entity.numbers.contains(number) {
-        "\(name) can't be added: numbers go from 1 to \(Entity.numbers.upperBound)"
+      if !EntityKey.numbers.contains(number) {
+        "\(name) can't be added: numbers go from 1 to \(EntityKey.numbers.upperBound)"
       } else if self[number] != nil {
         "\(name) can't be added: it is there"
       } else if self.revision(of: number) != event.previous {
@@ -86,8 +86,8 @@ extension EntityTable {
 
   /// The row that an event updates or deletes, which must be there and as the event knows it.
   package func checkedRow<State: EventSourced>(
-    _ event: Event, at revision: Revision, in state: State.Type
-  ) throws(JournalError) -> Row {
+    _ event: JournalEvent, at revision: Revision, in state: State.Type
+  ) throws(JournalError) -> EntityRow {
     guard let row = self[event.entity.number] else {
       throw JournalError(
         .damaged, "\(State.name(of: event.entity)) can't be changed or deleted: it is not there",
@@ -100,15 +100,15 @@ extension EntityTable {
   }
 
   /// Says that an event follows another event than the newest one of its entity.
-  private func link<State: EventSourced>(of event: Event, in state: State.Type) -> String {
+  private func link<State: EventSourced>(of event: JournalEvent, in state: State.Type) -> String {
     "an event of \(State.name(of: event.entity)) follows its revision \(event.previous), but the newest one is "
       + "\(revision(of: event.entity.number))"
   }
 }
 
-extension Row {
+extension EntityRow {
   /// This row after an update.
-  package func applying(_ changes: RecordChanges, at revision: Revision) -> Row {
-    Row(record: record.applying(changes), created: created, modified: revision)
+  package func applying(_ changes: RecordChanges, at revision: Revision) -> EntityRow {
+    EntityRow(record: record.applying(changes), created: created, modified: revision)
   }
 }

@@ -5,7 +5,7 @@ extension EntityTable {
   ///
   /// What the two share is skipped: O(d log n) for d changes when both have the same base, or one base was made from the
   /// other by layers, with all that these hold counted; O(n) otherwise.
-  package func changes(since other: EntityTable) -> [(number: Int, old: Row?, new: Row?)] {
+  package func changes(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     guard isNear(other) else { return changesOfAll(since: other) }
     // What is above the base tells which entities can differ: each was written, deleted or brought back there.
     var numbers: Set<Int> = []
@@ -35,8 +35,8 @@ extension EntityTable {
   }
 
   /// Walks both tables side by side.
-  private func changesOfAll(since other: EntityTable) -> [(number: Int, old: Row?, new: Row?)] {
-    var changes: [(number: Int, old: Row?, new: Row?)] = []
+  private func changesOfAll(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
+    var changes: [(number: Int, old: EntityRow?, new: EntityRow?)] = []
     var (olds, news) = (other.makeIterator(), makeIterator())
     var (old, new) = (olds.next(), news.next())
     while old != nil || new != nil {

@@ -15,14 +15,14 @@ extension EntityTable: Sequence {
 
   /// Gives entities one after the other.
   public struct Iterator: IteratorProtocol {
-    private var entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Deletion>
+    private var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
 
-    fileprivate init(_ entities: LayeredIterator<BaseIterator<Int, Row>, Int, Row, Deletion>) {
+    fileprivate init(_ entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>) {
       self.entities = entities
     }
 
     /// The next entity, nil behind the last.
-    public mutating func next() -> (number: Int, row: Row)? {
+    public mutating func next() -> (number: Int, row: EntityRow)? {
       guard let (number, row) = entities.next() else { return nil }
       return (number, row)
     }
@@ -61,7 +61,7 @@ extension EntityTable: Sequence {
 
     /// Gives what is gone one after the other.
     package struct Iterator: IteratorProtocol {
-      fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, Row>
+      fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
 
       package mutating func next() -> (number: Int, revision: Revision, isErased: Bool)? {
         guard let (number, deletion) = deletions.next() else { return nil }

@@ -1,16 +1,16 @@
 import Tables
 
 /// An entity that is there: its record, still encoded, and when it came and changed.
-public struct Row: Hashable, Sendable {
+public struct EntityRow: Hashable, Sendable {
   /// All that is known of the entity.
-  public let record: Record
+  public let record: EntityRecord
   /// The revision that added it; for one that was deleted and brought back, the revision that did that.
   public let created: Revision
   /// The revision that changed it last.
   public let modified: Revision
 
   /// A row of these parts.
-  public init(record: Record, created: Revision, modified: Revision) {
+  public init(record: EntityRecord, created: Revision, modified: Revision) {
     self.record = record
     self.created = created
     self.modified = modified
@@ -53,9 +53,9 @@ public struct EntityTable: Sendable {
   /// The entities of a snapshot's layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
   /// What was added or changed since.
-  private(set) var rows = Table<Int, Row>()
+  private(set) var rows = SortedTable<Int, EntityRow>()
   /// Each entity that went since.
-  private(set) var deletions = Table<Int, Deletion>()
+  private(set) var deletions = SortedTable<Int, Deletion>()
 
   /// The highest number that was ever given, 0 when none was. The next entity gets the one above.
   public private(set) var highest: Int
@@ -89,13 +89,13 @@ public struct EntityTable: Sendable {
   public var isEmpty: Bool { count == 0 }
 
   /// The entity of that number, nil when it is not there. O(log n).
-  public subscript(number: Int) -> Row? {
+  public subscript(number: Int) -> EntityRow? {
     if let row = rows[number] { return row }
     return base == nil ? nil : rowOfBase(number)
   }
 
   @inline(never)
-  private func rowOfBase(_ number: Int) -> Row? {
+  private func rowOfBase(_ number: Int) -> EntityRow? {
     deletions.contains(number) ? nil : base?.row(number)
   }
 
@@ -118,7 +118,7 @@ public struct EntityTable: Sendable {
   }
 
   /// Whether an event has lost its content to an erasure, or concerns an entity that has and is not added again.
-  public func isErased(_ event: Event) -> Bool {
+  public func isErased(_ event: JournalEvent) -> Bool {
     switch event.change {
     case .erased: true
     case .add: false
@@ -129,7 +129,7 @@ public struct EntityTable: Sendable {
   /// Whether an event that follows `previous` may add that number: it is new, or that of an entity that is gone.
   func canAdd(_ number: Int, previous: Revision) -> Bool {
     // Nearly always a number is the next one, and then no table need be searched.
-    if number > highest { return Entity.numbers.contains(number) && previous == 0 }
+    if number > highest { return EntityKey.numbers.contains(number) && previous == 0 }
     return previous != 0 && self[number] == nil && revision(of: number) == previous
   }
 }
@@ -137,9 +137,9 @@ public struct EntityTable: Sendable {
 // The steps of an event. Whether it follows is checked before: `EntityTable+Apply.swift`.
 extension EntityTable {
   /// Adds an entity that is not there.
-  package mutating func add(_ number: Int, _ record: Record, at revision: Revision) {
+  package mutating func add(_ number: Int, _ record: EntityRecord, at revision: Revision) {
     if number > highest { highest = number } else { revive(number) }
-    rows.updateValue(Row(record: record, created: revision, modified: revision), forKey: number)
+    rows.updateValue(EntityRow(record: record, created: revision, modified: revision), forKey: number)
     count &+= 1
   }
 
@@ -152,7 +152,7 @@ extension EntityTable {
   }
 
   /// Gives an entity that is there another row.
-  package mutating func update(_ number: Int, to row: Row) { rows.updateValue(row, forKey: number) }
+  package mutating func update(_ number: Int, to row: EntityRow) { rows.updateValue(row, forKey: number) }
 
   /// Deletes an entity that is there.
   package mutating func delete(_ number: Int, at revision: Revision) {

@@ -8,9 +8,9 @@ import Tables
 struct LayeredIterator<Below: IteratorProtocol, Key: Comparable & Sendable, Value: Sendable, Hidden: Sendable>
 where Below.Element == (key: Key, value: Value) {
   private var below: Below?
-  private var above: Table<Key, Value>.Iterator
+  private var above: SortedTable<Key, Value>.Iterator
   /// Not needed, and so not kept, without a base.
-  private var hidden: Table<Key, Hidden>.Iterator?
+  private var hidden: SortedTable<Key, Hidden>.Iterator?
 
   // The next of each, only with a base.
   private var nextBelow: (key: Key, value: Value)?
@@ -22,7 +22,8 @@ where Below.Element == (key: Key, value: Value) {
   ///   - above: begins at the same key.
   ///   - hidden: begins at the same key.
   init(
-    _ below: Below?, above: Table<Key, Value>.Iterator, hidden: @autoclosure () -> Table<Key, Hidden>.Iterator
+    _ below: Below?, above: SortedTable<Key, Value>.Iterator,
+    hidden: @autoclosure () -> SortedTable<Key, Hidden>.Iterator
   ) {
     self.above = above
     guard below != nil else { return }

@@ -5,7 +5,7 @@
 package enum StateDigest {
   /// The digest of a state; nil for a model that does not say what its states are made of.
   /// - Complexity: O(n) in the bytes of all records; it takes the memory of some of them.
-  package static func digest<State: EventSourced>(of state: State) -> Digest? {
+  package static func digest<State: EventSourced>(of state: State) -> ContentDigest? {
     state.parts.map { digest(schema: State.schema, tables: $0.tables) }
   }
 
@@ -13,7 +13,7 @@ package enum StateDigest {
   /// - Parameter sink: given the bytes that it is made of, in pieces.
   package static func digest(
     schema: String, tables: [EntityTable], sink: (([UInt8]) -> Void)? = nil
-  ) -> Digest {
+  ) -> ContentDigest {
     var builder = Builder(schema: schema, sink: sink)
     for table in tables {
       builder.begin(highest: table.highest, count: table.count)
@@ -39,7 +39,7 @@ package enum StateDigest {
       hash.append(count)
     }
 
-    mutating func append(_ number: Int, _ row: Row) {
+    mutating func append(_ number: Int, _ row: EntityRow) {
       hash.append(number, row.created, row.modified, row.record.bytes.count)
       hash.append(row.record.bytes)
     }
@@ -66,7 +66,7 @@ package enum StateDigest {
       erased.visit { hash.append(Int($0.0)) }
     }
 
-    consuming func finish() -> Digest { hash.finish() }
+    consuming func finish() -> ContentDigest { hash.finish() }
   }
 }
 
@@ -111,7 +111,7 @@ private struct BufferedHash: ~Copyable {
     sink?(bytes)
   }
 
-  consuming func finish() -> Digest {
+  consuming func finish() -> ContentDigest {
     flush()
     return hash.finish()
   }

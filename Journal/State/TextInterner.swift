@@ -31,7 +31,7 @@ public struct TextInterner: Sendable {
     static func < (left: Key, right: Key) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
   }
 
-  private var numbers = Table<Key, Int>()
+  private var numbers = SortedTable<Key, Int>()
   /// The text that was asked for last, which is nearly always the one that is asked for next.
   private var newest: (bytes: [UInt8], number: Int) = ([], 0)
 
@@ -85,7 +85,7 @@ public struct TextInterner: Sendable {
 // The same for a text that stands in a record, without making a string of it.
 extension TextInterner {
   /// The number of the encoded text at a place in a record; a new one gets the next number.
-  package mutating func assign(textAt range: Range<Int>, in record: Record) -> Int {
+  package mutating func assign(textAt range: Range<Int>, in record: EntityRecord) -> Int {
     if newest.bytes.count == range.count, record.bytes.hasBytes(newest.bytes, at: range.lowerBound) {
       return newest.number
     }
@@ -96,7 +96,7 @@ extension TextInterner {
   }
 
   /// The number of the encoded text at a place in a record, nil when it was never met.
-  package func number(ofTextAt range: Range<Int>, in record: Record) -> Int? {
+  package func number(ofTextAt range: Range<Int>, in record: EntityRecord) -> Int? {
     numbers[Key(Array(record.bytes[range]))]
   }
 }

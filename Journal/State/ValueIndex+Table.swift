@@ -6,7 +6,7 @@ extension ValueIndex {
   ///   - progress: called now and then with the number of entities that were looked at.
   /// - Complexity: O(n log n) in the entities of the table.
   package init(
-    _ table: EntityTable, at path: AttributePath, where isListed: (Record) -> Bool,
+    _ table: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool,
     progress: (_ done: Int) -> Void = { _ in }
   ) {
     var lines: [ValueLine] = []
@@ -25,7 +25,7 @@ extension ValueIndex {
   /// Makes the index of one table that of another.
   /// - Complexity: that of finding what is different between the two, and O(log n) for each difference.
   package mutating func follow(
-    from old: EntityTable, to new: EntityTable, at path: AttributePath, where isListed: (Record) -> Bool
+    from old: EntityTable, to new: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool
   ) {
     for (number, old, new) in new.changes(since: old) {
       if let old, isListed(old.record) { remove(number, old.record, at: path) }

@@ -15,7 +15,7 @@ import Tables
 /// kept in memory only, so it is no part of a snapshot; a state that keeps one builds it from its entities when it is
 /// opened. *n* is the number of lines below.
 public struct ValueIndex: Sendable {
-  private(set) var lines = Table<ValueLine, Void>()
+  private(set) var lines = SortedTable<ValueLine, Void>()
 
   /// An empty index.
   public init() {}
@@ -24,16 +24,16 @@ public struct ValueIndex: Sendable {
   public var count: Int { lines.count }
 
   /// Lists a member under a value; nil is one that is missing. O(log n).
-  public mutating func insert(_ member: Int, under value: Value?) {
+  public mutating func insert(_ member: Int, under value: FieldValue?) {
     forEachKey(of: value) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
   }
 
   /// Takes a member from under a value. O(log n).
-  public mutating func remove(_ member: Int, from value: Value?) {
+  public mutating func remove(_ member: Int, from value: FieldValue?) {
     forEachKey(of: value) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
   }
 
-  private func forEachKey(of value: Value?, _ body: (ValueKey) -> Void) {
+  private func forEachKey(of value: FieldValue?, _ body: (ValueKey) -> Void) {
     body(ValueKey(value))
     if case .array(let elements)? = value {
       for element in elements { body(ValueKey(element).asElement) }
@@ -101,16 +101,16 @@ extension ValueIndex {
       defer { last = line }
       return line == last
     }
-    self.lines = Table(sorted: sorted.lazy.map { (key: $0, value: ()) }) ?? Table()
+    self.lines = SortedTable(sorted: sorted.lazy.map { (key: $0, value: ()) }) ?? SortedTable()
   }
 
   /// Lists a member under what its record has at a path.
-  package mutating func insert(_ member: Int, _ record: Record, at path: AttributePath) {
+  package mutating func insert(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
     record.forEachKey(at: path) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
   }
 
   /// Takes a member from under what its record had at a path.
-  package mutating func remove(_ member: Int, _ record: Record, at path: AttributePath) {
+  package mutating func remove(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
     record.forEachKey(at: path) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
   }
 
@@ -129,8 +129,8 @@ extension ValueIndex {
 
     /// Gives lines one after the other.
     package struct Iterator: IteratorProtocol {
-      private var rising: Table<ValueLine, Void>.Iterator?
-      private var falling: Table<ValueLine, Void>.ReversedIterator?
+      private var rising: SortedTable<ValueLine, Void>.Iterator?
+      private var falling: SortedTable<ValueLine, Void>.ReversedIterator?
 
       fileprivate init(_ lines: Lines) {
         let range = lines.range

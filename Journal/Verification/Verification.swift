@@ -186,9 +186,9 @@ private struct Verifier<State: EventSourced> {
   /// How many events have led to the state, with those that made the one of the base.
   private(set) var appliedCount = 0
   /// What later entries say of the states that are still to come.
-  private var checkpoints: [Revision: [(stateDigest: Digest, entry: Revision)]] = [:]
+  private var checkpoints: [Revision: [(stateDigest: ContentDigest, entry: Revision)]] = [:]
   /// What entries say of the state of the base, in the model that wrote it.
-  private var vouched: [(stateDigest: Digest, entry: Revision)] = []
+  private var vouched: [(stateDigest: ContentDigest, entry: Revision)] = []
   /// The newest entry whose header says that it vouches for the base.
   private var voucher: Revision?
 

@@ -397,11 +397,11 @@ extension CBORReader {
   }
 
   /// Reads one item of any kind as a value.
-  package mutating func readValue() throws(CBORError) -> Value { try readValue(depth: 0) }
+  package mutating func readValue() throws(CBORError) -> FieldValue { try readValue(depth: 0) }
 
   func isUndefined() throws(CBORError) -> Bool { try peek() == CBORByte.undefined }
 
-  private mutating func readValue(depth: Int) throws(CBORError) -> Value {
+  private mutating func readValue(depth: Int) throws(CBORError) -> FieldValue {
     let start = offset
     let first = try peek()
     switch first >> 5 {
@@ -413,12 +413,12 @@ extension CBORReader {
     case CBORMajor.text.rawValue: return .string(try readText())
     case CBORMajor.array.rawValue:
       guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
-      var elements: [Value] = []
+      var elements: [FieldValue] = []
       for _ in 0..<(try readArrayHead()) { elements.append(try readValue(depth: depth + 1)) }
       return .array(elements)
     case CBORMajor.map.rawValue:
       guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
-      var dictionary: [String: Value] = [:]
+      var dictionary: [String: FieldValue] = [:]
       for _ in 0..<(try readMapHead()) {
         let key = try readText()
         dictionary[key] = try readValue(depth: depth + 1)

@@ -78,9 +78,9 @@ package struct CBORWriter: ~Copyable {
 
   /// A value of any kind. One that is nested deeper than any reader goes is cut off below, so that this takes a
   /// bounded stack; what is written is too deep all the same.
-  package mutating func append(_ value: Value) { append(value, depth: 0) }
+  package mutating func append(_ value: FieldValue) { append(value, depth: 0) }
 
-  private mutating func append(_ value: Value, depth: Int) {
+  private mutating func append(_ value: FieldValue, depth: Int) {
     switch value {
     case .null: appendNull()
     case .bool(let bool): append(bool: bool)

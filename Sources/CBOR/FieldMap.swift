@@ -53,7 +53,7 @@ enum FieldMap {
   }
 
   /// The value behind an encoded key.
-  static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Value? {
+  static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> FieldValue? {
     guard let range = unsafe range(ofKey: key, in: bytes) else { return nil }
     var reader = unsafe CBORReader(bytes, from: range.lowerBound)
     return try? reader.readValue()
@@ -100,8 +100,8 @@ enum FieldMap {
   }
 
   /// All named attributes, decoded. Each is passed once: reading a value passes it too.
-  static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: Value] {
-    var attributes: [String: Value] = [:]
+  static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: FieldValue] {
+    var attributes: [String: FieldValue] = [:]
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
       let count = try reader.readMapHead()

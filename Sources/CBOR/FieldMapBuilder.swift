@@ -18,20 +18,20 @@ struct FieldMapBuilder: ~Copyable {
   }
 
   /// Adds a numbered field; nil stands for one that goes away.
-  mutating func add(_ number: UInt8, _ value: Value?) {
+  mutating func add(_ number: UInt8, _ value: FieldValue?) {
     let start = writer.bytes.count
     writer.append(unsigned: UInt64(number))
     finishSlot(start, value)
   }
 
   /// Adds an attribute; nil stands for one that goes away.
-  mutating func add(_ name: String, _ value: Value?) {
+  mutating func add(_ name: String, _ value: FieldValue?) {
     let start = writer.bytes.count
     writer.append(text: name)
     finishSlot(start, value)
   }
 
-  private mutating func finishSlot(_ start: Int, _ value: Value?) {
+  private mutating func finishSlot(_ start: Int, _ value: FieldValue?) {
     let keyEnd = writer.bytes.count
     if let value { writer.append(value) } else { writer.appendUndefined() }
     let slot = Slot(start: start, keyEnd: keyEnd, end: writer.bytes.count)

@@ -1,9 +1,9 @@
 /// Applying changes to a record, and finding them between two: both walk two sorted maps side by side, on
 /// their bytes, and decode nothing.
-extension Record {
+extension EntityRecord {
   /// This record with changes applied: what is set replaces, what is undefined goes away.
   /// - Complexity: O(n + m) in the numbers of bytes.
-  public func applying(_ changes: RecordChanges) -> Record {
+  public func applying(_ changes: RecordChanges) -> EntityRecord {
     var merge = FieldMerge()
     merge.walk(bytes, changes.bytes) { left, right, merge in
       if let right {
@@ -13,24 +13,24 @@ extension Record {
         merge.take(left)
       }
     }
-    return Record(trusted: merge.finish())
+    return EntityRecord(trusted: merge.finish())
   }
 
   /// This record without some of its attributes.
   /// - Complexity: O(n) in the number of bytes.
-  package func removingAttributes(where isRemoved: (String) -> Bool) -> Record {
+  package func removingAttributes(where isRemoved: (String) -> Bool) -> EntityRecord {
     var merge = FieldMerge()
     merge.walk(bytes, []) { field, _, merge in
       guard let field else { return }
       if case .attribute(let name)? = field.key, isRemoved(name) { return }
       merge.take(field)
     }
-    return Record(trusted: merge.finish())
+    return EntityRecord(trusted: merge.finish())
   }
 
   /// What must be applied to this record to get the other, nil when they are equal.
   /// - Complexity: O(n + m) in the numbers of bytes.
-  public func changes(to other: Record) -> RecordChanges? {
+  public func changes(to other: EntityRecord) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
     merge.walk(bytes, other.bytes) { left, right, merge in
@@ -45,7 +45,7 @@ extension Record {
   }
 
   /// The same, but only for the parts that are wanted; nil when none of them differs.
-  package func changes(to other: Record, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
+  package func changes(to other: EntityRecord, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
     merge.walk(bytes, other.bytes) { left, right, merge in
@@ -59,10 +59,10 @@ extension Record {
   /// The parts in which two records of one entity differ, in the order of the bytes. A record that is not there
   /// has no parts.
   /// - Complexity: O(n + m) in the numbers of bytes.
-  public static func differences(from old: Record?, to new: Record?) -> [PartChange] {
+  public static func differences(from old: EntityRecord?, to new: EntityRecord?) -> [PartChange] {
     var changes: [PartChange] = []
     var merge = FieldMerge()
-    merge.walk((old ?? Record()).bytes, (new ?? Record()).bytes) { left, right, _ in
+    merge.walk((old ?? EntityRecord()).bytes, (new ?? EntityRecord()).bytes) { left, right, _ in
       if let left, let right, left.hasValue(of: right) { return }
       guard let key = (left ?? right)?.key else { return }
       changes.append(PartChange(key: key, old: left?.value, new: right?.value))
@@ -76,12 +76,12 @@ public struct PartChange: Hashable, Sendable {
   /// Which part it is.
   public let key: FieldKey
   /// The value before; nil when there was none.
-  public let old: Value?
+  public let old: FieldValue?
   /// The value after; nil when there is none.
-  public let new: Value?
+  public let new: FieldValue?
 
   /// A part with these values.
-  public init(key: FieldKey, old: Value?, new: Value?) {
+  public init(key: FieldKey, old: FieldValue?, new: FieldValue?) {
     self.key = key
     self.old = old
     self.new = new
@@ -102,7 +102,7 @@ public struct PartChange: Hashable, Sendable {
     return (try? reader.readText()).map { .attribute($0) }
   }
 
-  var value: Value? {
+  var value: FieldValue? {
     var reader = unsafe CBORReader(bytes, from: field.value.lowerBound)
     return try? reader.readValue()
   }

@@ -10,7 +10,7 @@ extension Catalog {
   /// order. ``problems()`` does.
   /// - Throws: `JournalError` with code `damaged`, and then this state is as it was.
   /// - Complexity: O(log n)
-  public mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+  public mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     switch event.entity.kind {
     case .item: try applyToItem(event, at: revision)
     case .image: try applyToImage(event, at: revision)
@@ -23,7 +23,7 @@ extension Catalog {
     }
   }
 
-  private mutating func applyToItem(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
     if itemTable.isErased(event) { return try applyErasedToItem(event, at: revision) }
     switch event.change {
@@ -58,23 +58,23 @@ extension Catalog {
     }
   }
 
-  private mutating func applyErasedToItem(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyErasedToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     guard let row = try itemTable.applyErased(event, at: revision, in: Self.self) else { return }
     let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
     unlist(event.entity.number, row.record, fields)
   }
 
-  private mutating func list(_ item: Int, _ record: Record, _ fields: ItemFields) {
+  private mutating func list(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
     itemsByKind.insert(item, in: kindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.insert(item, in: category) }
   }
 
-  private mutating func unlist(_ item: Int, _ record: Record, _ fields: ItemFields) {
+  private mutating func unlist(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
     itemsByKind.remove(item, from: kindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.remove(item, from: category) }
   }
 
-  private mutating func applyToImage(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyToImage(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
     if imageTable.isErased(event) { return try applyErasedToImage(event, at: revision) }
     switch event.change {
@@ -104,13 +104,14 @@ extension Catalog {
     }
   }
 
-  private mutating func applyErasedToImage(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyErasedToImage(_ event: JournalEvent, at revision: Revision) throws(JournalError)
+  {
     guard let row = try imageTable.applyErased(event, at: revision, in: Self.self) else { return }
     let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
     imagesByItem.remove(event.entity.number, from: fields.item)
   }
 
-  private mutating func applyToCategory(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyToCategory(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
     if categoryTable.isErased(event) { return try applyErasedToCategory(event, at: revision) }
     switch event.change {
@@ -131,13 +132,15 @@ extension Catalog {
     }
   }
 
-  private mutating func applyErasedToCategory(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyErasedToCategory(_ event: JournalEvent, at revision: Revision)
+    throws(JournalError)
+  {
     _ = try categoryTable.applyErased(event, at: revision, in: Self.self)
   }
 }
 
 extension Catalog {
-  private mutating func applyToTag(_ event: Event, at revision: Revision) throws(JournalError) {
+  private mutating func applyToTag(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     if case .add(let record) = event.change {
       _ = try event.check(at: revision) { () throws(CBORError) in try TagFields(record) }
     }
@@ -151,7 +154,7 @@ extension Catalog {
   }
 }
 
-extension Event {
+extension JournalEvent {
   /// Calls `body`, which reads the records of this event.
   @inline(__always)
   fileprivate func check<Result>(

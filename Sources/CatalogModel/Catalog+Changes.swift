@@ -48,17 +48,17 @@ extension Catalog {
   }
 
   /// A part's value as JSON shows it: a color and a digest are texts.
-  package static func shown(_ value: Value, _ key: FieldKey, of kind: EntityKind) -> Value {
+  package static func shown(_ value: FieldValue, _ key: FieldKey, of kind: EntityKind) -> FieldValue {
     switch (kind, key, value) {
-    case (.category, .field(CategoryField.color), _): Color(value).map { .string($0.hex) } ?? value
+    case (.category, .field(CategoryField.color), _): Catalog.Color(value).map { .string($0.hex) } ?? value
     case (.image, .field(ImageField.digest), .data(let bytes)):
-      Digest(bytes: Array(bytes)).map { .string($0.hex) } ?? value
+      ContentDigest(bytes: Array(bytes)).map { .string($0.hex) } ?? value
     default: value
     }
   }
 }
 
-extension Event.Operation {
+extension JournalEvent.Operation {
   /// `add`, `update` or `delete`.
   package var name: String {
     switch self {

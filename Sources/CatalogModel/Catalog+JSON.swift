@@ -2,7 +2,7 @@ import CBOR
 package import JSON
 
 // One entity is one object, as `journal replay --json` prints it; `Documentation` and scripts rely on it.
-extension Category {
+extension Catalog.Category {
   /// Writes `{"id":1,"name":"Europe","color":null,"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
@@ -15,7 +15,7 @@ extension Category {
   }
 }
 
-extension Item {
+extension Catalog.Item {
   /// Writes `{"id":1,"kind":"countries","category":1,"attributes":{…},"images":[1],"created":3,"modified":17}`.
   /// - Parameter catalog: where the item comes from, and its images are.
   package func write(to writer: inout JSONWriter, in catalog: Catalog) {
@@ -35,7 +35,7 @@ extension Item {
   }
 }
 
-extension Image {
+extension Catalog.Image {
   /// Writes `{"id":1,"item":1,"name":"deu.svg","mediaType":"image/svg+xml","byteCount":123,"sha256":"…",`
   /// `"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
@@ -90,7 +90,7 @@ extension Catalog {
   }
 }
 
-extension Tag {
+extension Catalog.Tag {
   /// Writes `{"id":1,"name":"before-import","revision":7}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()

@@ -23,7 +23,7 @@ extension Catalog {
   /// Those that these events can have caused: an item in a category that is not there, or an image of an item
   /// that is not.
   /// - Complexity: O(e log n) for e events.
-  public func problems(after events: [Event]) -> [String] {
+  public func problems(after events: [JournalEvent]) -> [String] {
     var problems: [String] = []
     for event in events {
       let number = event.entity.number

@@ -3,7 +3,7 @@ import CBOR
 // What refers to what: an image to its item, and an item to its category. Restores and reverts keep to it.
 extension Catalog {
   /// The category of an item, and the item of an image.
-  public static func references(in record: Record, of kind: EntityKind) -> [Entity] {
+  public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
     switch kind {
     case .item: (try? ItemFields(record))?.category.map { [.category($0)] } ?? []
     case .image: (try? ImageFields(record)).map { [.item($0.item)] } ?? []
@@ -13,7 +13,7 @@ extension Catalog {
 
   /// The items of a category, and the images of an item.
   /// - Complexity: grows with the answer, not with the catalog.
-  public func referrers(to entity: Entity) -> [Entity] {
+  public func referrers(to entity: EntityKey) -> [EntityKey] {
     switch entity.kind {
     case .category: itemsByCategory.members(of: entity.number).map { .item($0) }
     case .item: imagesByItem.members(of: entity.number).map { .image($0) }
@@ -22,7 +22,9 @@ extension Catalog {
   }
 
   /// An item stays, in no category, when its category goes. An image goes with its item.
-  public static func record(_ record: Record, of kind: EntityKind, without entity: Entity) -> Record? {
+  public static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
+    -> EntityRecord?
+  {
     kind == .item ? record.setting(ItemField.category, to: nil) : nil
   }
 
@@ -30,7 +32,7 @@ extension Catalog {
   public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag }
 
   /// The name of a category, an image or a tag; of an item its title, name or path, or its first short text.
-  public static func label(of record: Record, of kind: EntityKind) -> String? {
+  public static func label(of record: EntityRecord, of kind: EntityKind) -> String? {
     switch kind {
     case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }
     case .image: (try? ImageFields(record)).map { record.text(at: $0.name) }

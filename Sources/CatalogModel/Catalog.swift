@@ -41,11 +41,13 @@ public struct Catalog: Sendable {
   public var imageCount: Int { imageTable.count }
 
   /// The item of that number, nil when it is not there. O(log n).
-  public func item(_ id: Int) -> Item? { itemTable[id].map { Item(id: id, row: $0) } }
+  public func item(_ id: Int) -> Catalog.Item? { itemTable[id].map { Catalog.Item(id: id, row: $0) } }
   /// The category of that number, nil when it is not there. O(log n).
-  public func category(_ id: Int) -> Category? { categoryTable[id].map { Category(id: id, row: $0) } }
+  public func category(_ id: Int) -> Catalog.Category? {
+    categoryTable[id].map { Catalog.Category(id: id, row: $0) }
+  }
   /// The image of that number, nil when it is not there. O(log n).
-  public func image(_ id: Int) -> Image? { imageTable[id].map { Image(id: id, row: $0) } }
+  public func image(_ id: Int) -> Catalog.Image? { imageTable[id].map { Catalog.Image(id: id, row: $0) } }
 }
 
 extension Catalog: EventSourced {
@@ -55,20 +57,20 @@ extension Catalog: EventSourced {
   public static let kindNames = ["category", "item", "image", "tag"]
 
   /// All that is known of an entity, encoded; nil when it is not there. O(log n).
-  public func record(of entity: Entity) -> Record? { table(of: entity.kind)?[entity.number]?.record }
+  public func record(of entity: EntityKey) -> EntityRecord? { table(of: entity.kind)?[entity.number]?.record }
 
   /// The revision of an entity's newest event, its deletion included; 0: it never was. O(log n).
-  public func revision(of entity: Entity) -> Revision {
+  public func revision(of entity: EntityKey) -> Revision {
     table(of: entity.kind)?.revision(of: entity.number) ?? 0
   }
 
   /// Whether an entity is not there because what it was has been erased. O(log n) in how many were.
-  public func isErased(_ entity: Entity) -> Bool {
+  public func isErased(_ entity: EntityKey) -> Bool {
     table(of: entity.kind)?.isErased(entity.number) ?? false
   }
 
   /// The blob that the record of an image names.
-  public static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
+  public static func blobs(in record: EntityRecord, of kind: EntityKind) -> [Blob] {
     guard kind == .image, let fields = try? ImageFields(record) else { return [] }
     return [fields.blob]
   }

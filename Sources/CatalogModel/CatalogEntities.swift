@@ -12,13 +12,13 @@ extension EntityKind {
   public static var tag: EntityKind { EntityKind(rawValue: 3) }
 }
 
-extension Entity {
+extension EntityKey {
   /// The category of that number.
-  public static func category(_ number: Int) -> Entity { Entity(kind: .category, number: number) }
+  public static func category(_ number: Int) -> EntityKey { EntityKey(kind: .category, number: number) }
   /// The item of that number.
-  public static func item(_ number: Int) -> Entity { Entity(kind: .item, number: number) }
+  public static func item(_ number: Int) -> EntityKey { EntityKey(kind: .item, number: number) }
   /// The image of that number.
-  public static func image(_ number: Int) -> Entity { Entity(kind: .image, number: number) }
+  public static func image(_ number: Int) -> EntityKey { EntityKey(kind: .image, number: number) }
   /// The tag of that number.
-  public static func tag(_ number: Int) -> Entity { Entity(kind: .tag, number: number) }
+  public static func tag(_ number: Int) -> EntityKey { EntityKey(kind: .tag, number: number) }
 }

@@ -1,25 +1,27 @@
-/// A name, and if wanted a color, that items are grouped under.
-public struct Category: Identifiable, Hashable, Sendable {
-  /// The number, from 1: `category:3` has 3.
-  public let id: Int
-  private let row: Row
+extension Catalog {
+  /// A name, and if wanted a color, that items are grouped under.
+  public struct Category: Identifiable, Hashable, Sendable {
+    /// The number, from 1: `category:3` has 3.
+    public let id: Int
+    private let row: EntityRow
 
-  init(id: Int, row: Row) {
-    self.id = id
-    self.row = row
+    init(id: Int, row: EntityRow) {
+      self.id = id
+      self.row = row
+    }
+
+    /// The revision that added it, or that brought it back after it was deleted.
+    public var created: Revision { row.created }
+    /// The revision that changed it last.
+    public var modified: Revision { row.modified }
+
+    /// What it is called. Two categories may have one name.
+    public var name: String {
+      guard let fields = try? CategoryFields(row.record) else { return "" }
+      return row.record.text(at: fields.name)
+    }
+
+    /// Its color, nil when it has none.
+    public var color: Catalog.Color? { (try? CategoryFields(row.record))?.color }
   }
-
-  /// The revision that added it, or that brought it back after it was deleted.
-  public var created: Revision { row.created }
-  /// The revision that changed it last.
-  public var modified: Revision { row.modified }
-
-  /// What it is called. Two categories may have one name.
-  public var name: String {
-    guard let fields = try? CategoryFields(row.record) else { return "" }
-    return row.record.text(at: fields.name)
-  }
-
-  /// Its color, nil when it has none.
-  public var color: Color? { (try? CategoryFields(row.record))?.color }
 }

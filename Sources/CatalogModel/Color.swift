@@ -1,73 +1,77 @@
 import CBOR
 
-/// A color in the sRGB color space, components from 0 to 1; others, as extended ranges have them, are kept.
-public struct Color: Hashable, Sendable {
-  /// From 0 to 1, as are the others; extended ranges go beyond.
-  public let red: Double
-  /// 0: none, 1: all of it.
-  public let green: Double
-  /// 0: none, 1: all of it.
-  public let blue: Double
-  /// 0: transparent, 1: opaque.
-  public let alpha: Double
+extension Catalog {
+  /// A color in the sRGB color space, components from 0 to 1; others, as extended ranges have them, are kept.
+  public struct Color: Hashable, Sendable {
+    /// From 0 to 1, as are the others; extended ranges go beyond.
+    public let red: Double
+    /// 0: none, 1: all of it.
+    public let green: Double
+    /// 0: none, 1: all of it.
+    public let blue: Double
+    /// 0: transparent, 1: opaque.
+    public let alpha: Double
 
-  /// A color of these components, opaque if not said otherwise.
-  public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
-    self.red = red
-    self.green = green
-    self.blue = blue
-    self.alpha = alpha
-  }
-
-  /// Reads `#RRGGBBAA`, or `#RRGGBB` for an opaque color, nil for anything else.
-  public init?(hex: String) {
-    let digits = Array(hex.utf8)
-    guard digits.count == 9 || digits.count == 7, digits[0] == UInt8(ascii: "#") else { return nil }
-    var components: [Double] = []
-    for index in stride(from: 1, to: digits.count, by: 2) {
-      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
-      components.append(Double(high * 16 + low) / 255)
+    /// A color of these components, opaque if not said otherwise.
+    public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
+      self.red = red
+      self.green = green
+      self.blue = blue
+      self.alpha = alpha
     }
-    self.init(
-      red: components[0], green: components[1], blue: components[2],
-      alpha: components.count == 4 ? components[3] : 1)
-  }
 
-  private static func value(_ digit: UInt8) -> Int? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(digit - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(digit - UInt8(ascii: "a")) + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(digit - UInt8(ascii: "A")) + 10
-    default: nil
+    /// Reads `#RRGGBBAA`, or `#RRGGBB` for an opaque color, nil for anything else.
+    public init?(hex: String) {
+      let digits = Array(hex.utf8)
+      guard digits.count == 9 || digits.count == 7, digits[0] == UInt8(ascii: "#") else { return nil }
+      var components: [Double] = []
+      for index in stride(from: 1, to: digits.count, by: 2) {
+        guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else {
+          return nil
+        }
+        components.append(Double(high * 16 + low) / 255)
+      }
+      self.init(
+        red: components[0], green: components[1], blue: components[2],
+        alpha: components.count == 4 ? components[3] : 1)
     }
-  }
 
-  /// `#RRGGBBAA`: each component as the nearest of 256 steps from 0 to 1.
-  public var hex: String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var text = [UInt8(ascii: "#")]
-    for component in [red, green, blue, alpha] {
-      let step = component.isNaN ? 0 : Int((min(max(component, 0), 1) * 255).rounded())
-      text.append(digits[step >> 4])
-      text.append(digits[step & 15])
+    private static func value(_ digit: UInt8) -> Int? {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(digit - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(digit - UInt8(ascii: "a")) + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(digit - UInt8(ascii: "A")) + 10
+      default: nil
+      }
     }
-    return String(decoding: text, as: UTF8.self)
-  }
 
-  /// As a record holds it.
-  var value: Value { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
+    /// `#RRGGBBAA`: each component as the nearest of 256 steps from 0 to 1.
+    public var hex: String {
+      let digits = Array("0123456789ABCDEF".utf8)
+      var text = [UInt8(ascii: "#")]
+      for component in [red, green, blue, alpha] {
+        let step = component.isNaN ? 0 : Int((min(max(component, 0), 1) * 255).rounded())
+        text.append(digits[step >> 4])
+        text.append(digits[step & 15])
+      }
+      return String(decoding: text, as: UTF8.self)
+    }
 
-  /// Takes what a record holds, nil for anything else.
-  init?(_ value: Value) {
-    guard case .array(let elements) = value, elements.count == 4,
-      case .double(let red) = elements[0], case .double(let green) = elements[1],
-      case .double(let blue) = elements[2], case .double(let alpha) = elements[3]
-    else { return nil }
-    self.init(red: red, green: green, blue: blue, alpha: alpha)
+    /// As a record holds it.
+    var value: FieldValue { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
+
+    /// Takes what a record holds, nil for anything else.
+    init?(_ value: FieldValue) {
+      guard case .array(let elements) = value, elements.count == 4,
+        case .double(let red) = elements[0], case .double(let green) = elements[1],
+        case .double(let blue) = elements[2], case .double(let alpha) = elements[3]
+      else { return nil }
+      self.init(red: red, green: green, blue: blue, alpha: alpha)
+    }
   }
 }
 
-extension Color: CustomStringConvertible {
+extension Catalog.Color: CustomStringConvertible {
   /// The same as ``hex``.
   public var description: String { hex }
 }

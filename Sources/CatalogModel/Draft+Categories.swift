@@ -6,13 +6,13 @@ extension Draft where State == Catalog {
   /// - Returns: the new category's number.
   /// - Throws: ``JournalError`` with code `rejected` when the name is empty or too long.
   @discardableResult
-  public mutating func addCategory(name: String, color: Color? = nil) throws(JournalError) -> Int {
+  public mutating func addCategory(name: String, color: Catalog.Color? = nil) throws(JournalError) -> Int {
     let number = state.categoryTable.highest + 1
     try Rules.checkName(name, "name", of: .category(number))
     try Rules.checkColor(color, of: .category(number))
-    var fields = [CategoryField.name: Value.string(name)]
+    var fields = [CategoryField.name: FieldValue.string(name)]
     if let color { fields[CategoryField.color] = color.value }
-    try add(.category(number), Record(fields: fields))
+    try add(.category(number), EntityRecord(fields: fields))
     return number
   }
 
@@ -20,7 +20,7 @@ extension Draft where State == Catalog {
   /// recorded.
   /// - Throws: ``JournalError`` with code `rejected` when the category is not there, or its name is empty or
   ///   too long.
-  public mutating func updateCategory(_ id: Int, name: String, color: Color?) throws(JournalError) {
+  public mutating func updateCategory(_ id: Int, name: String, color: Catalog.Color?) throws(JournalError) {
     let record = try state.presentRecord(of: .category(id))
     try Rules.checkName(name, "name", of: .category(id))
     try Rules.checkColor(color, of: .category(id))
@@ -41,7 +41,7 @@ extension Draft where State == Catalog {
 
   /// Gives a category a color, or with nil takes it away.
   /// - Throws: ``JournalError`` with code `rejected` when the category is not there.
-  public mutating func setColor(ofCategory id: Int, to color: Color?) throws(JournalError) {
+  public mutating func setColor(ofCategory id: Int, to color: Catalog.Color?) throws(JournalError) {
     let record = try state.presentRecord(of: .category(id))
     try Rules.checkColor(color, of: .category(id))
     try update(.category(id), to: record.setting(CategoryField.color, to: color?.value))

@@ -22,7 +22,7 @@ extension Draft where State == Catalog {
     try Rules.checkBlob(blob, of: .image(number))
     try add(
       .image(number),
-      Record(fields: [
+      EntityRecord(fields: [
         ImageField.item: .integer(Int64(item)), ImageField.name: .string(name),
         ImageField.mediaType: .string(mediaType), ImageField.digest: blob.digestValue,
         ImageField.byteCount: .integer(Int64(blob.byteCount)),
@@ -37,7 +37,7 @@ extension Draft where State == Catalog {
     _ id: Int, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil
   ) throws(JournalError) {
     let record = try state.presentRecord(of: .image(id))
-    var fields: [UInt8: Value] = [:]
+    var fields: [UInt8: FieldValue] = [:]
     if let name {
       try Rules.checkName(name, "name", of: .image(id))
       fields[ImageField.name] = .string(name)

@@ -16,15 +16,15 @@ extension Draft where State == Catalog {
   ///   attributes are too large (16 MiB) or nested too deep (127).
   @discardableResult
   public mutating func addItem(
-    kind: String, category: Int? = nil, attributes: [String: Value] = [:]
+    kind: String, category: Int? = nil, attributes: [String: FieldValue] = [:]
   ) throws(JournalError) -> Int {
     let number = state.itemTable.highest + 1
-    let entity = Entity.item(number)
+    let entity = EntityKey.item(number)
     try Rules.checkName(kind, "kind", of: entity)
     try state.checkCategory(category, for: entity)
-    var fields = [(number: ItemField.kind, value: Value.string(kind))]
+    var fields = [(number: ItemField.kind, value: FieldValue.string(kind))]
     if let category { fields.append((ItemField.category, .integer(Int64(category)))) }
-    let record = Record(attributes, numbered: fields)
+    let record = EntityRecord(attributes, numbered: fields)
     try add(entity, record)
     return number
   }
@@ -49,7 +49,8 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or would be too large or
   ///   nested too deep.
   public mutating func updateItem(
-    _ id: Int, set attributes: [String: Value] = [:], remove names: some Sequence<String> = EmptyCollection()
+    _ id: Int, set attributes: [String: FieldValue] = [:],
+    remove names: some Sequence<String> = EmptyCollection()
   ) throws(JournalError) {
     let removed = Set(names)
     let kept = try state.presentRecord(of: .item(id)).removingAttributes { name in
@@ -62,10 +63,10 @@ extension Draft where State == Catalog {
   /// Makes these the item's attributes, all of them; what is recorded is the difference.
   /// - Throws: as ``updateItem(_:set:remove:)``.
   public mutating func replaceAttributes(
-    ofItem id: Int, with attributes: [String: Value]
+    ofItem id: Int, with attributes: [String: FieldValue]
   ) throws(JournalError) {
     let record = try state.presentRecord(of: .item(id))
-    try update(.item(id), to: Record(attributes, fields: record.numberedFields))
+    try update(.item(id), to: EntityRecord(attributes, fields: record.numberedFields))
   }
 
   /// Makes the properties of a value the item's attributes, all of them: a property that is nil, or that the
@@ -97,9 +98,9 @@ extension Draft where State == Catalog {
     try body(&value)
     let after = try Self.attributes(encoding: value, for: .item(id))
     // What the body left alone must not be written, even where the type writes it in another way.
-    var changed: [String: Value] = [:]
+    var changed: [String: FieldValue] = [:]
     var removed: [String] = []
-    Record(before).changes(to: Record(after))?.visit { key, value in
+    EntityRecord(before).changes(to: EntityRecord(after))?.visit { key, value in
       guard case .attribute(let name) = key else { return }
       if let value { changed[name] = value } else { removed.append(name) }
     }
@@ -133,9 +134,9 @@ extension Draft where State == Catalog {
   }
 
   static func attributes(
-    encoding value: some Encodable, for entity: Entity
-  ) throws(JournalError) -> [String: Value] {
-    let encoded: Value
+    encoding value: some Encodable, for entity: EntityKey
+  ) throws(JournalError) -> [String: FieldValue] {
+    let encoded: FieldValue
     do {
       encoded = try ValueEncoder().encode(value)
     } catch {
@@ -150,9 +151,9 @@ extension Draft where State == Catalog {
   }
 }
 
-extension Record {
+extension EntityRecord {
   /// This record with a numbered field set, or with nil without it.
-  func setting(_ field: UInt8, to value: Value?) -> Record {
+  func setting(_ field: UInt8, to value: FieldValue?) -> EntityRecord {
     applying(RecordChanges(setFields: value.map { [field: $0] } ?? [:], removeFields: [field]))
   }
 }

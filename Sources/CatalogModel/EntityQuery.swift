@@ -38,7 +38,7 @@ public struct EntityQuery: Sendable {
   }
 
   /// Whether an entity with that record is one of those that are looked for.
-  public func matches(_ entity: Entity, _ record: Record) -> Bool {
+  public func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
     if let kind, Catalog.kindName(of: record, entity.kind) != kind { return false }
     if let categories {
       guard entity.kind == .item, let category = (try? ItemFields(record))?.category,
@@ -49,9 +49,9 @@ public struct EntityQuery: Sendable {
   }
 
   /// The entity that the text names, nil when it names none.
-  public var namedEntity: Entity? { text.flatMap { try? Catalog.entity(named: $0) } }
+  public var namedEntity: EntityKey? { text.flatMap { try? Catalog.entity(named: $0) } }
 
-  private func hasText(_ entity: Entity, _ record: Record) -> Bool {
+  private func hasText(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
     guard let text else { return true }
     if let named = namedEntity { return named == entity }
     if let label = Catalog.label(of: record, of: entity.kind), label.containsIgnoringCase(text) {
@@ -66,10 +66,10 @@ public struct EntityQuery: Sendable {
 }
 
 extension EntityQuery.Condition {
-  fileprivate func holds(of record: Record, _ kind: EntityKind) -> Bool {
+  fileprivate func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     guard let found = part(of: record, kind) else { return false }
     if case .string(let text) = found, text == value { return true }
-    guard let wanted = try? Value(json: value, decodingWrappers: true) else { return false }
+    guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch (found, wanted) {
     case (.integer(let found), .double(let wanted)): return Double(found) == wanted
     case (.double(let found), .integer(let wanted)): return found == Double(wanted)
@@ -77,7 +77,7 @@ extension EntityQuery.Condition {
     }
   }
 
-  private func part(of record: Record, _ kind: EntityKind) -> Value? {
+  private func part(of record: EntityRecord, _ kind: EntityKind) -> FieldValue? {
     if let key = Catalog.key(named: field, of: kind), let value = record.value(of: key) {
       return Catalog.shown(value, key, of: kind)
     }
@@ -101,9 +101,9 @@ extension EntityQuery.Condition {
 /// An entity that was looked for.
 public struct FoundEntity: Sendable {
   /// Which one.
-  public let entity: Entity
+  public let entity: EntityKey
   /// What it is; of one that is gone, what it was last.
-  public let record: Record
+  public let record: EntityRecord
   /// The revision that deleted it; nil when it is there.
   public let deleted: Revision?
 
@@ -150,7 +150,7 @@ extension Journal where State == Catalog {
     }
   }
 
-  private func deletedEntity(_ entity: Entity, upTo point: Revision) throws -> FoundEntity? {
+  private func deletedEntity(_ entity: EntityKey, upTo point: Revision) throws -> FoundEntity? {
     guard let last = try history(of: entity, asOf: .revision(point)).first, let record = last.before else {
       return nil
     }
@@ -159,13 +159,13 @@ extension Journal where State == Catalog {
 
   /// The entities that a restore of a category covers: the category, and the items that are in it now or were in it
   /// at a point in time.
-  public func entities(ofCategory id: Int, asOf selector: RevisionSelector) throws -> [Entity] {
+  public func entities(ofCategory id: Int, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
     return [.category(id)] + Set(items).sorted().map { .item($0) }
   }
 
   /// The items of a kind, now or at a point in time.
-  public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [Entity] {
+  public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
     return Set(items).sorted().map { .item($0) }
   }
@@ -173,22 +173,22 @@ extension Journal where State == Catalog {
 
 extension Catalog {
   /// The kind of an item with that record; of other entities `category`, `image` or `tag`.
-  static func kindName(of record: Record, _ kind: EntityKind) -> String {
+  static func kindName(of record: EntityRecord, _ kind: EntityKind) -> String {
     if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
   }
 
   /// The entities that are gone, and the revision that deleted each.
-  fileprivate var deletedEntities: some Sequence<(Entity, Revision)> {
+  fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
     zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
       table.goneEntities.lazy.map {
-        (Entity(kind: EntityKind(rawValue: kind), number: $0.number), $0.revision)
+        (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.revision)
       }
     }
   }
 
   /// The entities among which those are that are looked for, in the order of kinds and numbers.
-  fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(Entity, Record)> {
+  fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(EntityKey, EntityRecord)> {
     if let categories = query.categories {
       return AnySequence(
         categories.sorted().flatMap { items(in: $0).map(\.id) }.sorted().lazy.compactMap { id in
@@ -200,7 +200,7 @@ extension Catalog {
     }
     return AnySequence(
       zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
-        table.lazy.map { (Entity(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
+        table.lazy.map { (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
       })
   }
 }

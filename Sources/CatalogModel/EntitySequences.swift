@@ -12,7 +12,9 @@ extension Catalog {
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next item, nil behind the last. O(log n) at most.
-      public mutating func next() -> Item? { rows.next().map { Item(id: $0.number, row: $0.row) } }
+      public mutating func next() -> Catalog.Item? {
+        rows.next().map { Catalog.Item(id: $0.number, row: $0.row) }
+      }
     }
   }
 
@@ -27,7 +29,9 @@ extension Catalog {
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next category, nil behind the last. O(log n) at most.
-      public mutating func next() -> Category? { rows.next().map { Category(id: $0.number, row: $0.row) } }
+      public mutating func next() -> Catalog.Category? {
+        rows.next().map { Catalog.Category(id: $0.number, row: $0.row) }
+      }
     }
   }
 
@@ -42,7 +46,9 @@ extension Catalog {
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
       /// The next image, nil behind the last. O(log n) at most.
-      public mutating func next() -> Image? { rows.next().map { Image(id: $0.number, row: $0.row) } }
+      public mutating func next() -> Catalog.Image? {
+        rows.next().map { Catalog.Image(id: $0.number, row: $0.row) }
+      }
     }
   }
 }
@@ -65,7 +71,7 @@ enum EntityRows: Sequence, Sendable {
     var members: EntityIndex.Members.Iterator?
     var table: EntityTable?
 
-    mutating func next() -> (number: Int, row: Row)? {
+    mutating func next() -> (number: Int, row: EntityRow)? {
       if all != nil { return all?.next() }
       while let number = members?.next() {
         if let row = table?[number] { return (number, row) }

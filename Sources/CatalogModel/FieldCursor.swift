@@ -60,21 +60,21 @@ import CBOR
     return number
   }
 
-  mutating func readColor() throws(CBORError) -> Color {
+  mutating func readColor() throws(CBORError) -> Catalog.Color {
     try reader.expectArray(count: 4)
     let red = try reader.readDouble()
     let green = try reader.readDouble()
     let blue = try reader.readDouble()
-    return Color(red: red, green: green, blue: blue, alpha: try reader.readDouble())
+    return Catalog.Color(red: red, green: green, blue: blue, alpha: try reader.readDouble())
   }
 
-  mutating func readDigest() throws(CBORError) -> Digest {
+  mutating func readDigest() throws(CBORError) -> ContentDigest {
     let start = reader.offset
-    guard let digest = unsafe Digest(bytes: try reader.readBytes()) else {
+    guard let digest = unsafe ContentDigest(bytes: try reader.readBytes()) else {
       throw CBORError(.unexpectedItem, at: start)
     }
     return digest
   }
 
-  mutating func readValue() throws(CBORError) -> Value { try reader.readValue() }
+  mutating func readValue() throws(CBORError) -> FieldValue { try reader.readValue() }
 }

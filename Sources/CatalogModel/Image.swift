@@ -1,43 +1,45 @@
 import CBOR
 import Foundation
 
-/// A picture, or any other file, that belongs to an item. Its bytes are a blob.
-public struct Image: Identifiable, Hashable, Sendable {
-  /// The number, from 1: `image:7` has 7.
-  public let id: Int
-  private let row: Row
-  /// The number of the item that it belongs to.
-  public let item: Int
-  /// The blob that holds its bytes.
-  public let blob: Blob
+extension Catalog {
+  /// A picture, or any other file, that belongs to an item. Its bytes are a blob.
+  public struct Image: Identifiable, Hashable, Sendable {
+    /// The number, from 1: `image:7` has 7.
+    public let id: Int
+    private let row: EntityRow
+    /// The number of the item that it belongs to.
+    public let item: Int
+    /// The blob that holds its bytes.
+    public let blob: Blob
 
-  init(id: Int, row: Row) {
-    self.id = id
-    self.row = row
-    let fields = try? ImageFields(row.record)
-    item = fields?.item ?? 0
-    blob = fields?.blob ?? Blob(digest: .zero, byteCount: 0)
-  }
+    init(id: Int, row: EntityRow) {
+      self.id = id
+      self.row = row
+      let fields = try? ImageFields(row.record)
+      item = fields?.item ?? 0
+      blob = fields?.blob ?? Blob(digest: .zero, byteCount: 0)
+    }
 
-  /// The revision that added it, or that brought it back after it was deleted.
-  public var created: Revision { row.created }
-  /// The revision that changed it last.
-  public var modified: Revision { row.modified }
+    /// The revision that added it, or that brought it back after it was deleted.
+    public var created: Revision { row.created }
+    /// The revision that changed it last.
+    public var modified: Revision { row.modified }
 
-  /// The name of the file, such as `"deu.svg"`.
-  public var name: String {
-    guard let fields = try? ImageFields(row.record) else { return "" }
-    return row.record.text(at: fields.name)
-  }
+    /// The name of the file, such as `"deu.svg"`.
+    public var name: String {
+      guard let fields = try? ImageFields(row.record) else { return "" }
+      return row.record.text(at: fields.name)
+    }
 
-  /// What its bytes are, such as `"image/svg+xml"`.
-  public var mediaType: String {
-    guard let fields = try? ImageFields(row.record) else { return "" }
-    return row.record.text(at: fields.mediaType)
+    /// What its bytes are, such as `"image/svg+xml"`.
+    public var mediaType: String {
+      guard let fields = try? ImageFields(row.record) else { return "" }
+      return row.record.text(at: fields.mediaType)
+    }
   }
 }
 
 extension Blob {
   /// The digest as a record holds it.
-  var digestValue: Value { .data(Data(digest.bytes)) }
+  var digestValue: FieldValue { .data(Data(digest.bytes)) }
 }

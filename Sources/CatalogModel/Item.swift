@@ -1,48 +1,50 @@
 public import CBOR
 
-/// A thing of the user's: a kind, a category if it has one, and attributes.
-///
-/// It is a value and stays as it is when the catalog goes on. Its parts are decoded when asked for.
-public struct Item: Identifiable, Hashable, Sendable {
-  /// The number, from 1: `item:42` has 42.
-  public let id: Int
-  private let row: Row
-
-  init(id: Int, row: Row) {
-    self.id = id
-    self.row = row
-  }
-
-  /// All that is known of the item, encoded.
-  public var record: Record { row.record }
-  /// The revision that added it, or that brought it back after it was deleted.
-  public var created: Revision { row.created }
-  /// The revision that changed it last.
-  public var modified: Revision { row.modified }
-
-  /// What sort of item it is, in the app's own words: `"book"`.
-  public var kind: String {
-    guard let fields = try? ItemFields(record) else { return "" }
-    return record.text(at: fields.kind)
-  }
-
-  /// The number of its category, nil when it is in none.
-  public var category: Int? { (try? ItemFields(record))?.category }
-
-  /// All attributes, decoded. O(n) in the size of the item.
-  public var attributes: [String: Value] { record.attributes }
-
-  /// An attribute, nil when the item has none of that name. Only this one is decoded.
-  public subscript(name: String) -> Value? { record[name] }
-
-  /// Makes a value of the attributes.
+extension Catalog {
+  /// A thing of the user's: a kind, a category if it has one, and attributes.
   ///
-  /// ```swift
-  /// struct Book: Codable { var title: String; var stars: Int? }
-  /// let book = try catalog.item(7)?.decode(Book.self)
-  /// ```
-  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
-  public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-    try ValueDecoder().decode(type, from: .dictionary(attributes))
+  /// It is a value and stays as it is when the catalog goes on. Its parts are decoded when asked for.
+  public struct Item: Identifiable, Hashable, Sendable {
+    /// The number, from 1: `item:42` has 42.
+    public let id: Int
+    private let row: EntityRow
+
+    init(id: Int, row: EntityRow) {
+      self.id = id
+      self.row = row
+    }
+
+    /// All that is known of the item, encoded.
+    public var record: EntityRecord { row.record }
+    /// The revision that added it, or that brought it back after it was deleted.
+    public var created: Revision { row.created }
+    /// The revision that changed it last.
+    public var modified: Revision { row.modified }
+
+    /// What sort of item it is, in the app's own words: `"book"`.
+    public var kind: String {
+      guard let fields = try? ItemFields(record) else { return "" }
+      return record.text(at: fields.kind)
+    }
+
+    /// The number of its category, nil when it is in none.
+    public var category: Int? { (try? ItemFields(record))?.category }
+
+    /// All attributes, decoded. O(n) in the size of the item.
+    public var attributes: [String: FieldValue] { record.attributes }
+
+    /// An attribute, nil when the item has none of that name. Only this one is decoded.
+    public subscript(name: String) -> FieldValue? { record[name] }
+
+    /// Makes a value of the attributes.
+    ///
+    /// ```swift
+    /// struct Book: Codable { var title: String; var stars: Int? }
+    /// let book = try catalog.item(7)?.decode(Book.self)
+    /// ```
+    /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+      try ValueDecoder().decode(type, from: .dictionary(attributes))
+    }
   }
 }

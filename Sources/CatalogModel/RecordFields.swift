@@ -53,7 +53,7 @@ struct ItemFields {
   let kind: Range<Int>
   let category: Int?
 
-  init(_ record: Record) throws(CBORError) {
+  init(_ record: EntityRecord) throws(CBORError) {
     (kind, category) = try record.readFields { cursor throws(CBORError) in
       try cursor.require(ItemField.kind)
       let kind = try cursor.skipText()
@@ -66,9 +66,9 @@ struct ItemFields {
 /// The fields of a category's record.
 struct CategoryFields {
   let name: Range<Int>
-  let color: Color?
+  let color: Catalog.Color?
 
-  init(_ record: Record) throws(CBORError) {
+  init(_ record: EntityRecord) throws(CBORError) {
     (name, color) = try record.readFields { cursor throws(CBORError) in
       try cursor.require(CategoryField.name)
       let name = try cursor.skipText()
@@ -83,7 +83,7 @@ struct TagFields {
   let name: Range<Int>
   let revision: Revision
 
-  init(_ record: Record) throws(CBORError) {
+  init(_ record: EntityRecord) throws(CBORError) {
     (name, revision) = try record.readFields { cursor throws(CBORError) in
       try cursor.require(TagField.name)
       let name = try cursor.skipText()
@@ -100,7 +100,7 @@ struct ImageFields {
   let mediaType: Range<Int>
   let blob: Blob
 
-  init(_ record: Record) throws(CBORError) {
+  init(_ record: EntityRecord) throws(CBORError) {
     (item, name, mediaType, blob) = try record.readFields { cursor throws(CBORError) in
       try cursor.require(ImageField.item)
       let item = try cursor.readNumber()
@@ -116,7 +116,7 @@ struct ImageFields {
   }
 }
 
-extension Record {
+extension EntityRecord {
   /// Calls `body` with a cursor before the first numbered field.
   @inline(__always)
   fileprivate func readFields<Result>(
@@ -137,9 +137,9 @@ extension Record {
   }
 
   /// All numbered fields, decoded; the attributes are not looked at.
-  var numberedFields: [UInt8: Value] {
+  var numberedFields: [UInt8: FieldValue] {
     let fields = try? readFields { cursor throws(CBORError) in
-      var fields: [UInt8: Value] = [:]
+      var fields: [UInt8: FieldValue] = [:]
       while let number = try cursor.nextField() { fields[number] = try cursor.readValue() }
       return fields
     }

@@ -11,7 +11,7 @@ enum Rules {
   static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }
 
   /// Fails unless a name is of use: not empty, not only white space, not too long.
-  static func checkName(_ name: String, _ part: String, of entity: Entity) throws(JournalError) {
+  static func checkName(_ name: String, _ part: String, of entity: EntityKey) throws(JournalError) {
     // Most names begin with a letter of ASCII, and asking Unicode about each character takes its time.
     let beginsPlainly = name.utf8.first.map { (UInt8(ascii: "!")...UInt8(ascii: "~")).contains($0) } ?? false
     if !beginsPlainly, name.allSatisfy(\.isWhitespace) {
@@ -24,7 +24,7 @@ enum Rules {
     }
   }
 
-  static func checkColor(_ color: Color?, of entity: Entity) throws(JournalError) {
+  static func checkColor(_ color: Catalog.Color?, of entity: EntityKey) throws(JournalError) {
     guard let color else { return }
     let components = [color.red, color.green, color.blue, color.alpha]
     if !components.allSatisfy(\.isFinite) {
@@ -32,7 +32,7 @@ enum Rules {
     }
   }
 
-  static func checkBlob(_ blob: Blob, of entity: Entity) throws(JournalError) {
+  static func checkBlob(_ blob: Blob, of entity: EntityKey) throws(JournalError) {
     if blob.byteCount < 0 {
       throw rejected("the blob of \(Catalog.name(of: entity)) has a byte count below zero")
     }
@@ -41,7 +41,7 @@ enum Rules {
 
 extension Catalog {
   /// Fails unless an item may be put into a category.
-  func checkCategory(_ category: Int?, for item: Entity) throws(JournalError) {
+  func checkCategory(_ category: Int?, for item: EntityKey) throws(JournalError) {
     guard let category, categoryTable[category] == nil else { return }
     throw Rules.rejected(
       "\(Self.name(of: item)) can't be in \(Self.name(of: .category(category))): "
@@ -49,19 +49,19 @@ extension Catalog {
   }
 
   /// Fails unless an entity is there.
-  func checkPresence(of entity: Entity) throws(JournalError) {
+  func checkPresence(of entity: EntityKey) throws(JournalError) {
     if record(of: entity) != nil { return }
     throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
   }
 
   /// The record of an entity that shall change.
-  func presentRecord(of entity: Entity) throws(JournalError) -> Record {
+  func presentRecord(of entity: EntityKey) throws(JournalError) -> EntityRecord {
     try checkPresence(of: entity)
-    return record(of: entity) ?? Record()
+    return record(of: entity) ?? EntityRecord()
   }
 
   /// Why an entity is not there.
-  func absence(of entity: Entity) -> String {
+  func absence(of entity: EntityKey) -> String {
     let revision = revision(of: entity)
     if revision == 0 { return "it never was" }
     return isErased(entity) ? "it was erased" : "it was deleted by revision \(revision)"

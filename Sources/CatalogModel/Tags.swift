@@ -1,36 +1,38 @@
 import CBOR
 
-/// A name for a revision, itself recorded in the journal.
-public struct Tag: Identifiable, Hashable, Sendable {
-  /// The number, from 1: `tag:3` has 3.
-  public let id: Int
-  private let row: Row
-  /// The revision that it stands for.
-  public let revision: Revision
+extension Catalog {
+  /// A name for a revision, itself recorded in the journal.
+  public struct Tag: Identifiable, Hashable, Sendable {
+    /// The number, from 1: `tag:3` has 3.
+    public let id: Int
+    private let row: EntityRow
+    /// The revision that it stands for.
+    public let revision: Revision
 
-  init(id: Int, row: Row) {
-    self.id = id
-    self.row = row
-    revision = (try? TagFields(row.record))?.revision ?? 0
+    init(id: Int, row: EntityRow) {
+      self.id = id
+      self.row = row
+      revision = (try? TagFields(row.record))?.revision ?? 0
+    }
+
+    /// Its name.
+    public var name: String {
+      guard let fields = try? TagFields(row.record) else { return "" }
+      return row.record.text(at: fields.name)
+    }
+
+    /// The revision of the entry that made it.
+    public var created: Revision { row.created }
   }
-
-  /// Its name.
-  public var name: String {
-    guard let fields = try? TagFields(row.record) else { return "" }
-    return row.record.text(at: fields.name)
-  }
-
-  /// The revision of the entry that made it.
-  public var created: Revision { row.created }
 }
 
 extension Catalog {
   /// All tags, in the order in which they were made.
-  public var tags: [Tag] { tagTable.map { Tag(id: $0.number, row: $0.row) } }
+  public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(id: $0.number, row: $0.row) } }
 
   /// The tag of that name, nil when there is none.
   /// - Complexity: O(t) for t tags.
-  public func tag(named name: String) -> Tag? { tags.first { $0.name == name } }
+  public func tag(named name: String) -> Catalog.Tag? { tags.first { $0.name == name } }
 
   /// The revision that a tag of that name stands for; nil when there is none.
   public func revision(tagged name: String) -> Revision? { tag(named: name)?.revision }
@@ -62,7 +64,7 @@ extension Draft where State == Catalog {
     }
     try add(
       .tag(number),
-      Record(fields: [TagField.name: .string(name), TagField.revision: .integer(Int64(revision))]))
+      EntityRecord(fields: [TagField.name: .string(name), TagField.revision: .integer(Int64(revision))]))
     return number
   }
 
@@ -80,7 +82,7 @@ extension Journal where State == Catalog {
   @discardableResult
   public func tag(
     _ name: String, at selector: RevisionSelector = .head(), by author: String = "", note: String = ""
-  ) throws -> Tag {
+  ) throws -> Catalog.Tag {
     let revision = try revision(at: selector)
     let note = note.isEmpty ? "tagged revision \(revision) as \(name)" : note
     try commit(by: author, note: note) { try $0.addTag(name, at: revision) }

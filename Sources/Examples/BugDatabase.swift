@@ -14,7 +14,7 @@ struct Bug: Identifiable, Codable, Equatable {
 }
 
 extension Bug {
-  fileprivate init(_ item: Item) throws {
+  fileprivate init(_ item: Catalog.Item) throws {
     self = try item.decode()
     id = item.id
   }

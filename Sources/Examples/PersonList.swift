@@ -13,7 +13,7 @@ struct Person: Identifiable, Codable, Equatable {
 }
 
 extension Person {
-  fileprivate init(_ item: Item) throws {
+  fileprivate init(_ item: Catalog.Item) throws {
     self = try item.decode()
     id = item.id
   }

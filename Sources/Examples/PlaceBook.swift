@@ -52,7 +52,7 @@ struct Place: Identifiable, Codable, Equatable {
 }
 
 extension Place {
-  fileprivate init(_ item: Item) throws {
+  fileprivate init(_ item: Catalog.Item) throws {
     self = try item.decode()
     id = item.id
     category = item.category
@@ -73,9 +73,9 @@ extension Place {
 /// `try book.journal.commit { try $0.setColor(ofCategory: id, to: color) }`.
 struct PlaceBook {
   /// What there is to choose from before a user has made categories of his own.
-  static let defaultCategories: [(name: String, color: Color?)] = [
-    ("Restaurants", Color(hex: "#E4572E")), ("Cafés", Color(hex: "#A0703C")),
-    ("Sights", Color(hex: "#2E86AB")),
+  static let defaultCategories: [(name: String, color: Catalog.Color?)] = [
+    ("Restaurants", Catalog.Color(hex: "#E4572E")), ("Cafés", Catalog.Color(hex: "#A0703C")),
+    ("Sights", Catalog.Color(hex: "#2E86AB")),
   ]
 
   let journal: CatalogJournal
@@ -89,9 +89,8 @@ struct PlaceBook {
     }
   }
 
-  /// All categories, in the order in which they were added. Objective-C has a `Category` too, so this one is
-  /// named with its module.
-  var categories: [CatalogModel.Category] { Array(journal.state.categories) }
+  /// All categories, in the order in which they were added.
+  var categories: [Catalog.Category] { Array(journal.state.categories) }
 
   /// All places, in the order in which they were added; as of an earlier time, if one is named.
   func places(asOf selector: RevisionSelector = .head()) throws -> [Place] {

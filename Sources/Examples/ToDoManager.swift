@@ -104,7 +104,7 @@ private struct Listed {
   let order: Int64
   let toDo: ToDo
 
-  init(_ item: Item) throws {
+  init(_ item: Catalog.Item) throws {
     id = item.id
     // What came without an order stands first, as it was added.
     order = if case .integer(let order)? = item["order"] { order } else { -1 }
@@ -121,7 +121,7 @@ extension Catalog {
 
 extension [Listed] {
   /// At the greatest number there is, the numbers of the items decide.
-  fileprivate var nextOrder: Value { .integer(Swift.min(last?.order ?? -1, .max - 1) + 1) }
+  fileprivate var nextOrder: FieldValue { .integer(Swift.min(last?.order ?? -1, .max - 1) + 1) }
 
   /// An index may come from a screen that is older than the list.
   fileprivate func element(at index: Int) throws -> Listed {

@@ -35,9 +35,9 @@ package struct JSONArray: Sendable {
   }
 
   /// Reads one element.
-  package func value(at index: Int) -> Value {
+  package func value(at index: Int) -> FieldValue {
     do {
-      return try Value(json: self[index])
+      return try FieldValue(json: self[index])
     } catch {
       // Every element was checked by the same parser.
       preconditionFailure("element \(index) was valid before: \(error)")

@@ -50,7 +50,7 @@ enum JSONWrapper {
   }
 
   /// The value that the wrapper with this content stands for; nil if the content does not fit.
-  func unwrap(_ content: Value) -> Value? {
+  func unwrap(_ content: FieldValue) -> FieldValue? {
     if case .escaped(let key) = self { return .dictionary([key: content]) }
     guard case .string(let text) = content else { return nil }
     switch self {

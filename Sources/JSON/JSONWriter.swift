@@ -110,7 +110,7 @@ extension JSONWriter {
   }
 
   /// Writes a whole value as ``CBOR/Value/json`` has it.
-  package mutating func value(_ value: Value) {
+  package mutating func value(_ value: FieldValue) {
     beginValue()
     bytes.append(json: value)
   }
@@ -118,7 +118,7 @@ extension JSONWriter {
 
 extension JSONWriter {
   /// Writes a key and null, a truth, a number or a text.
-  package mutating func member(_ key: String, _ value: Value) {
+  package mutating func member(_ key: String, _ value: FieldValue) {
     self.key(key)
     self.value(value)
   }

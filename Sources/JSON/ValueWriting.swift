@@ -1,7 +1,7 @@
 public import CBOR
 import Foundation
 
-extension Value {
+extension FieldValue {
   /// The value as JSON on one line, the same every time.
   ///
   /// Keys stand in the order of their UTF-8 bytes. A double is the shortest number that reads back as the same,
@@ -24,7 +24,7 @@ extension [UInt8] {
   ///
   /// It keeps what is left to write in a list instead of calling itself: a value made by a program may be
   /// nested more deeply than the stack reaches.
-  mutating func append(json value: Value) {
+  mutating func append(json value: FieldValue) {
     if append(jsonScalar: value) { return }
     var open = [OpenContainer(value)]
     append(open[0].delimiters.opening)
@@ -48,7 +48,7 @@ extension [UInt8] {
   /// Appends a value that is no container.
   ///
   /// - Returns: false, with nothing appended, if it is one.
-  private mutating func append(jsonScalar value: Value) -> Bool {
+  private mutating func append(jsonScalar value: FieldValue) -> Bool {
     switch value {
     case .null: append(contentsOf: "null".utf8)
     case .bool(let bool): append(contentsOf: (bool ? "true" : "false").utf8)
@@ -108,15 +108,15 @@ extension [UInt8] {
 /// An array or dictionary of which a part is written.
 private struct OpenContainer {
   private enum Content {
-    case array([Value])
+    case array([FieldValue])
     /// In the order of the keys' bytes.
-    case dictionary([(key: String, value: Value)])
+    case dictionary([(key: String, value: FieldValue)])
   }
 
   private let content: Content
   private var position = 0
 
-  init(_ value: Value) {
+  init(_ value: FieldValue) {
     switch value {
     case .array(let elements): content = .array(elements)
     case .dictionary(let members): content = .dictionary(Self.ordered(members))
@@ -124,7 +124,7 @@ private struct OpenContainer {
     }
   }
 
-  private static func ordered(_ members: [String: Value]) -> [(key: String, value: Value)] {
+  private static func ordered(_ members: [String: FieldValue]) -> [(key: String, value: FieldValue)] {
     if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
       return [("$" + key, value)]
     }
@@ -140,7 +140,7 @@ private struct OpenContainer {
   }
 
   /// The next element, with its key in a dictionary.
-  mutating func next() -> (key: String?, value: Value, isFirst: Bool)? {
+  mutating func next() -> (key: String?, value: FieldValue, isFirst: Bool)? {
     defer { position += 1 }
     switch content {
     case .array(let elements):

@@ -35,7 +35,7 @@ package struct SHA256Hash: ~Copyable {
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe update($0) }
   }
 
-  package mutating func update(_ digest: Digest) {
+  package mutating func update(_ digest: ContentDigest) {
     unsafe digest.withUnsafeBytes { unsafe update($0) }
   }
 
@@ -43,27 +43,27 @@ package struct SHA256Hash: ~Copyable {
     unsafe bytes.withUnsafeBytes { unsafe update($0) }
   }
 
-  package consuming func finish() -> Digest {
+  package consuming func finish() -> ContentDigest {
     #if canImport(CryptoKit)
-      return hash.finalize().withUnsafeBytes { unsafe Digest(bytes: $0)! }
+      return hash.finalize().withUnsafeBytes { unsafe ContentDigest(bytes: $0)! }
     #else
       var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
       unsafe withUnsafeMutableBytes(of: &words) { bytes in
         unsafe csha256_finish(&hash, bytes.baseAddress!.assumingMemoryBound(to: UInt8.self))
       }
-      return Digest(
+      return ContentDigest(
         words: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian))
     #endif
   }
 
   /// The digest of bytes that are all there.
-  package static func digest(_ bytes: UnsafeRawBufferPointer) -> Digest {
+  package static func digest(_ bytes: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     unsafe hash.update(bytes)
     return hash.finish()
   }
 
-  package static func digest(_ bytes: [UInt8]) -> Digest {
+  package static func digest(_ bytes: [UInt8]) -> ContentDigest {
     unsafe bytes.withUnsafeBytes { unsafe digest($0) }
   }
 }

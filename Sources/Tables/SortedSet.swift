@@ -1,20 +1,20 @@
-/// A set in order that shares what its copies have in common: a `Table` without values.
+/// A set in order that shares what its copies have in common: a `SortedTable` without values.
 ///
 /// An index, for instance, as a set of pairs (indexed value, number), read by `elements(in:)`. Copies,
-/// threads and costs are those of `Table`.
+/// threads and costs are those of `SortedTable`.
 public struct SortedSet<Element: Comparable & Sendable>: Sendable {
-  @usableFromInline var table: Table<Element, Void>
+  @usableFromInline var table: SortedTable<Element, Void>
 
   /// Makes an empty set. O(1).
   @inlinable
   public init() {
-    table = Table()
+    table = SortedTable()
   }
 
   /// Makes a set of strictly rising elements, or nil if they are not. O(n).
   @inlinable
   public init?(sorted elements: some Sequence<Element>) {
-    guard let table = Table(sorted: elements.lazy.map { (key: $0, value: ()) }) else { return nil }
+    guard let table = SortedTable(sorted: elements.lazy.map { (key: $0, value: ()) }) else { return nil }
     self.table = table
   }
 
@@ -80,10 +80,10 @@ extension SortedSet {
 extension SortedSet: Sequence {
   /// Goes through the elements in order. O(1) an element.
   public struct Iterator: IteratorProtocol {
-    @usableFromInline var base: Table<Element, Void>.Iterator
+    @usableFromInline var base: SortedTable<Element, Void>.Iterator
 
     @inlinable
-    init(_ base: Table<Element, Void>.Iterator) {
+    init(_ base: SortedTable<Element, Void>.Iterator) {
       self.base = base
     }
 

@@ -155,7 +155,7 @@ private struct Handmade: Codable, Equatable {
   func containersNestedByHandComeBack(note: String?) throws {
     let handmade = Handmade(numbers: [1, 2, 3], note: note)
     let value = try ValueEncoder().encode(handmade)
-    let list = Value.array([.array([.integer(1)]), .array([.integer(2)]), .array([.integer(3)])])
+    let list = FieldValue.array([.array([.integer(1)]), .array([.integer(2)]), .array([.integer(3)])])
     #expect(
       value
         == .dictionary([
@@ -210,7 +210,7 @@ private struct Handmade: Codable, Equatable {
   }
 
   private func expectCorrupted<T: Decodable>(
-    _ type: T.Type, _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
+    _ type: T.Type, _ value: FieldValue, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let error = #expect(throws: DecodingError.self, sourceLocation: sourceLocation) {
       _ = try ValueDecoder().decode([String: T].self, from: .dictionary(["a": value]))
@@ -224,21 +224,22 @@ private struct Handmade: Codable, Equatable {
 
   @Test func kindsAreNotMixed() {
     let decoder = ValueDecoder()
-    for value in [Value.integer(1), .string("true"), .double(1), .null] {
+    for value in [FieldValue.integer(1), .string("true"), .double(1), .null] {
       #expect(throws: DecodingError.self) { try decoder.decode(Bool.self, from: value) }
       #expect(throws: DecodingError.self) { try decoder.decode(Date.self, from: value) }
       #expect(throws: DecodingError.self) { try decoder.decode(Data.self, from: value) }
       #expect(throws: DecodingError.self) { try decoder.decode([Int].self, from: value) }
       #expect(throws: DecodingError.self) { try decoder.decode([String: Int].self, from: value) }
     }
-    for value in [Value.bool(true), .string("1"), .null, .date(Date(timeIntervalSinceReferenceDate: 1))] {
+    for value in [FieldValue.bool(true), .string("1"), .null, .date(Date(timeIntervalSinceReferenceDate: 1))]
+    {
       #expect(throws: DecodingError.self) { try decoder.decode(Int.self, from: value) }
       #expect(throws: DecodingError.self) { try decoder.decode(Double.self, from: value) }
     }
   }
 
   @Test func errorsNameThePathToThePartThatDoesNotFit() throws {
-    let value = Value.dictionary(["a": .array([.dictionary(["x": .integer(1), "y": .string("no")])])])
+    let value = FieldValue.dictionary(["a": .array([.dictionary(["x": .integer(1), "y": .string("no")])])])
     let mismatch = #expect(throws: DecodingError.self) {
       try ValueDecoder().decode([String: [Corner]].self, from: value)
     }

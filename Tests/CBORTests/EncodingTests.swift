@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct EncodingTests {
-  private func encoded(_ value: Value) -> String {
+  private func encoded(_ value: FieldValue) -> String {
     var writer = CBORWriter()
     writer.append(value)
     return hex(writer.finish())
@@ -19,9 +19,9 @@ import Testing
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
   }
 
-  private func decoded(_ hex: String) throws(CBORError) -> Value {
+  private func decoded(_ hex: String) throws(CBORError) -> FieldValue {
     let bytes = bytes(hex)
-    let result: Result<Value, CBORError> = unsafe bytes.withUnsafeBytes { buffer in
+    let result: Result<FieldValue, CBORError> = unsafe bytes.withUnsafeBytes { buffer in
       Result { () throws(CBORError) in
         var reader = unsafe CBORReader(buffer)
         let value = try reader.readValue()
@@ -47,7 +47,7 @@ import Testing
 
   // RFC 8949, appendix A, as far as its items have a value here.
   @Test(arguments: [
-    (Value.integer(0), "00"), (.integer(1), "01"), (.integer(10), "0a"), (.integer(23), "17"),
+    (FieldValue.integer(0), "00"), (.integer(1), "01"), (.integer(10), "0a"), (.integer(23), "17"),
     (.integer(24), "1818"), (.integer(25), "1819"), (.integer(100), "1864"), (.integer(1000), "1903e8"),
     (.integer(1_000_000), "1a000f4240"), (.integer(1_000_000_000_000), "1b000000e8d4a51000"),
     (.unsigned(18_446_744_073_709_551_615), "1bffffffffffffffff"), (.integer(-1), "20"),
@@ -65,7 +65,7 @@ import Testing
     (.array([.integer(1), .integer(2), .integer(3)]), "83010203"), (.dictionary([:]), "a0"),
     (.dictionary(["a": .integer(1), "b": .array([.integer(2), .integer(3)])]), "a26161016162820203"),
   ])
-  func valuesHaveTheBytesOfTheStandard(_ value: Value, _ hex: String) throws {
+  func valuesHaveTheBytesOfTheStandard(_ value: FieldValue, _ hex: String) throws {
     #expect(encoded(value) == hex)
     #expect(try decoded(hex) == value)
     try check(hex)
@@ -129,7 +129,7 @@ import Testing
   @Test func randomValuesComeBackAndHaveOneFormOnly() throws {
     var generator = SeededGenerator()
     for _ in 0..<5000 {
-      let value = Value.random(using: &generator)
+      let value = FieldValue.random(using: &generator)
       let hex = encoded(value)
       try check(hex)
       #expect(encoded(try decoded(hex)) == hex, "seed \(generator.seed)")
@@ -141,7 +141,7 @@ import Testing
     var passed = 0
     for _ in 0..<20_000 {
       var writer = CBORWriter()
-      writer.append(Value.random(using: &generator))
+      writer.append(FieldValue.random(using: &generator))
       var altered = writer.finish()
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
         altered[Int.random(in: 0..<altered.count, using: &generator)] = UInt8(

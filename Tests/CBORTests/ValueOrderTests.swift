@@ -6,12 +6,12 @@ import Testing
 
 struct ValueOrderTests {
   /// One value of each place in the order, from the first on.
-  private static let rising: [Value] = {
+  private static let rising: [FieldValue] = {
     let texts = [
       "", "\u{0}", "a", "a\u{0}", "ab", "abcdefghijklmn", "abcdefghijklmn\u{0}", "abcdefghijklmno", "b", "é",
       "😀",
     ]
-    let numbers: [Value] = [
+    let numbers: [FieldValue] = [
       .double(-.infinity), .double(-1e300), .integer(.min), .integer(.min + 1), .integer(-1), .double(-0.5),
       .integer(0), .double(.leastNonzeroMagnitude), .double(0.5), .integer(1),
       .integer(9_007_199_254_740_992), .integer(9_007_199_254_740_993), .double(9_007_199_254_740_994),
@@ -19,7 +19,7 @@ struct ValueOrderTests {
       .unsigned(9_223_372_036_854_775_809),
       .unsigned(.max), .double(1e300), .double(.infinity), .double(.nan),
     ]
-    let dates: [Value] = [-1e9, 0, 1e-3, 7e8].map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+    let dates: [FieldValue] = [-1e9, 0, 1e-3, 7e8].map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
     return [.null, false, true] + numbers + dates + texts.map { .string($0) }
       + [.data(Data()), .data(Data([0])), .data(Data([255])), .array([])]
   }()
@@ -45,8 +45,8 @@ struct ValueOrderTests {
   @Test func aRecordIsReadWithoutValuesAsItIsWithThem() {
     var random = SeededGenerator()
     for _ in 0..<2_000 {
-      let value = Value.random(using: &random)
-      let record = Record(["a": 1, "value": value, "x": ["in": ["deep": value]]])
+      let value = FieldValue.random(using: &random)
+      let record = EntityRecord(["a": 1, "value": value, "x": ["in": ["deep": value]]])
       #expect(record.key(at: AttributePath(["value"])) == ValueKey(value))
       #expect(record.key(at: AttributePath(["x", "in", "deep"])) == ValueKey(value))
       #expect(record.key(at: AttributePath(["value", "in"])) == ValueKey(value["in"]))
@@ -61,7 +61,7 @@ struct ValueOrderTests {
   }
 
   @Test func aRangeHasTheValuesOfItsClassBetweenItsEnds() {
-    func found(_ range: ValueRange) -> [Value] { Self.rising.filter { range.contains(ValueKey($0)) } }
+    func found(_ range: ValueRange) -> [FieldValue] { Self.rising.filter { range.contains(ValueKey($0)) } }
     #expect(found(.equal(to: 1)) == [1])
     #expect(found(.missing) == [.null])
     #expect(found(.below(0)).count == 6)

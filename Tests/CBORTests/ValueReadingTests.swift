@@ -4,7 +4,7 @@ import Testing
 
 struct ValueReadingTests {
   @Test func literalsAreValues() {
-    let values: [String: Value] = [
+    let values: [String: FieldValue] = [
       "title": "Soup", "stars": 5, "price": 4.5, "isVegan": true, "tags": ["hot", "quick"],
       "place": ["floor": 2, "name": "\(1 + 1)nd"],
     ]
@@ -18,7 +18,7 @@ struct ValueReadingTests {
 
   @Test func aValueIsReadAsWhatItIsAndAsNothingElse() {
     let date = Date(timeIntervalSinceReferenceDate: 7)
-    let values: [Value] = [
+    let values: [FieldValue] = [
       .null, .bool(true), .integer(-3), .unsigned(.max), .double(2.5), .double(4), .string("a"),
       .data(Data([1])),
       .date(date), .array([1, 2]), .dictionary(["a": 1]),
@@ -41,8 +41,8 @@ struct ValueReadingTests {
   @Test func aValueInATypeOfOnesOwnStaysWhatItIs() throws {
     struct Note: Codable, Equatable {
       var text: String
-      var extra: [String: Value]
-      var any: Value?
+      var extra: [String: FieldValue]
+      var any: FieldValue?
     }
     let note = Note(
       text: "a", extra: ["when": .date(Date(timeIntervalSinceReferenceDate: 1)), "bytes": .data(Data([7]))],
@@ -53,8 +53,8 @@ struct ValueReadingTests {
   }
 
   @Test func jsonHoldsAValue() throws {
-    let value: Value = ["title": "Soup", "stars": 5, "tags": [true, 1.5, -3], "none": .null]
-    let decoded = try JSONDecoder().decode(Value.self, from: try JSONEncoder().encode(value))
+    let value: FieldValue = ["title": "Soup", "stars": 5, "tags": [true, 1.5, -3], "none": .null]
+    let decoded = try JSONDecoder().decode(FieldValue.self, from: try JSONEncoder().encode(value))
     #expect(decoded == value)
   }
 }

@@ -6,29 +6,29 @@ import Testing
 
 /// What a replay takes from a log, and what it must not.
 struct ApplyTests {
-  private let item = Record(fields: [0: .string("book")])
+  private let item = EntityRecord(fields: [0: .string("book")])
 
   /// item:1 there since 1, changed at 2; item:2 deleted at 3; item:3 there since 2.
   private func sample() throws -> Catalog {
     var catalog = Catalog()
-    try catalog.apply(Event(entity: .item(1), previous: 0, change: .add(item)), at: 1)
-    try catalog.apply(Event(entity: .item(2), previous: 0, change: .add(item)), at: 1)
+    try catalog.apply(JournalEvent(entity: .item(1), previous: 0, change: .add(item)), at: 1)
+    try catalog.apply(JournalEvent(entity: .item(2), previous: 0, change: .add(item)), at: 1)
     let changes = RecordChanges(set: ["a": .integer(1)])
-    try catalog.apply(Event(entity: .item(1), previous: 1, change: .update(changes)), at: 2)
-    try catalog.apply(Event(entity: .item(3), previous: 0, change: .add(item)), at: 2)
-    try catalog.apply(Event(entity: .item(2), previous: 1, change: .delete), at: 3)
+    try catalog.apply(JournalEvent(entity: .item(1), previous: 1, change: .update(changes)), at: 2)
+    try catalog.apply(JournalEvent(entity: .item(3), previous: 0, change: .add(item)), at: 2)
+    try catalog.apply(JournalEvent(entity: .item(2), previous: 1, change: .delete), at: 3)
     return catalog
   }
 
   /// Checks that an event is refused as damage at its revision, and that it changes nothing.
   private func refuse(
-    _ entity: Entity, _ previous: Revision, _ change: Event.Change, _ words: String,
+    _ entity: EntityKey, _ previous: Revision, _ change: JournalEvent.Change, _ words: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     var catalog = try sample()
     let before = catalog.json
     let error = #expect(throws: JournalError.self, sourceLocation: sourceLocation) {
-      try catalog.apply(Event(entity: entity, previous: previous, change: change), at: 4)
+      try catalog.apply(JournalEvent(entity: entity, previous: previous, change: change), at: 4)
     }
     #expect(error?.code == .damaged, sourceLocation: sourceLocation)
     #expect(error?.revision == 4, sourceLocation: sourceLocation)
@@ -49,15 +49,15 @@ struct ApplyTests {
     try refuse(.item(1), 0, .update(RecordChanges()), "item:1 follows its revision 0")
     try refuse(.category(1), 0, .delete, "category:1 can't be changed")
     try refuse(.image(1), 0, .delete, "image:1 can't be changed")
-    let unknown = Entity(kind: EntityKind(rawValue: 4), number: 1)
+    let unknown = EntityKey(kind: EntityKind(rawValue: 4), number: 1)
     try refuse(unknown, 0, .add(item), "kind4:1, and a catalog has no such kind")
   }
 
   @Test func anUnusedNumberBelowTheHighestIsGone() throws {
     var catalog = try sample()
-    try catalog.apply(Event(entity: .item(6), previous: 0, change: .add(item)), at: 4)
+    try catalog.apply(JournalEvent(entity: .item(6), previous: 0, change: .add(item)), at: 4)
     #expect(throws: JournalError.self) {
-      try catalog.apply(Event(entity: .item(5), previous: 0, change: .add(item)), at: 4)
+      try catalog.apply(JournalEvent(entity: .item(5), previous: 0, change: .add(item)), at: 4)
     }
     #expect(catalog.itemCount == 3)
   }
@@ -65,7 +65,7 @@ struct ApplyTests {
   @Test func aDeletedEntityComesBackUnderItsNumber() throws {
     var catalog = try sample()
     #expect(catalog.revision(of: .item(2)) == 3)
-    try catalog.apply(Event(entity: .item(2), previous: 3, change: .add(item)), at: 9)
+    try catalog.apply(JournalEvent(entity: .item(2), previous: 3, change: .add(item)), at: 9)
     #expect(catalog.item(2)?.created == 9)
     #expect(catalog.revision(of: .item(2)) == 9)
     #expect(catalog.items.map(\.id) == [1, 2, 3])
@@ -74,34 +74,35 @@ struct ApplyTests {
 
   @Test func recordsMustHoldTheFieldsOfTheirKind() throws {
     let words = "lacks a field or has one of another type"
-    for fields: [UInt8: Value] in [
+    for fields: [UInt8: FieldValue] in [
       [:], [1: .integer(1)], [0: .integer(1)], [0: .string("a"), 1: .string("b")],
       [0: .string("a"), 1: .integer(0)], [0: .string("a"), 1: .integer(-1)], [0: .string("a"), 1: .null],
     ] {
-      try refuse(.item(4), 0, .add(Record(["a": .null], fields: fields)), words)
+      try refuse(.item(4), 0, .add(EntityRecord(["a": .null], fields: fields)), words)
     }
-    for fields: [UInt8: Value] in [
+    for fields: [UInt8: FieldValue] in [
       [:], [0: .data(Data("a".utf8))], [0: .string("a"), 1: .string("#FFFFFFFF")],
       [0: .string("a"), 1: .array([.double(1), .double(1), .double(1)])],
       [0: .string("a"), 1: .array([.double(1), .double(1), .double(1), .integer(1)])],
     ] {
-      try refuse(.category(1), 0, .add(Record(fields: fields)), words)
+      try refuse(.category(1), 0, .add(EntityRecord(fields: fields)), words)
     }
-    let image: [UInt8: Value] = [
+    let image: [UInt8: FieldValue] = [
       0: .integer(1), 1: .string("a"), 2: .string("b"), 3: .data(Data(count: 32)), 4: .integer(5),
     ]
     var catalog = try sample()
-    try catalog.apply(Event(entity: .image(1), previous: 0, change: .add(Record(fields: image))), at: 4)
+    try catalog.apply(
+      JournalEvent(entity: .image(1), previous: 0, change: .add(EntityRecord(fields: image))), at: 4)
     for number in UInt8(0)...4 {
       var fields = image
       fields[number] = nil
-      try refuse(.image(1), 0, .add(Record(fields: fields)), words)
+      try refuse(.image(1), 0, .add(EntityRecord(fields: fields)), words)
       fields[number] = .bool(true)
-      try refuse(.image(1), 0, .add(Record(fields: fields)), words)
+      try refuse(.image(1), 0, .add(EntityRecord(fields: fields)), words)
     }
     var fields = image
     fields[3] = .data(Data(count: 31))
-    try refuse(.image(1), 0, .add(Record(fields: fields)), words)
+    try refuse(.image(1), 0, .add(EntityRecord(fields: fields)), words)
   }
 
   @Test func anUpdateMustLeaveARecordOfItsKind() throws {
@@ -109,30 +110,32 @@ struct ApplyTests {
     try refuse(.item(1), 2, .update(RecordChanges(removeFields: [0])), words)
     try refuse(.item(1), 2, .update(RecordChanges(setFields: [1: .null])), words)
     // The field stands behind a head of two bytes.
-    let many = Dictionary(uniqueKeysWithValues: (0..<30).map { ("name\($0)", Value.null) })
+    let many = Dictionary(uniqueKeysWithValues: (0..<30).map { ("name\($0)", FieldValue.null) })
     try refuse(.item(1), 2, .update(RecordChanges(set: many, removeFields: [0])), words)
   }
 
   @Test func unknownFieldsAreKept() throws {
     var catalog = Catalog()
-    let record = Record(["a": .integer(1)], fields: [0: .string("book"), 7: .string("later")])
-    try catalog.apply(Event(entity: .item(1), previous: 0, change: .add(record)), at: 1)
+    let record = EntityRecord(["a": .integer(1)], fields: [0: .string("book"), 7: .string("later")])
+    try catalog.apply(JournalEvent(entity: .item(1), previous: 0, change: .add(record)), at: 1)
     #expect(catalog.item(1)?.attributes == ["a": .integer(1)])
     var draft = CatalogHistory()
     try draft.commit { try $0.add(.item(1), record) }
     try draft.commit { try $0.replaceAttributes(ofItem: 1, with: ["b": .null]) }
     #expect(
-      draft.state.item(1)?.record == Record(["b": .null], fields: [0: .string("book"), 7: .string("later")]))
+      draft.state.item(1)?.record
+        == EntityRecord(["b": .null], fields: [0: .string("book"), 7: .string("later")]))
   }
 
   @Test func problemsNameWhatIsMissing() throws {
     var catalog = Catalog()
-    let inCategory = Record(fields: [0: .string("book"), 1: .integer(5)])
-    try catalog.apply(Event(entity: .item(1), previous: 0, change: .add(inCategory)), at: 1)
-    let image: [UInt8: Value] = [
+    let inCategory = EntityRecord(fields: [0: .string("book"), 1: .integer(5)])
+    try catalog.apply(JournalEvent(entity: .item(1), previous: 0, change: .add(inCategory)), at: 1)
+    let image: [UInt8: FieldValue] = [
       0: .integer(8), 1: .string("a"), 2: .string("b"), 3: .data(Data(count: 32)), 4: .integer(5),
     ]
-    try catalog.apply(Event(entity: .image(1), previous: 0, change: .add(Record(fields: image))), at: 1)
+    try catalog.apply(
+      JournalEvent(entity: .image(1), previous: 0, change: .add(EntityRecord(fields: image))), at: 1)
     #expect(
       catalog.problems() == [
         "item:1 is in category:5, which is not there", "image:1 belongs to item:8, which is not there",

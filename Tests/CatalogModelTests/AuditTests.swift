@@ -71,7 +71,7 @@ struct AuditTests {
   @Test func aHistoryHasTheRecordsBeforeAndAfterEachEvent() throws {
     try withRandomJournal { made, random in
       for number in 1...30 {
-        for entity in [Entity.item(number), .category(number), .image(number)] {
+        for entity in [EntityKey.item(number), .category(number), .image(number)] {
           let until = Int.random(in: 0...made.newest, using: &random)
           let history = try made.journal.history(of: entity, asOf: .revision(until))
           let touched = (1...made.newest).filter {
@@ -103,7 +103,7 @@ struct AuditTests {
           expected[key] = (1...revision).last { candidate in
             let before = made.states[candidate - 1].record(of: entity)
             let after = made.states[candidate].record(of: entity)
-            return Record.differences(from: before, to: after).contains { $0.key == key }
+            return EntityRecord.differences(from: before, to: after).contains { $0.key == key }
           }
         }
         let found = Dictionary(uniqueKeysWithValues: try #require(blame).map { ($0.key, $0.revision) })

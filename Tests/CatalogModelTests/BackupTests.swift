@@ -64,7 +64,7 @@ import Testing
       #expect(report.copiedImageCount == 1)
       #expect(report.copiedImageByteCount == 3)
       #expect(report.sharedImageCount == 0)
-      let name = Digest.hex(of: "red")
+      let name = ContentDigest.hex(of: "red")
       func names(_ backup: URL) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: backup.appending(path: "images/\(name)").path)[
           .referenceCount]
@@ -232,7 +232,7 @@ import Testing
     try withJournal { journal, url in
       try journal.backup(to: url)
       try journal.addPicture("blue")
-      let path = journal.url.appending(path: "images/\(Digest.hex(of: "blue"))").path
+      let path = journal.url.appending(path: "images/\(ContentDigest.hex(of: "blue"))").path
       try FileManager.default.removeItem(atPath: path)
       for (content, what) in [("blux", "altered"), ("long", "altered"), (nil, "missing")]
         as [(String?, String)]
@@ -437,6 +437,6 @@ extension Journal where State == Catalog {
   }
 }
 
-extension Digest {
+extension ContentDigest {
   fileprivate static func hex(of text: String) -> String { SHA256Hash.digest(Array(text.utf8)).hex }
 }

@@ -8,7 +8,7 @@ import Testing
 /// rules hold.
 @Suite struct CatalogErasureTests {
   private func withErased(
-    _ entities: Set<Entity>, _ body: (_ journal: CatalogJournal, _ url: URL) throws -> Void
+    _ entities: Set<EntityKey>, _ body: (_ journal: CatalogJournal, _ url: URL) throws -> Void
   ) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Finds.journal")
@@ -90,7 +90,7 @@ import Testing
       let again = try CatalogJournal.open(at: url, mode: .readOnly)
       #expect(again.snapshotProblems.isEmpty)
       #expect(StateDigest.digest(of: again.state) == StateDigest.digest(of: replayed))
-      for entity in [Entity.item(1), .category(1), .image(2)] { #expect(again.state.isErased(entity)) }
+      for entity in [EntityKey.item(1), .category(1), .image(2)] { #expect(again.state.isErased(entity)) }
       #expect(again.state.items.map(\.id) == [2])
       #expect(again.state.images.map(\.id) == [1])
       try again.close()

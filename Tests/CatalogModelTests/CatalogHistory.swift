@@ -10,7 +10,7 @@ import Testing
 /// committed.
 struct CatalogHistory {
   private(set) var states = [Catalog()]
-  private(set) var entries: [[Event]] = []
+  private(set) var entries: [[JournalEvent]] = []
 
   var state: Catalog { states[states.count - 1] }
   var revision: Revision { entries.count }
@@ -80,4 +80,4 @@ func expectRejection(
   }
 }
 
-let someBlob = Blob(digest: Digest(hex: String(repeating: "ab", count: 32))!, byteCount: 123)
+let someBlob = Blob(digest: ContentDigest(hex: String(repeating: "ab", count: 32))!, byteCount: 123)

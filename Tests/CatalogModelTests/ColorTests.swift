@@ -6,23 +6,23 @@ struct ColorTests {
     for step in UInt8.min...UInt8.max {
       let digits = (step < 16 ? "0" : "") + String(step, radix: 16, uppercase: true)
       let text = "#\(digits)00FF\(digits)"
-      let color = try #require(Color(hex: text))
+      let color = try #require(Catalog.Color(hex: text))
       #expect(color.hex == text)
-      #expect(Color(hex: text.lowercased()) == color)
+      #expect(Catalog.Color(hex: text.lowercased()) == color)
       #expect(color.red == Double(step) / 255)
     }
-    #expect(Color(hex: "#102030") == Color(hex: "#102030FF"))
+    #expect(Catalog.Color(hex: "#102030") == Catalog.Color(hex: "#102030FF"))
   }
 
   @Test(arguments: [
     "", "#", "102030FF", "#1020304", "#10203", "#GG2030FF", "#102030FF0", "#+1+2+3+4", "#é1020304",
   ])
   func otherTextsAreNoColors(_ text: String) {
-    #expect(Color(hex: text) == nil)
+    #expect(Catalog.Color(hex: text) == nil)
   }
 
   @Test func componentsOutsideOfTheRangePrintAsItsEnds() {
-    #expect(Color(red: -1, green: 2, blue: .nan, alpha: 0.5).hex == "#00FF0080")
-    #expect(Color(red: .infinity, green: -.infinity, blue: 1, alpha: 1).description == "#FF00FFFF")
+    #expect(Catalog.Color(red: -1, green: 2, blue: .nan, alpha: 0.5).hex == "#00FF0080")
+    #expect(Catalog.Color(red: .infinity, green: -.infinity, blue: 1, alpha: 1).description == "#FF00FFFF")
   }
 }

@@ -46,7 +46,8 @@ final class Garden {
     let item = draft.state.items.map(\.id).randomElement(using: &generator)
     let category = draft.state.categories.map(\.id).randomElement(using: &generator)
     switch (Int.random(in: 0..<12, using: &generator), item, category) {
-    case (0, _, _): _ = try draft.addCategory(name: "bed \(draft.revision)", color: Color(hex: "#10203040"))
+    case (0, _, _):
+      _ = try draft.addCategory(name: "bed \(draft.revision)", color: Catalog.Color(hex: "#10203040"))
     case (1, _, let category?): try draft.deleteCategory(category)
     case (2, let item?, _): try draft.deleteItem(item)
     case (3, let item?, _): try draft.setCategory(ofItem: item, to: category)

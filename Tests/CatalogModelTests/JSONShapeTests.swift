@@ -11,7 +11,7 @@ struct JSONShapeTests {
     var history = CatalogHistory()
     try history.commit { draft in
       try draft.addCategory(name: "Europe")
-      try draft.addCategory(name: "\"Asia\"", color: Color(hex: "#FF800080"))
+      try draft.addCategory(name: "\"Asia\"", color: Catalog.Color(hex: "#FF800080"))
       try draft.addItem(
         kind: "countries", category: 1,
         attributes: [
@@ -83,7 +83,7 @@ struct JSONShapeTests {
       try draft.setKind(ofItem: 1, to: "states")
       try draft.setCategory(ofItem: 1, to: nil)
       try draft.setCategory(ofItem: 2, to: 2)
-      try draft.updateCategory(1, name: "Africa", color: Color(red: 0, green: 0, blue: 0))
+      try draft.updateCategory(1, name: "Africa", color: Catalog.Color(red: 0, green: 0, blue: 0))
       try draft.updateImage(1, blob: Blob(digest: .zero, byteCount: 123))
       try draft.deleteImage(2)
     }

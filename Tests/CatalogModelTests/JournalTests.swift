@@ -12,7 +12,7 @@ struct JournalTests {
       let journal = try CatalogJournal.create(at: url)
       let blob = try journal.blobs.add(Data("cover".utf8))
       let id = try journal.commit(by: "ana", note: "first") { draft in
-        let category = try draft.addCategory(name: "Novels", color: Color(hex: "#FF800080"))
+        let category = try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#FF800080"))
         let item = try draft.addItem(
           kind: "book", category: category, attributes: ["title": .string("Dune")])
         try draft.addImage(to: item, name: "cover.txt", mediaType: "text/plain", blob: blob)

@@ -14,11 +14,11 @@ struct NaiveCatalog: Equatable {
   struct ItemModel: Equatable {
     var kind: String
     var category: Int?
-    var attributes: [String: Value]
+    var attributes: [String: FieldValue]
   }
   struct CategoryModel: Equatable {
     var name: String
-    var color: Color?
+    var color: Catalog.Color?
   }
   struct ImageModel: Equatable {
     var item: Int
@@ -30,9 +30,9 @@ struct NaiveCatalog: Equatable {
   var items: [Int: ItemModel] = [:]
   var categories: [Int: CategoryModel] = [:]
   var images: [Int: ImageModel] = [:]
-  var times: [Entity: Times] = [:]
+  var times: [EntityKey: Times] = [:]
   /// The revision that deleted each entity that is gone.
-  var deletions: [Entity: Revision] = [:]
+  var deletions: [EntityKey: Revision] = [:]
   var highestItem = 0
   var highestCategory = 0
   var highestImage = 0
@@ -61,7 +61,7 @@ struct NaiveCatalog: Equatable {
       times[.image(image.id)] = Times(created: image.created, modified: image.modified)
     }
     for (highest, entity) in [
-      (highestItem, Entity.item), (highestCategory, Entity.category), (highestImage, Entity.image),
+      (highestItem, EntityKey.item), (highestCategory, EntityKey.category), (highestImage, EntityKey.image),
     ] {
       for number in 0...highest + 1 where catalog.record(of: entity(number)) == nil {
         let revision = catalog.revision(of: entity(number))
@@ -75,7 +75,7 @@ struct NaiveCatalog: Equatable {
     var settled = self
     settled.times = [:]
     settled.deletions = before.deletions
-    func settle<T: Equatable>(_ new: [Int: T], _ old: [Int: T], _ entity: (Int) -> Entity) {
+    func settle<T: Equatable>(_ new: [Int: T], _ old: [Int: T], _ entity: (Int) -> EntityKey) {
       for (number, content) in new {
         var times = before.times[entity(number)] ?? Times(created: revision, modified: revision)
         if old[number] != content { times.modified = revision }
@@ -125,8 +125,8 @@ extension NaiveCatalog {
     return allowed
   }
 
-  private static func attributes(using random: inout SeededGenerator) -> [String: Value] {
-    var attributes: [String: Value] = [:]
+  private static func attributes(using random: inout SeededGenerator) -> [String: FieldValue] {
+    var attributes: [String: FieldValue] = [:]
     for _ in 0..<Int.random(in: 0..<4, using: &random) {
       let name = ["a", "b", "name", "caf\u{E9}", ""].randomElement(using: &random)!
       attributes[name] = [.integer(1), .integer(2), .string("x"), .null, .array([.bool(true)])]
@@ -208,14 +208,14 @@ extension NaiveCatalog {
   ) throws {
     let number = Int.random(in: 1...highestItem + 1, using: &random)
     guard items[number] == nil, draft.state.revision(of: .item(number)) != 0 else { return }
-    try draft.add(.item(number), Record(["back": .bool(true)], fields: [0: .string("book")]))
+    try draft.add(.item(number), EntityRecord(["back": .bool(true)], fields: [0: .string("book")]))
     items[number] = ItemModel(kind: "book", category: nil, attributes: ["back": .bool(true)])
   }
 
   private mutating func addCategory(
     _ draft: inout Draft<Catalog>, using random: inout SeededGenerator
   ) throws {
-    let color = Bool.random(using: &random) ? Color(red: 0.25, green: 0, blue: 1) : nil
+    let color = Bool.random(using: &random) ? Catalog.Color(red: 0.25, green: 0, blue: 1) : nil
     highestCategory += 1
     #expect(try draft.addCategory(name: "New", color: color) == highestCategory)
     categories[highestCategory] = CategoryModel(name: "New", color: color)
@@ -226,7 +226,7 @@ extension NaiveCatalog {
   ) throws {
     let number = Int.random(in: 0...highestCategory + 1, using: &random)
     let name = ["New", "Old", "Older"].randomElement(using: &random)!
-    let color = Bool.random(using: &random) ? Color(hex: "#12345678") : nil
+    let color = Bool.random(using: &random) ? Catalog.Color(hex: "#12345678") : nil
     let done = try attempt(categories[number] != nil) {
       try draft.updateCategory(number, name: name, color: color)
     }

@@ -119,7 +119,7 @@ struct PartsTests {
     #expect(numbers.map { catalog.image($0) } == numbers.map { other.image($0) })
     #expect(numbers.map { Array(catalog.items(in: $0)) } == numbers.map { Array(other.items(in: $0)) })
     #expect(numbers.map { Array(catalog.images(of: $0)) } == numbers.map { Array(other.images(of: $0)) })
-    let entities = numbers.flatMap { [Entity.item($0), .category($0), .image($0)] }
+    let entities = numbers.flatMap { [EntityKey.item($0), .category($0), .image($0)] }
     #expect(entities.map { catalog.record(of: $0) } == entities.map { other.record(of: $0) })
     #expect(entities.map { catalog.revision(of: $0) } == entities.map { other.revision(of: $0) })
     #expect(StateDigest.digest(of: catalog) == StateDigest.digest(of: other))

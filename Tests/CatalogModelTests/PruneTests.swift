@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  private func digest(_ state: Catalog) -> Digest? { StateDigest.digest(of: state) }
+  private func digest(_ state: Catalog) -> ContentDigest? { StateDigest.digest(of: state) }
 
   @Test func theStateAtThePointAndAllAfterItAreTheOriginals() throws {
     var random = SeededGenerator()
@@ -126,7 +126,7 @@ import Testing
   ) throws {
     let past = try original.state(asOf: .revision(point))
     for number in 1...12 {
-      for entity in [Entity.item(number), .category(number), .image(number)] {
+      for entity in [EntityKey.item(number), .category(number), .image(number)] {
         let whole = try original.history(of: entity)
         let history = try journal.history(of: entity)
         let known = history.filter { !$0.isPruned }

@@ -62,8 +62,8 @@ struct RandomJournal {
     }
   }
 
-  private static func attributes(using random: inout SeededGenerator) -> [String: Value] {
-    var attributes: [String: Value] = [:]
+  private static func attributes(using random: inout SeededGenerator) -> [String: FieldValue] {
+    var attributes: [String: FieldValue] = [:]
     for _ in 0..<Int.random(in: 1..<4, using: &random) {
       attributes[["title", "stars", "caf\u{E9}", "note"].randomElement(using: &random)!] =
         [.integer(1), .integer(2), .string("x"), .null, .array([.bool(true)])].randomElement(using: &random)!
@@ -72,16 +72,16 @@ struct RandomJournal {
   }
 
   /// Some entity, there or gone or never there.
-  func anyEntity(using random: inout SeededGenerator) -> Entity {
+  func anyEntity(using random: inout SeededGenerator) -> EntityKey {
     let kind = [EntityKind.category, .item, .item, .image].randomElement(using: &random)!
-    return Entity(kind: kind, number: Int.random(in: 1...30, using: &random))
+    return EntityKey(kind: kind, number: Int.random(in: 1...30, using: &random))
   }
 }
 
 extension Catalog {
   /// Every entity that is there and its record.
-  var records: [Entity: Record] {
-    var records: [Entity: Record] = [:]
+  var records: [EntityKey: EntityRecord] {
+    var records: [EntityKey: EntityRecord] = [:]
     for item in items { records[.item(item.id)] = record(of: .item(item.id)) }
     for category in categories { records[.category(category.id)] = record(of: .category(category.id)) }
     for image in images { records[.image(image.id)] = record(of: .image(image.id)) }

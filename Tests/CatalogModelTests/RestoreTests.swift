@@ -37,10 +37,10 @@ struct RestoreTests {
         let after = made.journal.state.records
         #expect(Set(after.keys) == Set(past.keys).union(before.keys))
         for (entity, record) in after {
-          var expected: [FieldKey: Value] = [:]
+          var expected: [FieldKey: FieldValue] = [:]
           before[entity]?.visit { expected[$0] = $1 }
           past[entity]?.visit { expected[$0] = $1 }
-          var found: [FieldKey: Value] = [:]
+          var found: [FieldKey: FieldValue] = [:]
           record.visit { found[$0] = $1 }
           #expect(found == expected)
         }
@@ -75,10 +75,10 @@ struct RestoreTests {
 
   /// What the catalog must be, put together from the two states.
   private static func restored(
-    _ entities: [Entity], now: Catalog, past: Catalog
-  ) -> [Entity: Record] {
+    _ entities: [EntityKey], now: Catalog, past: Catalog
+  ) -> [EntityKey: EntityRecord] {
     var records = now.records
-    func bringBack(_ entity: Entity) {
+    func bringBack(_ entity: EntityKey) {
       records[entity] = past.record(of: entity)
       switch entity.kind {
       case .item:

@@ -101,7 +101,7 @@ struct RulesTests {
     var history = try sample()
     let item = try #require(history.state.record(of: .item(1)))
     let image = try #require(history.state.record(of: .image(1)))
-    let lost = Record(fields: [0: .string("x"), 1: .integer(999)])
+    let lost = EntityRecord(fields: [0: .string("x"), 1: .integer(999)])
     func refuse(_ words: String, _ body: (inout Draft<Catalog>) throws -> Void) {
       expectRejection(words) { try history.commit(body) }
     }
@@ -110,11 +110,11 @@ struct RulesTests {
     refuse("image:1 belongs to item:1") { try $0.delete(.item(1)) }
     refuse("item:1 is in category:1") { try $0.delete(.category(1)) }
     // What was deleted comes back together with what it refers to, in any order, or not at all.
-    let old = Record(fields: [0: .string("book"), 1: .integer(2)])
+    let old = EntityRecord(fields: [0: .string("book"), 1: .integer(2)])
     refuse("item:2 is in category:2") { try $0.add(.item(2), old) }
     try history.commit { draft in
       try draft.add(.item(2), old)
-      try draft.add(.category(2), Record(fields: [0: .string("Back")]))
+      try draft.add(.category(2), EntityRecord(fields: [0: .string("Back")]))
     }
     try history.commit { draft in
       try draft.delete(.item(1))
@@ -127,13 +127,13 @@ struct RulesTests {
     }
     // Nor is anything of another type than the catalog's.
     refuse("lacks a field or has one of another type") {
-      try $0.add(.item(20), Record(fields: [0: .integer(1)]))
+      try $0.add(.item(20), EntityRecord(fields: [0: .integer(1)]))
     }
-    refuse("lacks a field or has one of another type") { try $0.update(.image(1), to: Record()) }
+    refuse("lacks a field or has one of another type") { try $0.update(.image(1), to: EntityRecord()) }
   }
 
   @Test func anAttributeMayBeNested127Deep() throws {
-    func nested(_ depth: Int, dictionaries: Bool) -> Value {
+    func nested(_ depth: Int, dictionaries: Bool) -> FieldValue {
       (0..<depth).reduce(.null) { value, _ in dictionaries ? .dictionary(["a": value]) : .array([value]) }
     }
     var history = try sample()
@@ -142,7 +142,7 @@ struct RulesTests {
       let id = try history.commit { try $0.addItem(kind: "book", attributes: ["deep": deepest]) }
       let record = try #require(history.state.item(id)?.record)
       // A record that is read from the log has to pass this check.
-      let read = try unsafe record.bytes.withUnsafeBytes { try unsafe Record(checking: $0) }
+      let read = try unsafe record.bytes.withUnsafeBytes { try unsafe EntityRecord(checking: $0) }
       #expect(read["deep"] == deepest)
       for depth in [128, 2_000] {
         let words = "\"deep\" of item:1 is nested more than 127 deep"
@@ -156,8 +156,8 @@ struct RulesTests {
 
   @Test func anItemMayTake16Mebibytes() throws {
     var history = try sample()
-    let half = Value.string(String(repeating: "x", count: 8 << 20))
-    let tooLarge = Value.string(String(repeating: "x", count: 16 << 20))
+    let half = FieldValue.string(String(repeating: "x", count: 8 << 20))
+    let tooLarge = FieldValue.string(String(repeating: "x", count: 16 << 20))
     try history.commit { try $0.updateItem(1, set: ["a": half]) }
     try history.commit { draft in
       // Each change would do, but not the item as a whole.
@@ -170,7 +170,7 @@ struct RulesTests {
   }
 
   @Test func colorsAreFinite() throws {
-    let color = Color(red: 0, green: .nan, blue: 0)
+    let color = Catalog.Color(red: 0, green: .nan, blue: 0)
     try reject("the color of category:3") { try $0.addCategory(name: "a", color: color) }
     try reject("the color of category:1") { try $0.setColor(ofCategory: 1, to: color) }
     try reject("the color of category:1") { try $0.updateCategory(1, name: "a", color: color) }

@@ -240,7 +240,7 @@ extension Garden {
     return try Data(contentsOf: snapshot.url)
   }
 
-  fileprivate func stateDigest(asOf revision: Revision) throws -> Digest {
+  fileprivate func stateDigest(asOf revision: Revision) throws -> ContentDigest {
     try open(mode: .readOnly)
     defer { try? journal.close() }
     return try #require(StateDigest.digest(of: try journal.state(asOf: .revision(revision))))

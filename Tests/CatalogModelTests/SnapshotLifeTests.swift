@@ -114,7 +114,7 @@ struct SnapshotLifeTests {
       let expected = try garden.journal.version(replayedTo: .head()).state
       let state = garden.journal.state
       let whole = try Data(contentsOf: snapshot.url)
-      var found: [Record] = []
+      var found: [EntityRecord] = []
       for item in state.items {
         if found.count == expected.itemCount / 3 { try ruin(snapshot.url) }
         found.append(item.record)

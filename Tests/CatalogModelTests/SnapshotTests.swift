@@ -61,7 +61,7 @@ struct SnapshotTests {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Values.journal")
       let journal = try CatalogJournal.create(at: url)
-      var values: [Value] = [
+      var values: [FieldValue] = [
         .null, .bool(true), .bool(false), .integer(0), .integer(1), .double(1), .double(-0.0), .double(.nan),
         .double(.infinity), .integer(.min), .integer(.max), .unsigned(.max), .string("$null"), .string(""),
         .string("e\u{301} é"), .string("😀 \u{0} Ω"), .data(Data()), .data(Data([0, 255])), .array([]),

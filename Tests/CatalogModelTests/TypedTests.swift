@@ -75,7 +75,9 @@ struct TypedTests {
         #"{"operation":"update","entity":"item:1","previous":1,"changes":"#
           + #"{"attributes":{"title":"Dune"},"removed":["place"]}}"#
       ])
-    let attributes: [String: Value] = ["title": .string("Dune"), "price": .integer(10), "stars": .integer(5)]
+    let attributes: [String: FieldValue] = [
+      "title": .string("Dune"), "price": .integer(10), "stars": .integer(5),
+    ]
     #expect(history.state.item(id)?.attributes == attributes)
   }
 

@@ -7,8 +7,8 @@ import Testing
 struct UndoTests {
   /// An author's edits as a menu of an app keeps them.
   private struct Stack {
-    var done: [(old: Value?, new: Value?, item: Int)] = []
-    var undone: [(old: Value?, new: Value?, item: Int)] = []
+    var done: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
+    var undone: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
   }
 
   @Test func undoAndRedoOfManyAuthorsTouchOnlyTheirOwnEdits() throws {
@@ -43,7 +43,7 @@ struct UndoTests {
         default:
           let item = Int.random(in: 1...4, using: &random)
           let old = fields[item]?[author]
-          let new: Value? = [nil, .integer(1), .integer(2), .string("x")].randomElement(using: &random)!
+          let new: FieldValue? = [nil, .integer(1), .integer(2), .string("x")].randomElement(using: &random)!
           if old == new { continue }
           fields[item]?[author] = new
           stack.done.append((old, new, item))
@@ -134,7 +134,7 @@ struct UndoTests {
   @Test func aLaterEditOfTheSameFieldIsInTheWay() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
-      func title(_ text: String, by author: String, _ more: [String: Value] = [:]) throws {
+      func title(_ text: String, by author: String, _ more: [String: FieldValue] = [:]) throws {
         try journal.commit(by: author, note: "title \(text)") {
           try $0.updateItem(1, set: more.merging(["title": .string(text)]) { $1 })
         }
@@ -184,14 +184,14 @@ struct UndoTests {
   }
 }
 
-extension Record? {
+extension EntityRecord? {
   /// Whether the parts that a change touched are again what they were before it, or were so already.
-  fileprivate func has(_ change: EntityDifference, _ before: Record?) -> Bool {
+  fileprivate func has(_ change: EntityDifference, _ before: EntityRecord?) -> Bool {
     guard let old = change.old, let new = change.new, let record = self else {
       return (self == nil) == (change.old == nil) || self == before
     }
-    let keys = Set(Record.differences(from: old, to: new).map(\.key))
+    let keys = Set(EntityRecord.differences(from: old, to: new).map(\.key))
     return self == before
-      || !Record.differences(from: old, to: record).contains { keys.contains($0.key) }
+      || !EntityRecord.differences(from: old, to: record).contains { keys.contains($0.key) }
   }
 }

@@ -13,7 +13,7 @@ struct UpdateTests {
   private func sample() throws -> CatalogHistory {
     var history = CatalogHistory()
     try history.commit { draft in
-      try draft.addCategory(name: "Novels", color: Color(hex: "#FF8000FF"))
+      try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#FF8000FF"))
       try draft.addItem(
         kind: "book", category: 1, attributes: ["title": .string("Dune"), "stars": .integer(4)])
       try draft.addImage(to: 1, name: "dune.png", mediaType: "image/png", blob: someBlob)
@@ -47,7 +47,7 @@ struct UpdateTests {
       try draft.replaceAttributes(ofItem: 1, with: ["title": .string("Dune"), "stars": .integer(4)])
       try draft.setKind(ofItem: 1, to: "book")
       try draft.setCategory(ofItem: 1, to: 1)
-      try draft.updateCategory(1, name: "Novels", color: Color(hex: "#FF8000FF"))
+      try draft.updateCategory(1, name: "Novels", color: Catalog.Color(hex: "#FF8000FF"))
       try draft.updateImage(1, name: "dune.png", mediaType: "image/png", blob: someBlob)
       try draft.updateImage(1)
     }
@@ -74,7 +74,9 @@ struct UpdateTests {
 
   @Test func integersDoublesAndTruthsAreDifferentValues() throws {
     var history = try sample()
-    for value in [Value.double(4), .bool(true), .integer(1), .double(-0.0), .double(0), .integer(0), .null] {
+    for value in [
+      FieldValue.double(4), .bool(true), .integer(1), .double(-0.0), .double(0), .integer(0), .null,
+    ] {
       let revision = history.revision
       try history.commit { try $0.updateItem(1, set: ["stars": value]) }
       #expect(history.revision == revision + 1)
@@ -203,8 +205,10 @@ struct UpdateTests {
       history.newestEvents == [
         #"{"operation":"update","entity":"category:1","previous":1,"changes":{"color":null}}"#
       ])
-    try history.commit { try $0.updateCategory(1, name: "Books", color: Color(red: 0.1, green: 0, blue: 2)) }
-    #expect(history.state.category(1)?.color == Color(red: 0.1, green: 0, blue: 2, alpha: 1))
+    try history.commit {
+      try $0.updateCategory(1, name: "Books", color: Catalog.Color(red: 0.1, green: 0, blue: 2))
+    }
+    #expect(history.state.category(1)?.color == Catalog.Color(red: 0.1, green: 0, blue: 2, alpha: 1))
     #expect(history.state.category(1)?.name == "Books")
   }
 

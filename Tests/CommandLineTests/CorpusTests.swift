@@ -90,8 +90,8 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     let tree = try oracle.tree(of: commit)
     let file = try #require(tree[ExactText("countries.json")])
     // The file was no JSON at some commits that changed only images; those entries are not compared.
-    guard case .array(let elements)? = try? Value(json: oracle.content(file.hash)) else { return }
-    var expected: [String: Value] = [:]
+    guard case .array(let elements)? = try? FieldValue(json: oracle.content(file.hash)) else { return }
+    var expected: [String: FieldValue] = [:]
     for element in elements {
       guard case .dictionary(let fields) = element, case .string(let key)? = fields["cca3"] else { continue }
       if expected[key] == nil { expected[key] = element }
@@ -102,7 +102,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
         Issue.record("item:\(item.id) has no key")
         continue
       }
-      #expect(Value.dictionary(item.attributes) == expected[key])
+      #expect(FieldValue.dictionary(item.attributes) == expected[key])
       let hash = tree[ExactText("data/\(key.lowercased()).svg")]?.hash
       let image = catalog.images(of: item.id).first { _ in true }
       #expect((image == nil) == (hash == nil))

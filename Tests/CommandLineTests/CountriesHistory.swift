@@ -49,7 +49,7 @@ func makeCountriesHistory(_ path: String) throws -> GitOracle {
 private struct Country {
   let code: String
   var version = 0
-  var fields: [String: Value]
+  var fields: [String: FieldValue]
 
   init(_ number: Int, _ random: inout SeededGenerator) {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -83,5 +83,5 @@ private struct Country {
 }
 
 private func text(of countries: [Country]) -> [UInt8] {
-  Array(Value.array(countries.map { .dictionary($0.fields) }).json.utf8)
+  Array(FieldValue.array(countries.map { .dictionary($0.fields) }).json.utf8)
 }

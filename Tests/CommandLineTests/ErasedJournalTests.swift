@@ -101,7 +101,7 @@ import Testing
 private struct Bank: EventSourced {
   static let schema = "bank/3"
   static let kindNames = ["account"]
-  func record(of entity: Entity) -> Record? { nil }
-  func revision(of entity: Entity) -> Revision { 0 }
-  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {}
+  func record(of entity: EntityKey) -> EntityRecord? { nil }
+  func revision(of entity: EntityKey) -> Revision { 0 }
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
 }

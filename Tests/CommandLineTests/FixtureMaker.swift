@@ -65,7 +65,7 @@ import Testing
     var journal = try CatalogJournal.create(at: url, options: options)
     let hello = try journal.blobs.add(Data("hello".utf8))
     try journal.commit(by: "ana", note: "first find", date: date("2026-08-01T10:00:00Z")) { draft in
-      let cups = try draft.addCategory(name: "Cups", color: Color(hex: "#FF8000FF"))
+      let cups = try draft.addCategory(name: "Cups", color: Catalog.Color(hex: "#FF8000FF"))
       try draft.addItem(
         kind: "find", category: cups, attributes: ["name": .string("blue cup"), "age": .integer(200)])
       try draft.addItem(kind: "place", attributes: ["name": .string("the red field")])

@@ -62,7 +62,7 @@ import Testing
       #expect(outcome.error.hasPrefix("not read: 1.scarybug: ") && outcome.error.count { $0 == "\n" } == 1)
       #expect(outcome.output.contains("1 added") && outcome.output.contains("1 not read"))
       let json = try journal("import", folder.path("J.journal"), "scarybugs", bugs, "--json")
-      guard case .dictionary(let report) = try Value(json: Array(json.output.utf8)),
+      guard case .dictionary(let report) = try FieldValue(json: Array(json.output.utf8)),
         case .array(let problems)? = report["problems"], case .dictionary(let problem)? = problems.first
       else {
         Issue.record("the report is no object with problems: \(json.output)")
@@ -98,7 +98,7 @@ import Testing
       #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
       let json = try journal(
         "import", folder.path("J.journal"), "archive", folder.path("people"), "--inspect", "--json")
-      guard case .dictionary(let look) = try Value(json: Array(json.output.utf8)) else {
+      guard case .dictionary(let look) = try FieldValue(json: Array(json.output.utf8)) else {
         Issue.record("the look is no object: \(json.output)")
         return
       }

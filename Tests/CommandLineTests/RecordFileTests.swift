@@ -33,7 +33,7 @@ import Testing
     var generator = SeededGenerator()
     for _ in 0..<300 {
       var file = RecordFile()
-      var values: [String: Value] = [:]
+      var values: [String: FieldValue] = [:]
       for _ in 0..<6 {
         let elements = (0..<Int.random(in: 0...6, using: &generator)).map { _ in
           [
@@ -51,7 +51,7 @@ import Testing
 
         var anew: [RecordFile.Record] = []
         let plain = try RecordFile(text, after: RecordFile(), keyedBy: "k", changed: &anew)
-        let expected = anew.map { ($0.key.text, Value.dictionary($0.attributes)) }
+        let expected = anew.map { ($0.key.text, FieldValue.dictionary($0.attributes)) }
         #expect(values == Dictionary(uniqueKeysWithValues: expected), "\(elements)")
         #expect(file.keys == plain.keys)
         #expect(file.skipped == plain.skipped)

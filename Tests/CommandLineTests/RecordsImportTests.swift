@@ -64,12 +64,13 @@ import Testing
   }
 
   /// Reads a commit in the plainest way there is.
-  private func objects(at commit: String, _ oracle: GitOracle, _ last: [String: Value]) throws -> [String:
-    Value]
+  private func objects(at commit: String, _ oracle: GitOracle, _ last: [String: FieldValue]) throws
+    -> [String:
+    FieldValue]
   {
     guard let file = try oracle.tree(of: commit)[ExactText("data/things.json")] else { return [:] }
-    guard case .array(let elements)? = try? Value(json: oracle.content(file.hash)) else { return last }
-    var objects: [String: Value] = [:]
+    guard case .array(let elements)? = try? FieldValue(json: oracle.content(file.hash)) else { return last }
+    var objects: [String: FieldValue] = [:]
     for element in elements {
       guard case .dictionary(let fields) = element, let key = fields["id"]?.keyForTest else { continue }
       objects[key] = element
@@ -84,7 +85,7 @@ import Testing
       #expect(outcome.code == 0)
       let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
       let oracle = GitOracle(path: repository.path)
-      var expected: [String: Value] = [:]
+      var expected: [String: FieldValue] = [:]
       for (commit, revision) in try revisions(of: opened, oracle) {
         expected = try objects(at: commit, oracle, expected)
         let catalog = try opened.state(asOf: .revision(revision))
@@ -96,7 +97,7 @@ import Testing
   }
 
   private func expectRecords(
-    _ catalog: Catalog, _ store: BlobStore, equal expected: [String: Value], at commit: String,
+    _ catalog: Catalog, _ store: BlobStore, equal expected: [String: FieldValue], at commit: String,
     _ oracle: GitOracle
   ) throws {
     #expect(catalog.itemCount == expected.count)
@@ -105,7 +106,7 @@ import Testing
     for item in catalog.items {
       let key = try #require(item["id"]?.keyForTest)
       #expect(item.kind == "things")
-      #expect(Value.dictionary(item.attributes).json == expected[key]?.json)
+      #expect(FieldValue.dictionary(item.attributes).json == expected[key]?.json)
       var group: String?
       if case .string(let text)? = item["group"], !text.isEmpty { group = text }
       #expect(item.category.flatMap { catalog.category($0)?.name } == group)
@@ -169,7 +170,7 @@ import Testing
   }
 }
 
-extension Value {
+extension FieldValue {
   fileprivate var keyForTest: String? {
     switch self {
     case .string(let text): text

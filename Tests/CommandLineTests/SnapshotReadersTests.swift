@@ -208,7 +208,7 @@ private final class UnarchivedEntity: NSObject, NSCoding {
   func encode(with coder: NSCoder) {}
 }
 
-extension Value {
+extension FieldValue {
   fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 

@@ -62,7 +62,7 @@ import Testing
 
   @Test func templatesNameFilesByKeyAndFields() throws {
     let template = try ImageTemplate("data/{key.lowercased}-{region.uppercased}-{n}.svg")
-    let attributes: [String: Value] = ["region": .string("eu"), "n": .integer(4)]
+    let attributes: [String: FieldValue] = ["region": .string("eu"), "n": .integer(4)]
     #expect(template.path(key: "DEU", attributes) == "data/deu-EU-4.svg")
     #expect(template.path(key: "DEU", [:]) == nil)
     #expect(template.mayName("data/x.svg"))

@@ -33,7 +33,7 @@ import Testing
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
       try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
-        let shelf = try draft.addCategory(name: "Novels", color: Color(hex: "#2255AA"))
+        let shelf = try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#2255AA"))
         try draft.addItem(
           kind: "book", category: shelf, attributes: ["title": .string("Dun"), "stars": .integer(3)])
         try draft.addItem(kind: "book", category: shelf, attributes: ["title": .string("Emma")])

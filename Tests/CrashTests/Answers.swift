@@ -63,7 +63,7 @@ extension Journal where State == Logbook {
   fileprivate func bytesOfBlob() throws -> String {
     let entry = try entry(at: 1)
     guard case .add(let record)? = entry.events.first?.change else { return "" }
-    return try Logbook.blobs(in: record, of: Entity.page(1).kind)
+    return try Logbook.blobs(in: record, of: EntityKey.page(1).kind)
       .map { try blobs.data(of: $0).base64EncodedString() }.joined()
   }
 }

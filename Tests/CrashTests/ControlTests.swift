@@ -85,7 +85,7 @@ extension Battery {
 
     /// HEAD as it was when the journal was made: one slot, for revision 0 and the digest that the first entry follows,
     /// with a checksum that is right.
-    private func oldest(_ head: Data, _ start: Digest) -> Data {
+    private func oldest(_ head: Data, _ start: ContentDigest) -> Data {
       let slot = Array(head.prefix(24)) + [UInt8](repeating: 0, count: 8) + start.bytes
       var sum: UInt32 = ~0
       for byte in slot {

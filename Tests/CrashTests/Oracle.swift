@@ -10,7 +10,7 @@ import TestSupport
 /// the log knows; and does it go on from there?
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
-  var digests: [Digest] = []
+  var digests: [ContentDigest] = []
   /// The notes that each commit may have: one where its outcome and its order are known.
   var notes: [Set<String>] = []
 

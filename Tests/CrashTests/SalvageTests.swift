@@ -11,13 +11,13 @@ extension Battery {
     /// A journal of many small tables and a log, whose every entry is known.
     private struct Original {
       let url: URL
-      let digests: [Digest]
+      let digests: [ContentDigest]
 
       init(in folder: String, _ random: inout SeededGenerator) throws {
         url = URL(fileURLWithPath: "\(folder)/Log.journal")
         var options = JournalOptions(snapshots: .manual)
         options.database.writeBufferByteCount = 64 << 10
-        var digests: [Digest] = []
+        var digests: [ContentDigest] = []
         for opening in 0..<3 {
           let journal =
             try opening == 0

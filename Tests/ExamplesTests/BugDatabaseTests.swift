@@ -126,7 +126,7 @@ import Testing
       let database = try BugDatabase(at: folder.url.appending(path: "Bugs.journal"))
       let bug = try database.add(title: "Potato Bug", rating: 4)
       let item = try #require(database.journal.state.item(bug.id))
-      let attributes: [String: Value] = ["title": .string("Potato Bug"), "rating": .double(4)]
+      let attributes: [String: FieldValue] = ["title": .string("Potato Bug"), "rating": .double(4)]
       #expect(item.kind == "bug")
       #expect(item.attributes == attributes)
     }

@@ -60,7 +60,7 @@ import Testing
     try withTemporaryFolder { folder in
       let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
       let zoe = try list.add(name: "Zoe", number: "1")
-      let attributes: [String: Value] = ["name": .string("Zoe"), "number": .string("1")]
+      let attributes: [String: FieldValue] = ["name": .string("Zoe"), "number": .string("1")]
       #expect(list.journal.state.item(zoe.id)?.kind == "person")
       #expect(list.journal.state.item(zoe.id)?.attributes == attributes)
     }

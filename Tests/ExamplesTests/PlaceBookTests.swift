@@ -32,7 +32,7 @@ import Testing
       var book: PlaceBook? = try PlaceBook(at: url)
       try book?.journal.commit { draft in
         for category in draft.state.categories { try draft.deleteCategory(category.id) }
-        try draft.addCategory(name: "Mountains", color: Color(hex: "#336699"))
+        try draft.addCategory(name: "Mountains", color: Catalog.Color(hex: "#336699"))
       }
       book = nil
 
@@ -200,7 +200,7 @@ import Testing
       place.name = "Berlin Mitte"
       try book.update(place)
       let item = try #require(book.journal.state.item(place.id))
-      let attributes: [String: Value] = [
+      let attributes: [String: FieldValue] = [
         "name": .string("Berlin Mitte"), "latitude": .double(52.52), "longitude": .double(13.405),
         "visited": .bool(true),
       ]

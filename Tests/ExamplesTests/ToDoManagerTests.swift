@@ -193,10 +193,10 @@ import Testing
     try withManager { manager throws in
       try manager.add(ToDo(title: "First", description: "at noon", timestamp: 1, location: home))
       let item = try #require(manager.journal.state.item(1))
-      let location: [String: Value] = [
+      let location: [String: FieldValue] = [
         "name": .string("Home"), "latitude": .double(50), "longitude": .double(6),
       ]
-      let attributes: [String: Value] = [
+      let attributes: [String: FieldValue] = [
         "title": .string("First"), "description": .string("at noon"), "timestamp": .double(1),
         "location": .dictionary(location), "done": .bool(false), "order": .integer(0),
       ]

@@ -34,7 +34,7 @@ import Testing
           #expect(entry.author == said.author && entry.note == said.note && entry.metadata == said.metadata)
         }
         // Whatever was in it, the journal takes what is in order.
-        if journal.state.items.allSatisfy({ $0.id < Entity.numbers.upperBound }) {
+        if journal.state.items.allSatisfy({ $0.id < EntityKey.numbers.upperBound }) {
           try journal.commit { try $0.addItem(kind: "last") }
         }
       }
@@ -46,7 +46,7 @@ import Testing
   /// What a journal should hold.
   private struct Guesses {
     var blob: Blob
-    var attributes: [Int: [String: Value]] = [:]
+    var attributes: [Int: [String: FieldValue]] = [:]
     var said: [Revision: (author: String, note: String, metadata: [String: String])] = [:]
   }
 
@@ -55,7 +55,7 @@ import Testing
     #expect(state.categories.map(\.id) == other.categories.map(\.id))
     #expect(state.images.map(\.id) == other.images.map(\.id))
     let entities =
-      state.items.map { Entity.item($0.id) } + state.categories.map { .category($0.id) }
+      state.items.map { EntityKey.item($0.id) } + state.categories.map { .category($0.id) }
       + state.images.map { .image($0.id) }
     for entity in entities {
       #expect(state.record(of: entity) == other.record(of: entity))
@@ -103,7 +103,7 @@ import Testing
 
   /// One call of a public verb.
   private func call(
-    _ draft: inout Draft<Catalog>, _ attributes: inout [Int: [String: Value]], blob: Blob,
+    _ draft: inout Draft<Catalog>, _ attributes: inout [Int: [String: FieldValue]], blob: Blob,
     _ random: inout SeededGenerator
   ) throws {
     let number = number(&random)
@@ -139,8 +139,8 @@ import Testing
       let kind = EntityKind(
         rawValue: random.chance(1, in: 8)
           ? UInt8.random(in: 0...255, using: &random) : UInt8.random(in: 0..<3, using: &random))
-      let entity = Entity(kind: kind, number: number)
-      let record = Record(values, fields: fields(blob, &random))
+      let entity = EntityKey(kind: kind, number: number)
+      let record = EntityRecord(values, fields: fields(blob, &random))
       switch Int.random(in: 0..<4, using: &random) {
       case 0, 1: try draft.add(entity, record)
       case 2: try draft.update(entity, to: record)
@@ -151,14 +151,14 @@ import Testing
   }
 
   private func remove(
-    _ entity: Entity, _ draft: inout Draft<Catalog>, _ attributes: inout [Int: [String: Value]]
+    _ entity: EntityKey, _ draft: inout Draft<Catalog>, _ attributes: inout [Int: [String: FieldValue]]
   ) throws {
     try draft.delete(entity)
     if entity.kind == .item { attributes[entity.number] = nil }
   }
 
   private func number(_ random: inout SeededGenerator) -> Int {
-    if random.chance(1, in: 500) { return Entity.numbers.upperBound }
+    if random.chance(1, in: 500) { return EntityKey.numbers.upperBound }
     let strange = [0, -1, .min, .max, .max - 1, 1 << 53, 1 << 62, 1 << 32]
     return random.chance(1, in: 10)
       ? strange.randomElement(using: &random)! : Int.random(in: 1..<12, using: &random)
@@ -170,31 +170,31 @@ import Testing
     return texts.randomElement(using: &random)!
   }
 
-  private func color(_ random: inout SeededGenerator) -> Color? {
+  private func color(_ random: inout SeededGenerator) -> Catalog.Color? {
     let components = [0, 1, -1, .nan, .infinity, 0.3, 1e300]
     guard random.chance(1, in: 2) else { return nil }
-    return Color(
+    return Catalog.Color(
       red: components.randomElement(using: &random)!, green: 0.5, blue: 0,
       alpha: components.randomElement(using: &random)!)
   }
 
-  private func values(_ random: inout SeededGenerator) -> [String: Value] {
-    var values: [String: Value] = [:]
+  private func values(_ random: inout SeededGenerator) -> [String: FieldValue] {
+    var values: [String: FieldValue] = [:]
     for _ in 0..<Int.random(in: 0..<4, using: &random) {
-      values[text(&random)] = random.chance(1, in: 6) ? deep(&random) : Value.random(using: &random)
+      values[text(&random)] = random.chance(1, in: 6) ? deep(&random) : FieldValue.random(using: &random)
     }
     return values
   }
 
-  private func deep(_ random: inout SeededGenerator) -> Value {
+  private func deep(_ random: inout SeededGenerator) -> FieldValue {
     let depth = [1, 100, 126, 127, 128, 129, 130, 131, 1_000, 5_000].randomElement(using: &random)!
     return (0..<depth).reduce(.null) { value, _ in
       random.chance(1, in: 2) ? .dictionary(["a": value]) : .array([value])
     }
   }
 
-  private func fields(_ blob: Blob, _ random: inout SeededGenerator) -> [UInt8: Value] {
-    var fields: [UInt8: Value] = [:]
+  private func fields(_ blob: Blob, _ random: inout SeededGenerator) -> [UInt8: FieldValue] {
+    var fields: [UInt8: FieldValue] = [:]
     switch Int.random(in: 0..<5, using: &random) {
     case 0, 1: fields = [0: .string("kind"), 1: .integer(Int64(number(&random)))]
     case 2: fields = [0: .string("name")]
@@ -206,7 +206,7 @@ import Testing
     default: break
     }
     if random.chance(1, in: 8) {
-      fields[UInt8.random(in: 0...255, using: &random)] = Value.random(using: &random)
+      fields[UInt8.random(in: 0...255, using: &random)] = FieldValue.random(using: &random)
     }
     return fields
   }

@@ -118,7 +118,7 @@ struct ForgedArchive {
     for kind in state.kinds { count += state.items(ofKind: kind).reduce(0) { sum, _ in sum + 1 } }
     for kind in 0..<UInt8(4) {
       for number in [.min, -1, 0, 1, 2, 3, 5, 8, 13, 21, 34, 55, .max - 1, .max] {
-        let entity = Entity(kind: EntityKind(rawValue: kind), number: number)
+        let entity = EntityKey(kind: EntityKind(rawValue: kind), number: number)
         count += state.record(of: entity)?.bytes.count ?? 0
         count += state.revision(of: entity) % 7
       }

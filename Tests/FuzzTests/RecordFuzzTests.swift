@@ -12,8 +12,8 @@ import Testing
       let bytes = mutator.mutate(Self.random(&mutator.random).bytes)
       guard let record = self.record(bytes) else { continue }
       accepted += 1
-      var (attributes, fields): ([String: Value], [UInt8: Value]) = ([:], [:])
-      func note(_ key: FieldKey, _ value: Value) {
+      var (attributes, fields): ([String: FieldValue], [UInt8: FieldValue]) = ([:], [:])
+      func note(_ key: FieldKey, _ value: FieldValue) {
         switch key {
         case .attribute(let name): attributes[name] = value
         case .field(let number): fields[number] = value
@@ -22,7 +22,7 @@ import Testing
       record.visit(note)
       // Texts that are canonically equal are one key of a dictionary, and two of a record.
       guard attributes.count + fields.count == count(of: record) else { continue }
-      #expect(Record(attributes, fields: fields).bytes == bytes)
+      #expect(EntityRecord(attributes, fields: fields).bytes == bytes)
       for name in attributes.keys { #expect(record[name] != nil) }
     }
     #expect(accepted > 100)
@@ -63,23 +63,23 @@ import Testing
     }
   }
 
-  private func record(_ bytes: [UInt8]) -> Record? {
-    unsafe bytes.withUnsafeBytes { try? unsafe Record(checking: $0) }
+  private func record(_ bytes: [UInt8]) -> EntityRecord? {
+    unsafe bytes.withUnsafeBytes { try? unsafe EntityRecord(checking: $0) }
   }
 
   private func changes(_ bytes: [UInt8]) -> RecordChanges? {
     unsafe bytes.withUnsafeBytes { try? unsafe RecordChanges(checking: $0) }
   }
 
-  private func count(of record: Record) -> Int {
+  private func count(of record: EntityRecord) -> Int {
     var count = 0
-    func note(_: FieldKey, _: Value) { count += 1 }
+    func note(_: FieldKey, _: FieldValue) { count += 1 }
     record.visit(note)
     return count
   }
 
-  private static func random(_ random: inout SeededGenerator) -> Record {
-    var (attributes, fields): ([String: Value], [UInt8: Value]) = ([:], [:])
+  private static func random(_ random: inout SeededGenerator) -> EntityRecord {
+    var (attributes, fields): ([String: FieldValue], [UInt8: FieldValue]) = ([:], [:])
     for _ in 0..<Int.random(in: 0..<4, using: &random) {
       let name = String(decoding: random.bytes(Int.random(in: 0..<4, using: &random)), as: UTF8.self)
       attributes[name] = .random(using: &random)
@@ -87,6 +87,6 @@ import Testing
     for _ in 0..<Int.random(in: 0..<3, using: &random) {
       fields[UInt8.random(in: 0..<24, using: &random)] = .random(using: &random)
     }
-    return Record(attributes, fields: fields)
+    return EntityRecord(attributes, fields: fields)
   }
 }

@@ -52,10 +52,10 @@ import Testing
   @Test func digestsAreRefusedOrComeBackTheSame() throws {
     var mutator = Mutator()
     for _ in cases(20_000) {
-      let digest = try #require(Digest(bytes: mutator.random.bytes(32)))
-      #expect(Digest(hex: digest.hex) == digest)
+      let digest = try #require(ContentDigest(bytes: mutator.random.bytes(32)))
+      #expect(ContentDigest(hex: digest.hex) == digest)
       let altered = mutator.mutate(digest.hex)
-      guard let read = Digest(hex: altered) else { continue }
+      guard let read = ContentDigest(hex: altered) else { continue }
       #expect(read.hex == altered.lowercased())
     }
   }
@@ -81,14 +81,14 @@ import Testing
     var mutator = Mutator()
     var accepted = 0
     for _ in cases(5_000) {
-      let text = Value.random(using: &mutator.random).json
+      let text = FieldValue.random(using: &mutator.random).json
       let altered = mutator.mutate(Array(text.utf8))
       for decodingWrappers in [false, true] {
         do throws(JSONError) {
-          let value = try Value(json: altered, decodingWrappers: decodingWrappers)
+          let value = try FieldValue(json: altered, decodingWrappers: decodingWrappers)
           accepted += 1
           let written = value.json
-          let again = try? Value(json: written, decodingWrappers: true)
+          let again = try? FieldValue(json: written, decodingWrappers: true)
           #expect(again?.json == written)
         } catch {
           #expect((0...altered.count).contains(error.offset))

@@ -36,11 +36,11 @@ import Testing
     var generator = SeededGenerator()
     for _ in 0..<200 {
       let values = (0..<Int.random(in: 0..<10, using: &generator)).map { _ in
-        Value.random(using: &generator)
+        FieldValue.random(using: &generator)
       }
-      let text = Array(Value.array(values).json.utf8)
+      let text = Array(FieldValue.array(values).json.utf8)
       let array = try JSONArray(text)
-      let isSame = try Value(json: text) == .array(array.indices.map { array.value(at: $0) })
+      let isSame = try FieldValue(json: text) == .array(array.indices.map { array.value(at: $0) })
       #expect(isSame, "\(String(decoding: text, as: UTF8.self))")
     }
   }
@@ -48,11 +48,11 @@ import Testing
   @Test func flippedBytesGiveTheSameAnswerFromBothReaders() throws {
     var generator = SeededGenerator()
     for _ in 0..<5_000 {
-      var text = Array(Value.array([.random(using: &generator)]).json.utf8)
+      var text = Array(FieldValue.array([.random(using: &generator)]).json.utf8)
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
         text[Int.random(in: 0..<text.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
       }
-      let read = Result { () throws(JSONError) in try Value(json: text) }
+      let read = Result { () throws(JSONError) in try FieldValue(json: text) }
       let split = Result { () throws(JSONError) in try JSONArray(text) }
       switch (read, split) {
       case (.success(.array(let values)), .success(let array)):

@@ -11,7 +11,7 @@ import Testing
         "numbers": [0, -1, 1.5], "text": "\\u00e9", "nested": { "empty": [ ], "none": {} } }\r\n\t
       """
     #expect(
-      try Value(json: text)
+      try FieldValue(json: text)
         == .dictionary([
           "null": .null, "truth": .array([.bool(true), .bool(false)]),
           "numbers": .array([.integer(0), .integer(-1), .double(1.5)]), "text": .string("é"),
@@ -28,9 +28,9 @@ import Testing
       ("18446744073709551616", .double(18_446_744_073_709_551_616)),
       ("-9223372036854775809", .double(-9_223_372_036_854_775_808)),
       ("10000000000000000000", .unsigned(10_000_000_000_000_000_000)),
-    ] as [(String, Value)])
-  func numbersKeepTheirKind(text: String, value: Value) throws {
-    #expect(try Value(json: text) == value)
+    ] as [(String, FieldValue)])
+  func numbersKeepTheirKind(text: String, value: FieldValue) throws {
+    #expect(try FieldValue(json: text) == value)
   }
 
   @Test(
@@ -49,7 +49,7 @@ import Testing
       ("0." + String(repeating: "0", count: 2_000) + "1e2001", 1),
     ] as [(String, Double)])
   func doublesAreTheNearestOnes(text: String, number: Double) throws {
-    guard case .double(let read) = try Value(json: text) else {
+    guard case .double(let read) = try FieldValue(json: text) else {
       Issue.record("\(text) is no double")
       return
     }
@@ -64,7 +64,7 @@ import Testing
     (#""\ud83dabcdefgh\u0041""#, "\u{FFFD}abcdefghA"), ("\"\u{7F}\u{2028}\"", "\u{7F}\u{2028}"),
   ])
   func stringsAreUnescaped(text: String, string: String) throws {
-    guard case .string(let read) = try Value(json: text) else {
+    guard case .string(let read) = try FieldValue(json: text) else {
       Issue.record("\(text) is no string")
       return
     }
@@ -73,7 +73,7 @@ import Testing
 
   @Test func ofEqualKeysTheLastWins() throws {
     #expect(
-      try Value(json: #"{"a":1,"b":2,"\u0061":3}"#) == .dictionary(["a": .integer(3), "b": .integer(2)]))
+      try FieldValue(json: #"{"a":1,"b":2,"\u0061":3}"#) == .dictionary(["a": .integer(3), "b": .integer(2)]))
   }
 
   @Test(
@@ -108,7 +108,7 @@ import Testing
       ("[1]\u{FEFF}", .trailingText, 3),
     ] as [(String, JSONError.Code, Int)])
   func brokenTextIsRejectedWithItsPlace(text: String, code: JSONError.Code, offset: Int) throws {
-    let error = #expect(throws: JSONError.self) { try Value(json: text) }
+    let error = #expect(throws: JSONError.self) { try FieldValue(json: text) }
     #expect(error?.code == code)
     #expect(error?.offset == offset)
     // An array is split as strictly as a value is read.
@@ -118,9 +118,9 @@ import Testing
 
   @Test func everyPrefixOfAValidTextIsRejected() throws {
     let text = Array(#"{"a":[1.5e3,true,null,"\ud83d\ude00é"],"b":{}}"#.utf8)
-    _ = try Value(json: text)
+    _ = try FieldValue(json: text)
     for count in 0..<text.count {
-      #expect(throws: JSONError.self) { try Value(json: text[..<count]) }
+      #expect(throws: JSONError.self) { try FieldValue(json: text[..<count]) }
     }
   }
 
@@ -135,7 +135,7 @@ import Testing
     for text in [
       [0x22] + bytes + [0x22], [0x22, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61] + bytes + [0x22],
     ] {
-      let error = #expect(throws: JSONError.self) { try Value(json: text) }
+      let error = #expect(throws: JSONError.self) { try FieldValue(json: text) }
       #expect(error?.code == .invalidUTF8)
       #expect(error?.offset == text.count - bytes.count - 1)
     }
@@ -144,7 +144,7 @@ import Testing
   @Test func everyUnicodeScalarIsReadAsItStands() throws {
     for value in stride(from: UInt32(0x20), through: 0x10FFFF, by: 7) {
       guard let scalar = Unicode.Scalar(value), scalar != "\"", scalar != "\\" else { continue }
-      #expect(try Value(json: Array("\"\(scalar)\"".utf8)) == .string(String(scalar)))
+      #expect(try FieldValue(json: Array("\"\(scalar)\"".utf8)) == .string(String(scalar)))
     }
   }
 
@@ -152,18 +152,18 @@ import Testing
     func nested(_ depth: Int, _ open: String, _ close: String) -> String {
       String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
     }
-    _ = try Value(json: nested(512, "[", "]"))
-    _ = try Value(json: nested(512, "{\"a\":", "}"))
+    _ = try FieldValue(json: nested(512, "[", "]"))
+    _ = try FieldValue(json: nested(512, "{\"a\":", "}"))
     for text in [
       nested(513, "[", "]"), nested(513, "{\"a\":", "}"), String(repeating: "[", count: 1_000_000),
     ] {
-      let error = #expect(throws: JSONError.self) { try Value(json: text) }
+      let error = #expect(throws: JSONError.self) { try FieldValue(json: text) }
       #expect(error?.code == .tooDeep)
     }
   }
 
   @Test func anErrorNamesLineAndColumnAndSaysWhatWouldBeRight() throws {
-    let error = #expect(throws: JSONError.self) { try Value(json: "{\n  \"é\": tru,\n}") }
+    let error = #expect(throws: JSONError.self) { try FieldValue(json: "{\n  \"é\": tru,\n}") }
     #expect(error?.line == 2)
     #expect(error?.column == 11)
     #expect(error?.description == "line 2, column 11 (byte 13): ',' where the rest of 'true' should be")
@@ -171,12 +171,12 @@ import Testing
 
   @Test func bytesAreReadFromAnyContiguousMemory() throws {
     let bytes = Array("[1]".utf8)
-    let value = Value.array([.integer(1)])
-    #expect(try Value(json: bytes) == value)
-    #expect(try Value(json: ([0x20] + bytes)[1...]) == value)
-    #expect(try Value(json: Data(bytes)) == value)
-    #expect(unsafe try bytes.withUnsafeBytes { try unsafe Value(json: $0) } == value)
-    #expect(throws: JSONError.self) { try Value(json: Data()) }
+    let value = FieldValue.array([.integer(1)])
+    #expect(try FieldValue(json: bytes) == value)
+    #expect(try FieldValue(json: ([0x20] + bytes)[1...]) == value)
+    #expect(try FieldValue(json: Data(bytes)) == value)
+    #expect(unsafe try bytes.withUnsafeBytes { try unsafe FieldValue(json: $0) } == value)
+    #expect(throws: JSONError.self) { try FieldValue(json: Data()) }
   }
 
   @Test func doublesAreReadAsTheStandardLibraryReadsThem() throws {
@@ -185,7 +185,7 @@ import Testing
       let digits = String(generator.next()).prefix(Int.random(in: 1...20, using: &generator))
       let more = String(generator.next()).prefix(Int.random(in: 1...20, using: &generator))
       let text = "\(digits).\(more)e\(Int.random(in: -340...280, using: &generator))"
-      #expect(try Value(json: text) == .double(Double(text)!), "\(text)")
+      #expect(try FieldValue(json: text) == .double(Double(text)!), "\(text)")
     }
   }
 }

@@ -19,21 +19,21 @@ import Testing
       (.dictionary(["$$data": .null]), #"{"$$$data":null}"#),
       (.dictionary(["$dates": .null]), #"{"$dates":null}"#),
       (.dictionary(["$date": .null, "a": .null]), #"{"$date":null,"a":null}"#),
-    ] as [(Value, String)])
-  func everyKindOfValueIsWritten(value: Value, text: String) {
+    ] as [(FieldValue, String)])
+  func everyKindOfValueIsWritten(value: FieldValue, text: String) {
     #expect(value.json == text)
   }
 
   // Foundation's description of such a date ends the process, so that no test may take one as its argument.
   @Test func aDateOutsideOfFourDigitYearsIsItsSeconds() throws {
     for (seconds, text) in [(1e12, "1000000000000.0"), (-6.4e10, "-64000000000.0"), (.infinity, "inf")] {
-      let value = Value.date(Date(timeIntervalSinceReferenceDate: seconds))
+      let value = FieldValue.date(Date(timeIntervalSinceReferenceDate: seconds))
       #expect(value.json == "{\"$date\":\"\(text)\"}")
-      let isSame = try Value(json: value.json, decodingWrappers: true) == value
+      let isSame = try FieldValue(json: value.json, decodingWrappers: true) == value
       #expect(isSame)
     }
-    #expect(Value.date(Date(timeIntervalSinceReferenceDate: .nan)).json == #"{"$date":"nan"}"#)
-    guard case .date(let date) = try Value(json: #"{"$date":"nan"}"#, decodingWrappers: true) else {
+    #expect(FieldValue.date(Date(timeIntervalSinceReferenceDate: .nan)).json == #"{"$date":"nan"}"#)
+    guard case .date(let date) = try FieldValue(json: #"{"$date":"nan"}"#, decodingWrappers: true) else {
       Issue.record("no date")
       return
     }
@@ -42,7 +42,7 @@ import Testing
 
   @Test func keysStandInTheOrderOfTheirBytes() {
     let keys = ["b", "a", "", "Z", "é", "ab", "\u{FFFF}", "😀", "10", "9"]
-    let value = Value.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
+    let value = FieldValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
     let sorted = ["", "10", "9", "Z", "a", "ab", "b", "é", "\u{FFFF}", "😀"]
     #expect(value.json == "{" + sorted.map { "\"\($0)\":null" }.joined(separator: ",") + "}")
   }
@@ -50,16 +50,18 @@ import Testing
   @Test func whatIsWrittenReadsBackAsTheSameValue() throws {
     var generator = SeededGenerator()
     for _ in 0..<5_000 {
-      let value = Value.random(using: &generator)
-      let isSame = try Value(json: value.json, decodingWrappers: true) == value
+      let value = FieldValue.random(using: &generator)
+      let isSame = try FieldValue(json: value.json, decodingWrappers: true) == value
       #expect(isSame, "\(value.json)")
       // Without the wrappers it is plain JSON, which is written as it was, or escaped.
-      #expect(throws: Never.self) { try Value(json: value.json) }
+      #expect(throws: Never.self) { try FieldValue(json: value.json) }
     }
   }
 
   @Test func notANumberReadsBack() throws {
-    guard case .double(let number) = try Value(json: Value.double(.nan).json, decodingWrappers: true) else {
+    guard
+      case .double(let number) = try FieldValue(json: FieldValue.double(.nan).json, decodingWrappers: true)
+    else {
       Issue.record("no double")
       return
     }
@@ -67,12 +69,12 @@ import Testing
   }
 
   @Test func wrappersAreDictionariesUnlessAskedFor() throws {
-    #expect(try Value(json: #"{"$data":""}"#) == .dictionary(["$data": .string("")]))
+    #expect(try FieldValue(json: #"{"$data":""}"#) == .dictionary(["$data": .string("")]))
   }
 
   @Test func aDateMayBeWrittenAsAPersonWouldWriteIt() throws {
     #expect(
-      try Value(json: #"[{"$date":"2026-08-01"}]"#, decodingWrappers: true)
+      try FieldValue(json: #"[{"$date":"2026-08-01"}]"#, decodingWrappers: true)
         == .array([.date(Date(timeIntervalSince1970: 1_785_542_400))]))
   }
 
@@ -82,14 +84,14 @@ import Testing
   ])
   func aWrapperWithTheWrongContentIsRejected(text: String) {
     let error = #expect(throws: JSONError.self) {
-      try Value(json: "[0," + text + "]", decodingWrappers: true)
+      try FieldValue(json: "[0," + text + "]", decodingWrappers: true)
     }
     #expect(error?.code == .invalidWrapper)
     #expect(error?.offset == 3)
   }
 
   @Test func aDeeplyNestedValueIsWrittenWithoutExhaustingTheStack() {
-    var value = Value.null
+    var value = FieldValue.null
     for _ in 0..<5_000 { value = .array([value]) }
     #expect(value.json.utf8.count == 10_004)
   }

@@ -23,25 +23,27 @@ import Testing
 
   @Test func aNumberThatNoEntityCanHaveIsRejected() throws {
     try withLedger { journal, url in
-      for number in [Int.min, -1, 0, Entity.numbers.upperBound + 1, .max - 1, .max] {
-        #expect(reject(journal) { try $0.add(.account(number), Record()) }.contains("numbers go from 1 to"))
-        reject(journal) { try $0.update(.account(number), to: Record()) }
+      for number in [Int.min, -1, 0, EntityKey.numbers.upperBound + 1, .max - 1, .max] {
+        #expect(
+          reject(journal) { try $0.add(.account(number), EntityRecord()) }.contains("numbers go from 1 to"))
+        reject(journal) { try $0.update(.account(number), to: EntityRecord()) }
         reject(journal) { try $0.delete(.account(number)) }
       }
-      try journal.commit { try $0.add(.account(Entity.numbers.upperBound), Record()) }
+      try journal.commit { try $0.add(.account(EntityKey.numbers.upperBound), EntityRecord()) }
       // No number is left; that is said, and nothing traps.
       #expect(reject(journal) { _ = try $0.open(owner: "Bob") }.contains("numbers go from 1 to"))
       try journal.close()
-      #expect(try Journal<Ledger>.open(at: url).state.accounts.highest == Entity.numbers.upperBound)
+      #expect(try Journal<Ledger>.open(at: url).state.accounts.highest == EntityKey.numbers.upperBound)
     }
   }
 
   @Test func aForgedNumberIsDamageAndDoesNotEndTheProcess() {
     var accounts = EntityTable()
-    for number in [Int.max, Entity.numbers.upperBound + 1, 0, -1] {
+    for number in [Int.max, EntityKey.numbers.upperBound + 1, 0, -1] {
       let error = #expect(throws: JournalError.self) {
         try accounts.apply(
-          Event(entity: .account(number), previous: 0, change: .add(Record())), at: 1, in: Ledger.self)
+          JournalEvent(entity: .account(number), previous: 0, change: .add(EntityRecord())), at: 1,
+          in: Ledger.self)
       }
       #expect(error?.code == .damaged)
     }
@@ -52,7 +54,7 @@ import Testing
     try withLedger { journal, _ in
       for kind: UInt8 in [1, 2, 255] {
         let message = reject(journal) {
-          try $0.add(Entity(kind: EntityKind(rawValue: kind), number: 1), Record())
+          try $0.add(EntityKey(kind: EntityKind(rawValue: kind), number: 1), EntityRecord())
         }
         #expect(message.contains("the kinds of ledger/1 are account"))
       }
@@ -62,13 +64,13 @@ import Testing
   @Test func aFieldNumberAbove23IsRejectedAndDoesNotTrap() throws {
     try withLedger { journal, _ in
       for number: UInt8 in [24, 100, 255] {
-        let record = Record(["owner": .string("Ana")], fields: [0: .null, number: .integer(1)])
+        let record = EntityRecord(["owner": .string("Ana")], fields: [0: .null, number: .integer(1)])
         #expect(
           reject(journal) { try $0.add(.account(1), record) }
             == "the field \(number) of account:1 can't be kept: fields have the numbers 0 to 23, each once")
       }
       // Merging keeps what is wrong, so that it is found.
-      let merged = Record(["a": .null, "z": .null]).applying(RecordChanges(setFields: [30: .null]))
+      let merged = EntityRecord(["a": .null, "z": .null]).applying(RecordChanges(setFields: [30: .null]))
       reject(journal) { try $0.add(.account(1), merged) }
     }
   }
@@ -77,16 +79,16 @@ import Testing
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       for depth in [128, 129, 130, 131, 1_000, 20_000] {
-        let deep = (0..<depth).reduce(Value.null) { value, _ in .array([value]) }
-        let record = Record(["deep": deep, "z": .integer(1)])
+        let deep = (0..<depth).reduce(FieldValue.null) { value, _ in .array([value]) }
+        let record = EntityRecord(["deep": deep, "z": .integer(1)])
         let message = "the attribute \"deep\" of account:\(2) is nested more than 127 deep"
         #expect(reject(journal) { try $0.add(.account(2), record) } == message)
         reject(journal) { try $0.update(.account(1), to: record) }
-        let merged = Record(["z": .null]).applying(RecordChanges(set: ["deep": deep]))
+        let merged = EntityRecord(["z": .null]).applying(RecordChanges(set: ["deep": deep]))
         reject(journal) { try $0.update(.account(1), to: merged) }
       }
-      let deepest = (0..<127).reduce(Value.null) { value, _ in .array([value]) }
-      try journal.commit { try $0.update(.account(1), to: Record(["deep": deepest])) }
+      let deepest = (0..<127).reduce(FieldValue.null) { value, _ in .array([value]) }
+      try journal.commit { try $0.update(.account(1), to: EntityRecord(["deep": deepest])) }
       try journal.close()
       #expect(try Journal<Ledger>.open(at: url).state.accounts[1]?.record["deep"] == deepest)
     }
@@ -95,7 +97,7 @@ import Testing
   @Test func aRuleHoldsWhicheverWayAnEntityIsChanged() throws {
     try withLedger { journal, _ in
       let ana = try journal.commit { try $0.open(owner: "Ana", balance: 10) }.value
-      let debt = Record(["owner": .string("Ana"), "balance": .integer(-5)])
+      let debt = EntityRecord(["owner": .string("Ana"), "balance": .integer(-5)])
       #expect(reject(journal) { try $0.update(.account(ana), to: debt) } == "account 1 would have -5")
       #expect(reject(journal) { try $0.add(.account(2), debt) } == "account 2 would have -5")
       // Only what a commit ends with counts.
@@ -113,13 +115,13 @@ import Testing
     static let schema = "careless/1"
     static let kindNames = ["account"]
     var accounts = EntityTable()
-    func record(of entity: Entity) -> Record? { accounts[entity.number]?.record }
-    func revision(of entity: Entity) -> Revision { accounts.revision(of: entity.number) }
-    mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+    func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
+    func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
+    mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
       try accounts.apply(event, at: revision, in: Self.self)
-      let next = Entity(kind: event.entity.kind, number: event.entity.number + 1)
+      let next = EntityKey(kind: event.entity.kind, number: event.entity.number + 1)
       try accounts.apply(
-        Event(entity: next, previous: 0, change: .add(Record())), at: revision, in: Self.self)
+        JournalEvent(entity: next, previous: 0, change: .add(EntityRecord())), at: revision, in: Self.self)
     }
   }
 
@@ -127,22 +129,22 @@ import Testing
   private struct Forgetful: EventSourced {
     static let schema = "forgetful/1"
     static let kindNames = ["account"]
-    func record(of entity: Entity) -> Record? { nil }
-    func revision(of entity: Entity) -> Revision { 0 }
-    mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {}
+    func record(of entity: EntityKey) -> EntityRecord? { nil }
+    func revision(of entity: EntityKey) -> Revision { 0 }
+    mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
   }
 
   @Test func aModelWhoseEventsChangeOtherEntitiesIsToldSo() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Careless>.create(at: folder.url.appendingPathComponent("A.journal"))
       let message = reject(journal, code: .wrongUse) { draft in
-        try draft.add(.account(1), Record())
+        try draft.add(.account(1), EntityRecord())
         // Even when the body does not care.
-        try? draft.update(.account(2), to: Record(["a": .null]))
+        try? draft.update(.account(2), to: EntityRecord(["a": .null]))
       }
       #expect(message.contains("changed account:2 by an event of another entity"))
       let other = try Journal<Forgetful>.create(at: folder.url.appendingPathComponent("B.journal"))
-      let forgotten = reject(other, code: .wrongUse) { try $0.add(.account(1), Record()) }
+      let forgotten = reject(other, code: .wrongUse) { try $0.add(.account(1), EntityRecord()) }
       #expect(forgotten.contains("does not say that revision 1 changed account:1"))
     }
   }

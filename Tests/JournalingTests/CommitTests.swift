@@ -118,7 +118,7 @@ import Testing
   @Test func whatIsNotThereCanNotBeChanged() throws {
     try withLedger { journal, _ in
       let update = #expect(throws: JournalError.self) {
-        try journal.commit { try $0.update(.account(7), to: Record()) }
+        try journal.commit { try $0.update(.account(7), to: EntityRecord()) }
       }
       #expect(update?.code == .rejected)
       #expect(update?.message.contains("account:7") == true)
@@ -184,7 +184,7 @@ import Testing
 
   @Test func aRecordThatIsTooLargeIsRejected() throws {
     try withLedger { journal, _ in
-      let owner = String(repeating: "x", count: Record.byteLimit)
+      let owner = String(repeating: "x", count: EntityRecord.byteLimit)
       let error = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: owner) } }
       #expect(error?.code == .rejected)
       #expect(error?.message.contains("image") == true)

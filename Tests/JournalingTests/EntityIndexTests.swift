@@ -93,14 +93,14 @@ struct EntityIndexTests {
   @Test func aTextInARecordHasTheNumberOfTheText() throws {
     var numbers = try #require(TextInterner(["film", "book"]))
     for (text, number) in [("book", 1), ("game", 2), ("game", 2), ("film", 0)] {
-      let record = Record(fields: [0: .string(text)])
+      let record = EntityRecord(fields: [0: .string(text)])
       // Behind the head of the map and the field's number.
       let place = 2..<record.bytes.count
       #expect(numbers.assign(textAt: place, in: record) == number)
       #expect(numbers.number(ofTextAt: place, in: record) == number)
       #expect(numbers.number(of: text) == number)
     }
-    let unknown = Record(fields: [0: .string("none")])
+    let unknown = EntityRecord(fields: [0: .string("none")])
     #expect(numbers.number(ofTextAt: 2..<unknown.bytes.count, in: unknown) == nil)
     #expect(numbers.texts == ["film", "book", "game"])
   }

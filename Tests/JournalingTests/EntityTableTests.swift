@@ -34,17 +34,20 @@ struct EntityTableTests {
 
   @Test func aRefusedEventChangesNothing() throws {
     var table = EntityTable()
-    for number in [1, 2, 4] { table.add(number, Record(), at: number) }
+    for number in [1, 2, 4] { table.add(number, EntityRecord(), at: number) }
     table.delete(2, at: 5)
     for table in [table, try table.frozen()] {
       for (event, words) in [
-        (Event(entity: .account(1), previous: 1, change: .add(Record())), "it is there"),
-        (Event(entity: .account(0), previous: 0, change: .add(Record())), "numbers go from 1"),
-        (Event(entity: .account(3), previous: 0, change: .add(Record())), "and 4 was given already"),
-        (Event(entity: .account(2), previous: 2, change: .add(Record())), "the newest one is 5"),
-        (Event(entity: .account(9), previous: 1, change: .add(Record())), "the newest one is 0"),
-        (Event(entity: .account(2), previous: 5, change: .delete), "it is not there"),
-        (Event(entity: .account(4), previous: 1, change: .delete), "the newest one is 4"),
+        (JournalEvent(entity: .account(1), previous: 1, change: .add(EntityRecord())), "it is there"),
+        (JournalEvent(entity: .account(0), previous: 0, change: .add(EntityRecord())), "numbers go from 1"),
+        (
+          JournalEvent(entity: .account(3), previous: 0, change: .add(EntityRecord())),
+          "and 4 was given already"
+        ),
+        (JournalEvent(entity: .account(2), previous: 2, change: .add(EntityRecord())), "the newest one is 5"),
+        (JournalEvent(entity: .account(9), previous: 1, change: .add(EntityRecord())), "the newest one is 0"),
+        (JournalEvent(entity: .account(2), previous: 5, change: .delete), "it is not there"),
+        (JournalEvent(entity: .account(4), previous: 1, change: .delete), "the newest one is 4"),
       ] {
         var changed = table
         let error = #expect(throws: JournalError.self) {
@@ -60,20 +63,20 @@ struct EntityTableTests {
 
   @Test func anEventTellsTheRowsBeforeAndAfter() throws {
     var plain = EntityTable()
-    plain.add(1, Record(["a": .integer(1)]), at: 1)
+    plain.add(1, EntityRecord(["a": .integer(1)]), at: 1)
     for var table in [plain, try plain.frozen()] {
       let changes = RecordChanges(set: ["b": .integer(2)])
       let update = try table.apply(
-        Event(entity: .account(1), previous: 1, change: .update(changes)), at: 2, in: Ledger.self)
-      #expect(update.before == Row(record: Record(["a": .integer(1)]), created: 1, modified: 1))
-      let both = Record(["a": .integer(1), "b": .integer(2)])
-      #expect(update.after == Row(record: both, created: 1, modified: 2))
+        JournalEvent(entity: .account(1), previous: 1, change: .update(changes)), at: 2, in: Ledger.self)
+      #expect(update.before == EntityRow(record: EntityRecord(["a": .integer(1)]), created: 1, modified: 1))
+      let both = EntityRecord(["a": .integer(1), "b": .integer(2)])
+      #expect(update.after == EntityRow(record: both, created: 1, modified: 2))
       let delete = try table.apply(
-        Event(entity: .account(1), previous: 2, change: .delete), at: 3, in: Ledger.self)
+        JournalEvent(entity: .account(1), previous: 2, change: .delete), at: 3, in: Ledger.self)
       #expect(delete.before == update.after && delete.after == nil)
       let add = try table.apply(
-        Event(entity: .account(1), previous: 3, change: .add(Record())), at: 4, in: Ledger.self)
-      #expect(add.before == nil && add.after == Row(record: Record(), created: 4, modified: 4))
+        JournalEvent(entity: .account(1), previous: 3, change: .add(EntityRecord())), at: 4, in: Ledger.self)
+      #expect(add.before == nil && add.after == EntityRow(record: EntityRecord(), created: 4, modified: 4))
       #expect(table[1] == add.after)
       #expect(table.deletionCount == 0)
     }
@@ -81,11 +84,11 @@ struct EntityTableTests {
 
   @Test func ofABaseOnlyTheEntityThatIsAskedForIsRead() throws {
     var table = EntityTable()
-    for number in 1...1_000 { table.add(number, Record(), at: number) }
+    for number in 1...1_000 { table.add(number, EntityRecord(), at: number) }
     let base = CountingBase(try #require(try table.frozen().base))
     table = EntityTable(base: base, highest: 1_000)
-    table.add(1_001, Record(), at: 1_001)
-    table.update(1_001, to: Row(record: Record(), created: 1_001, modified: 1_002))
+    table.add(1_001, EntityRecord(), at: 1_001)
+    table.update(1_001, to: EntityRow(record: EntityRecord(), created: 1_001, modified: 1_002))
     #expect(table.count == 1_001 && table[1_001] != nil && table.revision(of: 1_001) == 1_002)
     #expect(base.decoded == 0)
     #expect(table[500]?.modified == 500)
@@ -97,17 +100,17 @@ struct EntityTableTests {
 
   @Test func problemsNameACountThatIsWrong() {
     var table = EntityTable()
-    table.add(1, Record(), at: 1)
+    table.add(1, EntityRecord(), at: 1)
     #expect(table.problems(kind: "account") == [])
-    table.add(1, Record(), at: 2)
+    table.add(1, EntityRecord(), at: 2)
     #expect(
       table.problems(kind: "account") == ["1 entities of the kind account are there, but 2 are counted"])
   }
 
   @Test func aTableKnowsTheHighestNumberOfItsLayersAndNotOfTheirEntities() throws {
     var table = EntityTable()
-    table.add(1, Record(), at: 1)
-    table.add(2, Record(), at: 1)
+    table.add(1, EntityRecord(), at: 1)
+    table.add(2, EntityRecord(), at: 1)
     table.delete(2, at: 2)
     #expect(try table.frozen().highest == 2)
     #expect(try table.frozen(highest: 9).highest == 9)
@@ -129,12 +132,12 @@ private final class CountingBase: EntityBase {
   var count: Int { base.count }
   var deletionCount: Int { base.deletionCount }
   var failure: JournalError? { base.failure }
-  func row(_ number: Int) -> Row? {
+  func row(_ number: Int) -> EntityRow? {
     decodedRows.wrappingAdd(1, ordering: .relaxed)
     return base.row(number)
   }
   func revision(of number: Int) -> Revision { base.revision(of: number) }
-  func rows(from number: Int) -> BaseIterator<Int, Row> {
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
     var rows = base.rows(from: number)
     return BaseIterator {
       self.decodedRows.wrappingAdd(1, ordering: .relaxed)

@@ -83,7 +83,7 @@ import Testing
   @Test func anErasedEntityCanNotBeChangedOrDeletedButAddedAgain() throws {
     try withErased(Erasure(entities: [.account(2)])) { _, url in
       let journal = try Journal<Ledger>.open(at: url)
-      let record = Record(["owner": .string("Bea")])
+      let record = EntityRecord(["owner": .string("Bea")])
       for body in [
         { (draft: inout Draft<Ledger>) in try draft.update(.account(2), to: record) },
         { (draft: inout Draft<Ledger>) in try draft.delete(.account(2)) },
@@ -123,41 +123,42 @@ import Testing
       #expect(below.state.revision(of: .account(2)) == 4)
       #expect(below.snapshotProblems.isEmpty)
       #expect(try below.verify(deep: true).problems.map(\.description) == [])
-      try below.commit { try $0.add(.account(2), Record()) }
+      try below.commit { try $0.add(.account(2), EntityRecord()) }
       #expect(below.state.accounts.count == 2)
     }
   }
 
   @Test func theDigestOfAStateTellsErasedFromDeleted() throws {
     var (erased, deleted) = (Ledger(), Ledger())
-    try erased.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
-    try erased.apply(Event(entity: .account(1), previous: 1, change: .erased(.update)), at: 2)
-    try deleted.apply(Event(entity: .account(1), previous: 0, change: .add(Record())), at: 1)
-    try deleted.apply(Event(entity: .account(1), previous: 1, change: .delete), at: 2)
+    try erased.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    try erased.apply(JournalEvent(entity: .account(1), previous: 1, change: .erased(.update)), at: 2)
+    try deleted.apply(JournalEvent(entity: .account(1), previous: 0, change: .add(EntityRecord())), at: 1)
+    try deleted.apply(JournalEvent(entity: .account(1), previous: 1, change: .delete), at: 2)
     #expect(StateDigest.digest(of: erased) != StateDigest.digest(of: deleted))
     // What is erased and then deleted is what is deleted.
     var both = Ledger()
-    try both.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
-    try both.apply(Event(entity: .account(1), previous: 1, change: .delete), at: 2)
+    try both.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    try both.apply(JournalEvent(entity: .account(1), previous: 1, change: .delete), at: 2)
     #expect(StateDigest.digest(of: both) == StateDigest.digest(of: deleted))
   }
 
   @Test func whatCanNotFollowOnWhatWasErasedIsRefused() throws {
     var ledger = Ledger()
-    try ledger.apply(Event(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
+    try ledger.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
     for event in [
-      Event(entity: .account(1), previous: 0, change: .erased(.add)),
-      Event(entity: .account(1), previous: 0, change: .erased(.update)),
-      Event(entity: .account(1), previous: 2, change: .delete),
-      Event(entity: .account(2), previous: 0, change: .erased(.update)),
-      Event(entity: .account(0), previous: 0, change: .erased(.add)),
+      JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)),
+      JournalEvent(entity: .account(1), previous: 0, change: .erased(.update)),
+      JournalEvent(entity: .account(1), previous: 2, change: .delete),
+      JournalEvent(entity: .account(2), previous: 0, change: .erased(.update)),
+      JournalEvent(entity: .account(0), previous: 0, change: .erased(.add)),
     ] {
       let error = #expect(throws: JournalError.self) { try ledger.apply(event, at: 2) }
       #expect(error?.code == .damaged)
     }
     // A part that was left whole says nothing, as what it changed is not known.
     try ledger.apply(
-      Event(entity: .account(1), previous: 1, change: .update(RecordChanges(set: ["a": .integer(1)]))), at: 2)
+      JournalEvent(entity: .account(1), previous: 1, change: .update(RecordChanges(set: ["a": .integer(1)]))),
+      at: 2)
     #expect(ledger.isErased(.account(1)))
     #expect(ledger.revision(of: .account(1)) == 2)
     #expect(ledger.accounts.problems(kind: "account") == [])

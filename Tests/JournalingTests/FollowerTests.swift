@@ -189,7 +189,7 @@ import Testing
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
       // HEAD names an entry that nobody has written.
       let folder = try JournalFolder(url, hook: nil)
-      let digest = try #require(Digest(bytes: [UInt8](repeating: 7, count: 32)))
+      let digest = try #require(ContentDigest(bytes: [UInt8](repeating: 7, count: 32)))
       let marker = try HeadMarker(folder, id: journal.id)
       try marker.mark(LogMark(revision: 3, digest: digest))
       try marker.flush()

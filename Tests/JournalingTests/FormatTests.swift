@@ -31,21 +31,21 @@ import Testing
       #expect(first.previousDigest.hex == Documented.formatDigest)
       #expect(
         first.events == [
-          Event(
+          JournalEvent(
             entity: .account(1), previous: 0,
-            change: .add(Record(["owner": .string("Ana"), "balance": .integer(100)]))),
-          Event(
+            change: .add(EntityRecord(["owner": .string("Ana"), "balance": .integer(100)]))),
+          JournalEvent(
             entity: .account(2), previous: 0,
-            change: .add(Record(["owner": .string("Bob"), "balance": .integer(0)]))),
+            change: .add(EntityRecord(["owner": .string("Bob"), "balance": .integer(0)]))),
         ])
       let third = try journal.entry(at: 3)
       #expect(third.date == Date(timeIntervalSince1970: 1_785_582_000.5))
       #expect(
         third.events == [
-          Event(
+          JournalEvent(
             entity: .account(1), previous: 2,
             change: .update(RecordChanges(set: ["balance": .integer(100)], remove: ["owner"]))),
-          Event(entity: .account(2), previous: 2, change: .delete),
+          JournalEvent(entity: .account(2), previous: 2, change: .delete),
         ])
       let fourth = try journal.entry(at: 4)
       #expect(fourth.author.isEmpty)
@@ -262,7 +262,7 @@ import Testing
   }
 
   @Test func recordsAndChangesHaveTheDocumentedBytes() throws {
-    let book = Record(["title": .string("Dune")], fields: [0: .string("book"), 1: .integer(3)])
+    let book = EntityRecord(["title": .string("Dune")], fields: [0: .string("book"), 1: .integer(3)])
     #expect(book.bytes == bytes("a30064626f6f6b0103657469746c656444756e65"))
     let changes = RecordChanges(set: ["title": .string("Arrakis")], removeFields: [1])
     #expect(changes.bytes == bytes("a201f7657469746c6567417272616b6973"))

@@ -7,11 +7,11 @@ struct Ledger: EventSourced {
 
   private(set) var accounts = EntityTable()
 
-  func record(of entity: Entity) -> Record? { accounts[entity.number]?.record }
+  func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
 
-  func revision(of entity: Entity) -> Revision { accounts.revision(of: entity.number) }
+  func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
 
-  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     try accounts.apply(event, at: revision, in: Self.self)
   }
 }
@@ -19,7 +19,9 @@ struct Ledger: EventSourced {
 // What must hold whichever way an account changes: each commit is asked about the accounts that it touched, and
 // `verify` about all.
 extension Ledger {
-  func problems(after events: [Event]) -> [String] { events.compactMap { problem(of: $0.entity.number) } }
+  func problems(after events: [JournalEvent]) -> [String] {
+    events.compactMap { problem(of: $0.entity.number) }
+  }
 
   func problems() -> [String] { accounts.compactMap { problem(of: $0.number) } }
 
@@ -39,19 +41,19 @@ extension Ledger {
   }
 }
 
-extension Row {
+extension EntityRow {
   var owner: String { if case .string(let owner)? = record["owner"] { owner } else { "" } }
   var balance: Int64 { if case .integer(let balance)? = record["balance"] { balance } else { 0 } }
 }
 
-extension Entity {
-  static func account(_ number: Int) -> Entity { Entity(kind: EntityKind(rawValue: 0), number: number) }
+extension EntityKey {
+  static func account(_ number: Int) -> EntityKey { EntityKey(kind: EntityKind(rawValue: 0), number: number) }
 }
 
 extension Draft where State == Ledger {
   mutating func open(owner: String, balance: Int64 = 0) throws -> Int {
     let number = state.accounts.highest + 1
-    try add(.account(number), Record(["owner": .string(owner), "balance": .integer(balance)]))
+    try add(.account(number), EntityRecord(["owner": .string(owner), "balance": .integer(balance)]))
     return number
   }
 
@@ -67,7 +69,9 @@ extension Draft where State == Ledger {
     guard account.balance + amount >= 0 else {
       throw JournalError(.rejected, "account \(number) has \(account.balance) only")
     }
-    let record = Record(["owner": .string(account.owner), "balance": .integer(account.balance + amount)])
+    let record = EntityRecord([
+      "owner": .string(account.owner), "balance": .integer(account.balance + amount),
+    ])
     try update(.account(number), to: record)
   }
 }

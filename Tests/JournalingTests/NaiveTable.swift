@@ -5,7 +5,7 @@ import Testing
 
 /// A table of plain dictionaries.
 struct NaiveTable {
-  private var rows: [Int: Row] = [:]
+  private var rows: [Int: EntityRow] = [:]
   private var deletions: [Int: Revision] = [:]
   private var erased: Set<Int> = []
   private var highest = 0
@@ -13,23 +13,23 @@ struct NaiveTable {
   private func revision(of number: Int) -> Revision { rows[number]?.modified ?? deletions[number] ?? 0 }
 
   /// An event of any kind on any number, in most cases one that follows.
-  func randomEvent(using random: inout SeededGenerator) -> Event {
+  func randomEvent(using random: inout SeededGenerator) -> JournalEvent {
     let next = highest + (random.chance(1, in: 8) ? 3 : 1)
     let number = random.chance(1, in: 3) ? next : Int.random(in: -1...highest + 2, using: &random)
-    let change: Event.Change =
+    let change: JournalEvent.Change =
       switch Int.random(in: 0..<(rows[number] == nil && !erased.contains(number) ? 7 : 24), using: &random) {
-      case 0...5: .add(Record(["n": .integer(.random(in: 0..<9, using: &random))]))
+      case 0...5: .add(EntityRecord(["n": .integer(.random(in: 0..<9, using: &random))]))
       case 6: .erased(.add)
       case 7...15: .update(RecordChanges(set: ["n": .integer(.random(in: 0..<9, using: &random))]))
       case 16: .erased(.update)
       default: .delete
       }
     let previous = random.chance(1, in: 20) ? Int.random(in: 0...9, using: &random) : revision(of: number)
-    return Event(entity: .account(number), previous: previous, change: change)
+    return JournalEvent(entity: .account(number), previous: previous, change: change)
   }
 
   /// - Returns: whether the event follows.
-  mutating func apply(_ event: Event, at revision: Revision) -> Bool {
+  mutating func apply(_ event: JournalEvent, at revision: Revision) -> Bool {
     let number = event.entity.number
     guard event.previous == self.revision(of: number) else { return false }
     let isNew = number > highest && number > 0 || deletions[number] != nil
@@ -52,10 +52,10 @@ struct NaiveTable {
       guard isNew else { return false }
       deletions[number] = nil
       erased.remove(number)
-      rows[number] = Row(record: record, created: revision, modified: revision)
+      rows[number] = EntityRow(record: record, created: revision, modified: revision)
       highest = max(highest, number)
     case (.update(let changes), let row?):
-      rows[number] = Row(record: row.record.applying(changes), created: row.created, modified: revision)
+      rows[number] = EntityRow(record: row.record.applying(changes), created: row.created, modified: revision)
     case (.delete, _?):
       rows[number] = nil
       deletions[number] = revision
@@ -91,7 +91,7 @@ struct NaiveTable {
 
 extension EntityTable {
   /// Whether an event follows, and then it was run.
-  mutating func accepts(_ event: Event, at revision: Revision) -> Bool {
+  mutating func accepts(_ event: JournalEvent, at revision: Revision) -> Bool {
     (try? apply(event, at: revision, in: Ledger.self)) != nil
   }
 }

@@ -41,7 +41,7 @@ import Testing
       // A checkpoint of a state with what was erased.
       let again = try Journal<Ledger>.open(at: erased)
       try again.takeSnapshot()
-      try again.commit { try $0.add(.account(1), Record(["owner": .string("Bea")])) }
+      try again.commit { try $0.add(.account(1), EntityRecord(["owner": .string("Bea")])) }
       try expectSame(again, erased, checkpoints: 1)
       try Journal<Ledger>.prune(before: .revision(120), at: erased)
       try expectSame(try Journal<Ledger>.open(at: erased), erased, checkpoints: 2)

@@ -52,36 +52,38 @@ import Testing
       let url = folder.url.appending(path: "Staff.journal")
       let first = try Journal<Staff1>.create(at: url)
       try first.commit { draft in
-        try draft.add(.person(1), Record(["name": .string("Ana Lima")]))
-        try draft.add(.person(2), Record(["name": .string("Ben")]))
+        try draft.add(.person(1), EntityRecord(["name": .string("Ana Lima")]))
+        try draft.add(.person(2), EntityRecord(["name": .string("Ben")]))
       }
-      try first.commit { try $0.update(.person(1), to: Record(["name": .string("Ana Lima Sousa")])) }
+      try first.commit { try $0.update(.person(1), to: EntityRecord(["name": .string("Ana Lima Sousa")])) }
       try first.takeSnapshot()
       try first.close()
 
       let copy = folder.url.appending(path: "Copy.journal")
       try FileManager.default.copyItem(at: url, to: copy)
       let skipping = try Journal<Staff3>.open(at: copy)
-      #expect(skipping.state.record(of: .person(1)) == Record(["title": .string("ANA LIMA SOUSA")]))
+      #expect(skipping.state.record(of: .person(1)) == EntityRecord(["title": .string("ANA LIMA SOUSA")]))
       try skipping.close()
 
       let second = try Journal<Staff2>.open(at: url)
-      #expect(second.state.record(of: .person(1)) == Record(["fullName": .string("Ana Lima Sousa")]))
+      #expect(second.state.record(of: .person(1)) == EntityRecord(["fullName": .string("Ana Lima Sousa")]))
       #expect(second.snapshotProblems.isEmpty)
-      try second.commit { try $0.update(.person(2), to: Record(["fullName": .string("Benny")])) }
+      try second.commit { try $0.update(.person(2), to: EntityRecord(["fullName": .string("Benny")])) }
       #expect(try second.takeSnapshot().schema == "staff/2")
       try second.close()
 
       let third = try Journal<Staff3>.open(at: url)
-      let expected = [Record(["title": .string("ANA LIMA SOUSA")]), Record(["title": .string("BENNY")])]
+      let expected = [
+        EntityRecord(["title": .string("ANA LIMA SOUSA")]), EntityRecord(["title": .string("BENNY")]),
+      ]
       #expect([1, 2].map { third.state.record(of: .person($0)) } == expected)
-      try third.commit { try $0.add(.person(3), Record(["title": .string("EVE")])) }
+      try third.commit { try $0.add(.person(3), EntityRecord(["title": .string("EVE")])) }
       // Whatever reads events brings them up to date: a replay of any length, a history, entries, verification.
       #expect(try third.version(replayedTo: .head()).state.record(of: .person(2)) == expected[1])
       #expect(
         try third.history(of: .person(1)).map(\.event.change) == [
           .update(RecordChanges(set: ["title": .string("ANA LIMA SOUSA")])),
-          .add(Record(["title": .string("ANA LIMA")])),
+          .add(EntityRecord(["title": .string("ANA LIMA")])),
         ])
       #expect(try (1...4).map { try third.entry(at: $0).schemaVersion } == [1, 1, 2, 3])
       #expect(
@@ -118,12 +120,12 @@ import Testing
       let url = folder.url.appending(path: "Staff.journal")
       let old = try Journal<Staff1>.create(at: url)
       for number in 1...300 {
-        try old.submit { try $0.add(.person(number), Record(["name": .string("n\(number)")])) }.wait()
+        try old.submit { try $0.add(.person(number), EntityRecord(["name": .string("n\(number)")])) }.wait()
       }
       try old.close()
       let new = try Journal<Staff3>.open(at: url)
       for number in 1...300 {
-        #expect(new.state.record(of: .person(number)) == Record(["title": .string("N\(number)")]))
+        #expect(new.state.record(of: .person(number)) == EntityRecord(["title": .string("N\(number)")]))
       }
     }
   }
@@ -132,7 +134,7 @@ import Testing
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
       let old = try Journal<Staff1>.create(at: url)
-      try old.commit { try $0.add(.person(1), Record(["name": .string("Ana")])) }
+      try old.commit { try $0.add(.person(1), EntityRecord(["name": .string("Ana")])) }
       try old.close()
       let error = #expect(throws: JournalError.self) { try Journal<MistakenStaff>.open(at: url) }
       #expect(error?.revision == 1)
@@ -149,9 +151,9 @@ import Testing
   }
 }
 
-extension Entity {
-  fileprivate static func person(_ number: Int) -> Entity {
-    Entity(kind: EntityKind(rawValue: 0), number: number)
+extension EntityKey {
+  fileprivate static func person(_ number: Int) -> EntityKey {
+    EntityKey(kind: EntityKind(rawValue: 0), number: number)
   }
 }
 
@@ -170,10 +172,10 @@ extension Staff {
   }
 
   var parts: StateParts? { StateParts(tables: [people]) }
-  func record(of entity: Entity) -> Record? { people[entity.number]?.record }
-  func revision(of entity: Entity) -> Revision { people.revision(of: entity.number) }
+  func record(of entity: EntityKey) -> EntityRecord? { people[entity.number]?.record }
+  func revision(of entity: EntityKey) -> Revision { people.revision(of: entity.number) }
 
-  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     try people.apply(event, at: revision, in: Self.self)
   }
 }
@@ -189,7 +191,7 @@ private struct Staff2: Staff {
   static let schema = "staff/2"
   var people = EntityTable()
 
-  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
+  static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
     event.renaming("name", to: "fullName") { $0 }
   }
 }
@@ -199,7 +201,7 @@ private struct Staff3: Staff {
   static let schema = "staff/3"
   var people = EntityTable()
 
-  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
+  static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
     let event = version < 2 ? try Staff2.upcast(event, from: version) : event
     return event.renaming("fullName", to: "title") { value in
       if case .string(let text) = value { .string(text.uppercased()) } else { value }
@@ -212,19 +214,20 @@ private struct MistakenStaff: Staff {
   static let schema = "staff/2"
   var people = EntityTable()
 
-  static func upcast(_ event: Event, from version: Int) throws(JournalError) -> Event {
-    Event(entity: .person(event.entity.number + 1), previous: event.previous, change: event.change)
+  static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
+    JournalEvent(entity: .person(event.entity.number + 1), previous: event.previous, change: event.change)
   }
 }
 
-extension Event {
-  fileprivate func renaming(_ old: String, to new: String, _ body: (Value) -> Value) -> Event {
+extension JournalEvent {
+  fileprivate func renaming(_ old: String, to new: String, _ body: (FieldValue) -> FieldValue) -> JournalEvent
+  {
     var change = change
     switch change {
     case .add(let record):
-      if let value = record[old] { change = .add(Record([new: body(value)])) }
+      if let value = record[old] { change = .add(EntityRecord([new: body(value)])) }
     case .update(let changes):
-      var (set, removed): ([String: Value], [String]) = ([:], [])
+      var (set, removed): ([String: FieldValue], [String]) = ([:], [])
       changes.visit { key, value in
         guard key == .attribute(old) else { return }
         if let value { set[new] = body(value) } else { removed.append(new) }
@@ -232,7 +235,7 @@ extension Event {
       change = .update(RecordChanges(set: set, remove: removed))
     case .delete, .erased: break
     }
-    return Event(entity: entity, previous: previous, change: change)
+    return JournalEvent(entity: entity, previous: previous, change: change)
   }
 }
 

@@ -20,9 +20,9 @@ struct StateDigestTests {
     }
     // Larger than what is hashed in one piece.
     for index in tables.indices {
-      let record = Record(["large": .string(String(repeating: "x", count: 200_000))])
+      let record = EntityRecord(["large": .string(String(repeating: "x", count: 200_000))])
       tables[index].add(tables[index].highest + 1, record, at: 301)
-      tables[index].add(tables[index].highest + 1, Record(), at: 301)
+      tables[index].add(tables[index].highest + 1, EntityRecord(), at: 301)
     }
     let expected = documentedDigest("ledger/1", tables)
     #expect(StateDigest.digest(schema: "ledger/1", tables: [tables[0], tables[0]]) == expected)
@@ -30,7 +30,7 @@ struct StateDigestTests {
     #expect(StateDigest.digest(schema: "ledger/1", tables: [tables[0]]) != expected)
   }
 
-  private func documentedDigest(_ schema: String, _ tables: [EntityTable]) -> Digest {
+  private func documentedDigest(_ schema: String, _ tables: [EntityTable]) -> ContentDigest {
     var bytes: [UInt8] = []
     func append(_ numbers: Int...) {
       for number in numbers {
@@ -61,20 +61,21 @@ struct StateDigestTests {
   @Test func whateverDiffersMakesAnotherDigest() throws {
     func table(_ change: (inout EntityTable) -> Void = { _ in }) -> EntityTable {
       var table = EntityTable()
-      for number in 1...4 { table.add(number, Record(["n": .integer(1)]), at: number) }
+      for number in 1...4 { table.add(number, EntityRecord(["n": .integer(1)]), at: number) }
       table.delete(3, at: 5)
       change(&table)
       return table
     }
-    func row(_ value: Int64 = 1, _ created: Revision = 2, _ modified: Revision = 2) -> Row {
-      Row(record: Record(["n": .integer(value)]), created: created, modified: modified)
+    func row(_ value: Int64 = 1, _ created: Revision = 2, _ modified: Revision = 2) -> EntityRow {
+      EntityRow(record: EntityRecord(["n": .integer(value)]), created: created, modified: modified)
     }
     var digests = [
       table(), table { $0.update(2, to: row(2)) }, table { $0.update(2, to: row(1, 1)) },
       table { $0.update(2, to: row(1, 2, 3)) }, table { $0.delete(2, at: 5) }, table { $0.delete(2, at: 6) },
-      table { $0.add(3, Record(["n": .integer(1)]), at: 6) }, table { $0.add(5, Record(), at: 6) },
+      table { $0.add(3, EntityRecord(["n": .integer(1)]), at: 6) },
+      table { $0.add(5, EntityRecord(), at: 6) },
       table {
-        $0.add(5, Record(), at: 6)
+        $0.add(5, EntityRecord(), at: 6)
         $0.delete(5, at: 6)
       },
       try table().frozen(highest: 9), table { $0.erase(3, at: 5) }, table { $0.erase(2, at: 5) },
@@ -90,7 +91,7 @@ struct StateDigestTests {
     #expect(Plain(parts: StateParts(tables: [EntityTable()])) == nil)
     #expect(Plain.fieldNames(of: EntityKind(rawValue: 0)) == [])
     var ledger = Ledger()
-    try ledger.apply(Event(entity: .account(1), previous: 0, change: .add(Record())), at: 1)
+    try ledger.apply(JournalEvent(entity: .account(1), previous: 0, change: .add(EntityRecord())), at: 1)
     let parts = try #require(ledger.parts)
     let restored = try #require(Ledger(parts: try parts.frozen()))
     #expect(restored.accounts[1] == ledger.accounts[1])
@@ -102,7 +103,7 @@ struct StateDigestTests {
 private struct Plain: EventSourced {
   static let schema = "plain/1"
   static let kindNames = ["thing"]
-  func record(of entity: Entity) -> Record? { nil }
-  func revision(of entity: Entity) -> Revision { 0 }
-  mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {}
+  func record(of entity: EntityKey) -> EntityRecord? { nil }
+  func revision(of entity: EntityKey) -> Revision { 0 }
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
 }

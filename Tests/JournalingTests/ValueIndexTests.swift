@@ -22,17 +22,17 @@ struct ValueIndexTests {
   @Test func anIndexAnswersAsASearchOfAllItsMembersDoes() {
     var random = SeededGenerator()
     var index = ValueIndex()
-    var values: [Int: Value] = [:]
+    var values: [Int: FieldValue] = [:]
     for step in 0..<3_000 {
       let member = Int.random(in: -200...200, using: &random)
       if let value = values.removeValue(forKey: member) { index.remove(member, from: value) }
       if Bool.random(using: &random) {
-        let value = Value.random(using: &random)
+        let value = FieldValue.random(using: &random)
         values[member] = value
         index.insert(member, under: value)
       }
       guard step % 30 == 0 else { continue }
-      let bound = Value.random(using: &random)
+      let bound = FieldValue.random(using: &random)
       for range in [ValueRange.equal(to: bound), .below(bound), .from(bound), .containing(bound), .missing] {
         // Each one that is in the range, alone in an index of its own.
         let expected = values.filter { member, value in

@@ -99,7 +99,7 @@ import Testing
   }
 
   /// The fields that are texts, numbers and truth values.
-  private static func line(_ fields: [String: Value]) -> String {
+  private static func line(_ fields: [String: FieldValue]) -> String {
     fields.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.compactMap {
       key, value in
       switch value {

@@ -145,7 +145,7 @@ import Testing
   @Test func anElementThatTheRulesForbidIsReportedAndTheRestComesIn() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
-      var deep = Value.string("end")
+      var deep = FieldValue.string("end")
       for _ in 0..<200 { deep = .array([deep]) }
       var store = store([("Al", "1"), ("Ben", "2")])
       store.items[0].attributes["deep"] = deep

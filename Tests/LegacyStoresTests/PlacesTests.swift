@@ -60,8 +60,8 @@ import Testing
       try journal.close()
       let book = try PlaceBook(at: folder.url.appending(path: "J.journal"))
       #expect(book.categories.map(\.name) == ["Food", "Nothing yet"])
-      #expect(book.categories[0].color == Color(red: 0.2, green: 0.4, blue: 0.6))
-      #expect(book.categories[1].color == Color(red: 0.5, green: 0.5, blue: 0.5))
+      #expect(book.categories[0].color == Catalog.Color(red: 0.2, green: 0.4, blue: 0.6))
+      #expect(book.categories[1].color == Catalog.Color(red: 0.5, green: 0.5, blue: 0.5))
       let places = try book.places()
       #expect(places.map(\.name) == ["Pier 39", "Null island", "Null island"])
       #expect(places.map(\.note) == ["crab", nil, nil])
@@ -125,7 +125,7 @@ import Testing
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.commit { draft in
-        let sights = try draft.addCategory(name: "Sights", color: Color(hex: "#2E86AB"))
+        let sights = try draft.addCategory(name: "Sights", color: Catalog.Color(hex: "#2E86AB"))
         try draft.addItem(
           kind: "place", category: sights,
           attributes: [
@@ -172,7 +172,7 @@ import Testing
       #expect(item["latitude"] == .double(52.5) && item["longitude"] == .double(13.4))
       #expect(item["distance"] == .double(12.5))
       #expect(journal.state.category(item.category ?? 0)?.name == "Bars")
-      #expect(journal.state.category(item.category ?? 0)?.color == Color(red: 1, green: 0, blue: 0))
+      #expect(journal.state.category(item.category ?? 0)?.color == Catalog.Color(red: 1, green: 0, blue: 0))
       // The altitude and the placemark's own name are where they were.
       guard case .dictionary(let rest)? = item["placemark"],
         case .dictionary(let inner)? = rest["kCLPlacemarkCodingKeyLocation"]

@@ -39,7 +39,7 @@ extension Catalog {
   }
 
   /// The items of the app.
-  var things: [Item] { items.filter { $0.kind != ImportMemory.kind } }
+  var things: [Catalog.Item] { items.filter { $0.kind != ImportMemory.kind } }
 }
 
 /// Builders of the archives that the apps wrote.

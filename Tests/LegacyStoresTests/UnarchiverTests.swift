@@ -170,7 +170,7 @@ final class StandInLaterPlace: NSObject, NSCoding {
       try journal.importStore(.archives([KeyedCorpus.url("synthetic/blocspot_annotations_cyclic.plist")]))
       try journal.commit { draft in
         try draft.updateItem(1, set: ["latitude": .double(1.5), "note": .string("two crabs")])
-        try draft.setColor(ofCategory: 1, to: Color(red: 0.25, green: 0, blue: 0))
+        try draft.setColor(ofCategory: 1, to: Catalog.Color(red: 0.25, green: 0, blue: 0))
         try draft.addItem(kind: "place", category: 1, attributes: ["name": .string("New")])
       }
       let out = folder.url.appending(path: "out")

@@ -13,12 +13,12 @@ package struct Logbook: EventSourced {
 
   package init() {}
 
-  package func record(of entity: Entity) -> Record? { pages[entity.number]?.record }
+  package func record(of entity: EntityKey) -> EntityRecord? { pages[entity.number]?.record }
 
-  package func revision(of entity: Entity) -> Revision { pages.revision(of: entity.number) }
+  package func revision(of entity: EntityKey) -> Revision { pages.revision(of: entity.number) }
 
   // Not the table's own `apply`: pages may be written in any order of their numbers.
-  package mutating func apply(_ event: Event, at revision: Revision) throws(JournalError) {
+  package mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     if pages.isErased(event) {
       _ = try pages.applyErased(event, at: revision, in: Self.self)
       return
@@ -40,30 +40,32 @@ package struct Logbook: EventSourced {
     self.pages = pages
   }
 
-  package static func blobs(in record: Record, of kind: EntityKind) -> [Blob] {
+  package static func blobs(in record: EntityRecord, of kind: EntityKind) -> [Blob] {
     guard case .data(let bytes)? = record["sha256"], case .integer(let count)? = record["byteCount"],
-      let digest = Digest(bytes: Array(bytes))
+      let digest = ContentDigest(bytes: Array(bytes))
     else { return [] }
     return [Blob(digest: digest, byteCount: Int(count))]
   }
 }
 
-extension Entity {
-  package static func page(_ number: Int) -> Entity { Entity(kind: EntityKind(rawValue: 0), number: number) }
+extension EntityKey {
+  package static func page(_ number: Int) -> EntityKey {
+    EntityKey(kind: EntityKind(rawValue: 0), number: number)
+  }
 }
 
 extension Draft where State == Logbook {
   /// Writes a page, a new one or one that is there.
   package mutating func write(_ number: Int, _ text: String, blob: Blob? = nil) throws {
-    var attributes: [String: Value] = ["text": .string(text)]
+    var attributes: [String: FieldValue] = ["text": .string(text)]
     if let blob {
       attributes["sha256"] = .data(Data(blob.digest.bytes))
       attributes["byteCount"] = .integer(Int64(blob.byteCount))
     }
     if state.pages[number] == nil {
-      try add(.page(number), Record(attributes))
+      try add(.page(number), EntityRecord(attributes))
     } else {
-      try update(.page(number), to: Record(attributes))
+      try update(.page(number), to: EntityRecord(attributes))
     }
   }
 }

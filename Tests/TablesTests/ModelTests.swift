@@ -8,7 +8,7 @@ private struct Model<Key: Hashable & Comparable & Sendable> {
 
   var sorted: [(key: Key, value: Int)] { values.sorted { $0.key < $1.key } }
 
-  func agrees(with table: Table<Key, Int>) -> Bool {
+  func agrees(with table: SortedTable<Key, Int>) -> Bool {
     table.count == values.count && table.elementsEqual(sorted) { $0.key == $1.key && $0.value == $1.value }
   }
 }
@@ -17,9 +17,9 @@ private struct Model<Key: Hashable & Comparable & Sendable> {
 private func compareWithModel<Key: Hashable & Comparable & Sendable>(
   operations: Int, keys: Int, using generator: inout SeededGenerator, makeKey: (Int) -> Key
 ) {
-  var table = Table<Key, Int>()
+  var table = SortedTable<Key, Int>()
   var model = Model<Key>()
-  var held: [(table: Table<Key, Int>, model: Model<Key>)] = []
+  var held: [(table: SortedTable<Key, Int>, model: Model<Key>)] = []
   // Growing, shrinking and steady times take turns, so that nodes are split and merged at every level.
   var removals = 20
   for operation in 0..<operations {
@@ -64,7 +64,7 @@ private func compareWithModel<Key: Hashable & Comparable & Sendable>(
 }
 
 private func compareParts<Key>(
-  of table: Table<Key, Int>, with model: Model<Key>, from one: Key, to other: Key
+  of table: SortedTable<Key, Int>, with model: Model<Key>, from one: Key, to other: Key
 ) {
   let (lower, upper) = (min(one, other), max(one, other))
   let sorted = model.sorted.map(\.key)
@@ -76,7 +76,8 @@ private func compareParts<Key>(
 }
 
 private func compareChanges<Key>(
-  from old: Table<Key, Int>, _ oldModel: Model<Key>, to new: Table<Key, Int>, _ newModel: Model<Key>
+  from old: SortedTable<Key, Int>, _ oldModel: Model<Key>, to new: SortedTable<Key, Int>,
+  _ newModel: Model<Key>
 ) {
   let expected = Set(oldModel.values.keys).union(newModel.values.keys).sorted()
     .filter { oldModel.values[$0] != newModel.values[$0] }
@@ -103,7 +104,7 @@ private func compareChanges<Key>(
 
   @Test func keysThatRiseWhileOldOnesGoAreKept() {
     var generator = SeededGenerator()
-    var table = Table<Int, Int>()
+    var table = SortedTable<Int, Int>()
     var model = Model<Int>()
     for next in 0..<30_000 {
       table.updateValue(next, forKey: next)

@@ -7,7 +7,7 @@ import Testing
   @Test func elementsComeInReverseFromAnyRange() {
     var random = SeededGenerator()
     for size in [0, 1, 2, 63, 64, 65, 1_000, 20_000] {
-      var table = Table<Int, String>()
+      var table = SortedTable<Int, String>()
       for _ in 0..<size { table.updateValue("x", forKey: Int.random(in: 0..<size * 3, using: &random)) }
       // Some go again, so that leaves differ in how full they are.
       for _ in 0..<size / 2 { table.removeValue(forKey: Int.random(in: 0..<size * 3, using: &random)) }

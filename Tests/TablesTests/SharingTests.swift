@@ -26,8 +26,8 @@ private struct CountingKey: Comparable, Sendable {
 }
 
 @Suite(.serialized) struct SharingTests {
-  private func table(_ count: Int) -> Table<Int, Int> {
-    var table = Table<Int, Int>()
+  private func table(_ count: Int) -> SortedTable<Int, Int> {
+    var table = SortedTable<Int, Int>()
     for key in 0..<count { table.updateValue(key, forKey: key * 10) }
     return table
   }
@@ -117,10 +117,10 @@ private struct CountingKey: Comparable, Sendable {
 
   @Test func changesSinceNothingAreEverything() {
     let original = table(1_000)
-    let added = Array(original.changes(since: Table()))
+    let added = Array(original.changes(since: SortedTable()))
     #expect(added.map(\.key) == original.map(\.key))
     #expect(added.allSatisfy { $0.old == nil && $0.new == $0.key / 10 })
-    let removed = Array(Table().changes(since: original))
+    let removed = Array(SortedTable().changes(since: original))
     #expect(removed.map(\.key) == original.map(\.key))
     #expect(removed.allSatisfy { $0.old == $0.key / 10 && $0.new == nil })
   }
@@ -134,7 +134,7 @@ private struct CountingKey: Comparable, Sendable {
   }
 
   @Test func searchesCompareALogarithmOfKeys() {
-    var table = Table<CountingKey, Int>()
+    var table = SortedTable<CountingKey, Int>()
     for number in 0..<100_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
     // At each level the last key, one of every eight and then eight more; and at last whether it is the key.
     let perLevel = 17
@@ -153,9 +153,9 @@ private struct CountingKey: Comparable, Sendable {
   }
 
   @Test func aPartThatEndsInALeafDoesNotReadTheNext() {
-    var table = Table<CountingKey, Int>()
+    var table = SortedTable<CountingKey, Int>()
     for number in 0..<10_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
-    let start = Table<CountingKey, Int>.leafCapacity * 20 + 10
+    let start = SortedTable<CountingKey, Int>.leafCapacity * 20 + 10
     let (lower, upper) = (CountingKey(number: start), CountingKey(number: start + 20))
     let open = CountingKey.count {
       for _ in table.elements(from: lower).prefix(20) {}

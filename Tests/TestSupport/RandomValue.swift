@@ -1,7 +1,7 @@
 package import CBOR
 import Foundation
 
-extension Value {
+extension FieldValue {
   /// A value of any kind, with the strange ones more often than chance would have them.
   package static func random(depth: Int = 0, using generator: inout SeededGenerator) -> Value {
     switch Int.random(in: 0..<(depth < 4 ? 12 : 9), using: &generator) {

@@ -46,7 +46,7 @@ final class ArchivedItem: NSObject, NSCoding {
   private let seen: Date
 
   /// - Parameter item: of the kind that ``SampleData`` makes.
-  init?(_ item: Item) {
+  init?(_ item: Catalog.Item) {
     let attributes = item.attributes
     guard case .string(let name) = attributes["name"], case .string(let note) = attributes["note"],
       case .integer(let amount) = attributes["count"], case .double(let price) = attributes["price"],

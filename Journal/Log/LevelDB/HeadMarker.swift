@@ -214,7 +214,7 @@ final class HeadMarker: Sendable {
         }
         let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard let revision = Revision(exactly: number),
-          let digest = Digest(bytes: Array(bytes[start + 32..<start + 64]))
+          let digest = ContentDigest(bytes: Array(bytes[start + 32..<start + 64]))
         else { continue }
         if newest.map({ revision > $0.mark.revision }) ?? true {
           newest = (LogMark(revision: revision, digest: digest, path: file.path), slot)

@@ -1,10 +1,10 @@
 /// Reads a dictionary.
 struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  private let members: [String: Value]
+  private let members: [String: FieldValue]
   let codingPath: [any CodingKey]
   private let userInfo: [CodingUserInfoKey: any Sendable]
 
-  init(members: [String: Value], decoder: PartDecoder) {
+  init(members: [String: FieldValue], decoder: PartDecoder) {
     self.members = members
     codingPath = decoder.codingPath
     userInfo = decoder.sendableUserInfo
@@ -18,11 +18,11 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     part(try value(key), key)
   }
 
-  private func part(_ value: Value, _ key: any CodingKey) -> PartDecoder {
+  private func part(_ value: FieldValue, _ key: any CodingKey) -> PartDecoder {
     PartDecoder(value: value, containerPath: codingPath, key: key, sendableUserInfo: userInfo)
   }
 
-  private func value(_ key: Key) throws -> Value {
+  private func value(_ key: Key) throws -> FieldValue {
     guard let value = members[key.stringValue] else {
       throw DecodingError.keyNotFound(
         key,
@@ -67,12 +67,12 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 /// Reads an array from its first element to its last.
 struct UnkeyedPartContainer: UnkeyedDecodingContainer {
-  private let elements: [Value]
+  private let elements: [FieldValue]
   let codingPath: [any CodingKey]
   private let userInfo: [CodingUserInfoKey: any Sendable]
   private(set) var currentIndex = 0
 
-  init(elements: [Value], decoder: PartDecoder) {
+  init(elements: [FieldValue], decoder: PartDecoder) {
     self.elements = elements
     codingPath = decoder.codingPath
     userInfo = decoder.sendableUserInfo
@@ -101,7 +101,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   }
 
   mutating func decodeNil() throws -> Bool {
-    guard !isAtEnd else { throw end(Value?.self) }
+    guard !isAtEnd else { throw end(FieldValue?.self) }
     guard elements[currentIndex] == .null else { return false }
     currentIndex += 1
     return true

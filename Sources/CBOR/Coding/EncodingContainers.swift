@@ -4,7 +4,7 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  private func set(_ value: Value, _ key: Key) {
+  private func set(_ value: FieldValue, _ key: Key) {
     encoder.node.set(.finished(value), forKey: key.stringValue)
   }
 
@@ -48,7 +48,7 @@ struct UnkeyedNodeContainer: UnkeyedEncodingContainer {
   var codingPath: [any CodingKey] { encoder.codingPath }
   var count: Int { encoder.node.count }
 
-  private func append(_ value: Value) { encoder.node.append(.finished(value)) }
+  private func append(_ value: FieldValue) { encoder.node.append(.finished(value)) }
 
   func encodeNil() { append(.null) }
   func encode(_ value: Bool) { append(.bool(value)) }
@@ -88,7 +88,7 @@ struct SingleNodeContainer: SingleValueEncodingContainer {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  private func set(_ value: Value) { encoder.node.set(.finished(value)) }
+  private func set(_ value: FieldValue) { encoder.node.set(.finished(value)) }
 
   func encodeNil() { set(.null) }
   func encode(_ value: Bool) { set(.bool(value)) }

@@ -15,14 +15,14 @@ public struct ValueDecoder: Sendable {
   /// Decodes a value of a type.
   ///
   /// - Throws: `DecodingError`, with the path of the part that does not fit, and what `T` throws.
-  public func decode<T: Decodable>(_ type: T.Type, from value: Value) throws -> T {
+  public func decode<T: Decodable>(_ type: T.Type, from value: FieldValue) throws -> T {
     try PartDecoder(value: value, containerPath: [], key: nil, sendableUserInfo: userInfo).decode(type)
   }
 }
 
 /// The `Decoder` of one part of a value.
 struct PartDecoder: Decoder {
-  let value: Value
+  let value: FieldValue
   /// The path of the container around, and the key in it: joined only for who asks, as most parts are scalars
   /// whose path nobody ever reads.
   let containerPath: [any CodingKey]
@@ -38,13 +38,13 @@ struct PartDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .dictionary(let members) = value else {
-      throw mismatch([String: Value].self, "a dictionary")
+      throw mismatch([String: FieldValue].self, "a dictionary")
     }
     return KeyedDecodingContainer(KeyedPartContainer<Key>(members: members, decoder: self))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard case .array(let elements) = value else { throw mismatch([Value].self, "an array") }
+    guard case .array(let elements) = value else { throw mismatch([FieldValue].self, "an array") }
     return UnkeyedPartContainer(elements: elements, decoder: self)
   }
 
@@ -55,7 +55,7 @@ struct PartDecoder: Decoder {
   /// Foundation's own types as a ``Value`` has them, all others as they decode themselves.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let native: Any
-    if type == Value.self {
+    if type == FieldValue.self {
       native = value
     } else if type == Date.self {
       native = try date()
@@ -172,7 +172,7 @@ extension PartDecoder {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// The kind of value, for an error's sentence.
   fileprivate var kind: String {
     switch self {

@@ -15,7 +15,7 @@ public struct ValueEncoder: Sendable {
   /// Encodes a value.
   ///
   /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64`, and what `value` throws.
-  public func encode<T: Encodable>(_ value: T) throws -> Value {
+  public func encode<T: Encodable>(_ value: T) throws -> FieldValue {
     try NodeEncoder(codingPath: [], userInfo: userInfo).part(for: value, key: nil).value
   }
 }
@@ -23,10 +23,10 @@ public struct ValueEncoder: Sendable {
 /// A part of the value being made. Containers handed out go on writing into their node while the parts around
 /// are written, so nodes are references; all else is a value at once.
 enum EncodedPart {
-  case finished(Value)
+  case finished(FieldValue)
   case open(EncodedNode)
 
-  var value: Value {
+  var value: FieldValue {
     switch self {
     case .finished(let value): value
     case .open(let node): node.value
@@ -46,7 +46,7 @@ final class EncodedNode {
   private(set) var content = Content.nothing
 
   /// The whole value. Who encodes nothing is an empty dictionary, as with Foundation's encoders.
-  var value: Value {
+  var value: FieldValue {
     switch content {
     case .nothing: .dictionary([:])
     case .single(let part): part.value
@@ -147,7 +147,7 @@ struct NodeEncoder: Encoder {
   /// Encodes a value: Foundation's own types as a ``Value`` has them, all others as they encode themselves.
   func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
     // The types are compared before anything is cast, as a cast takes many times longer.
-    if T.self == Value.self, let value = value as? Value { return .finished(value) }
+    if T.self == FieldValue.self, let value = value as? FieldValue { return .finished(value) }
     if T.self == Date.self, let date = value as? Date { return .finished(.date(date)) }
     if T.self == Data.self, let data = value as? Data { return .finished(.data(data)) }
     if T.self == URL.self, let url = value as? URL { return .finished(.string(url.absoluteString)) }

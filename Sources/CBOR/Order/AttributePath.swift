@@ -34,7 +34,7 @@ package struct AttributePath: Hashable, Sendable {
   }
 }
 
-extension Record {
+extension EntityRecord {
   /// The key of the value at a path. Nothing else is decoded, and no value is made.
   package func key(at path: AttributePath) -> ValueKey {
     unsafe bytes.withUnsafeBytes { bytes in

@@ -48,7 +48,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   private static let composite = ValueKey(.composite)
 
   /// The key of a value; nil is one that is missing.
-  package init(_ value: Value?) {
+  package init(_ value: FieldValue?) {
     switch value {
     case nil, .null: self = .missing
     case .bool(let bool): self.init(.bool, bool ? 1 : 0)

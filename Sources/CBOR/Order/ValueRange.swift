@@ -15,7 +15,7 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   /// Whatever is equal to that value: `1` and `1.0` are. All arrays and dictionaries are equal here.
-  public static func equal(to value: Value) -> ValueRange {
+  public static func equal(to value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key, true)
   }
@@ -24,36 +24,36 @@ public struct ValueRange: Hashable, Sendable {
   public static var missing: ValueRange { ValueRange(.missing, true, .missing, true) }
 
   /// The values below one, of its class.
-  public static func below(_ value: Value) -> ValueRange {
+  public static func below(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key.leastOfClass, true, key, false)
   }
 
   /// The values up to one, of its class.
-  public static func through(_ value: Value) -> ValueRange {
+  public static func through(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key.leastOfClass, true, key, true)
   }
 
   /// The values above one, of its class.
-  public static func above(_ value: Value) -> ValueRange {
+  public static func above(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, false, key.greatestOfClass, true)
   }
 
   /// The values from one on, of its class.
-  public static func from(_ value: Value) -> ValueRange {
+  public static func from(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key.greatestOfClass, true)
   }
 
   /// The values from one up to another, which is part of it; none when the first is above the second.
-  public static func from(_ lower: Value, through upper: Value) -> ValueRange {
+  public static func from(_ lower: FieldValue, through upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), true)
   }
 
   /// The values from one up to another, which is not part of it; none when the first is above the second.
-  public static func from(_ lower: Value, below upper: Value) -> ValueRange {
+  public static func from(_ lower: FieldValue, below upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), false)
   }
 
@@ -67,7 +67,7 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   /// The arrays that have this value as an element.
-  public static func containing(_ element: Value) -> ValueRange {
+  public static func containing(_ element: FieldValue) -> ValueRange {
     let key = ValueKey(element).asElement
     return ValueRange(key, true, key, true)
   }
@@ -83,7 +83,7 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   /// Whether the value at a path of a record is in the range.
-  package func contains(_ record: Record, at path: AttributePath) -> Bool {
+  package func contains(_ record: EntityRecord, at path: AttributePath) -> Bool {
     lower.isElement ? record.hasElement(lower, at: path) : contains(record.key(at: path))
   }
 }

@@ -13,7 +13,7 @@ extension CatalogItem {
   /// Fails when an index looks for a property under another name than the one it is encoded with: its queries would
   /// find nothing. Asked of each index until a value has shown that it is right.
   static func checkIndexes(
-    _ value: Self, encodedAs attributes: [String: Value]
+    _ value: Self, encodedAs attributes: [String: FieldValue]
   ) throws(JournalError) {
     let indexes = indexes
     if indexes.isEmpty { return }
@@ -21,7 +21,7 @@ extension CatalogItem {
     let proven = provenIndexes.withLock { $0 }
     for index in indexes where !proven.contains(ProvenIndex(model: model, path: index.path)) {
       guard let expected = try? index.expected(value), expected != .null else { continue }
-      guard Value.dictionary(attributes)[index.path] == expected else {
+      guard FieldValue.dictionary(attributes)[index.path] == expected else {
         let name = index.path.names.joined(separator: ".")
         throw JournalError(
           .wrongUse,
@@ -33,7 +33,7 @@ extension CatalogItem {
   }
 }
 
-extension Value {
+extension FieldValue {
   fileprivate subscript(path: AttributePath) -> Value? {
     path.names.reduce(self as Value?) { value, name in value?[name] }
   }

@@ -5,7 +5,7 @@ extension Catalog {
   ///
   /// A kind that many items are of is found faster by looking at all of them than by looking each up.
   func forEachItem(
-    ofKind kind: String, _ body: (_ number: Int, _ record: () -> Record?) -> Bool
+    ofKind kind: String, _ body: (_ number: Int, _ record: () -> EntityRecord?) -> Bool
   ) {
     let members = itemsByKind.members(of: kindNumbers.number(of: kind) ?? -1)
     let few = itemCount / 8
@@ -38,7 +38,7 @@ struct ItemKind: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
 
   /// Whether a record is that of an item of this kind.
-  func isKind(of record: Record) -> Bool {
+  func isKind(of record: EntityRecord) -> Bool {
     guard let place = (try? ItemFields(record))?.kind, place.count == encoded.count else { return false }
     for index in encoded.indices where record.bytes[place.lowerBound + index] != encoded[index] {
       return false

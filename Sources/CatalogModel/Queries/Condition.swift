@@ -14,7 +14,7 @@ indirect enum Condition: Sendable {
   static let none = Condition.any([])
 
   /// Whether it holds. Only what it asks about is decoded.
-  func holds(for record: Record) -> Bool {
+  func holds(for record: EntityRecord) -> Bool {
     switch self {
     case .value(let path, let range): range.contains(record, at: path)
     case .category(let category): (try? ItemFields(record))?.category == category

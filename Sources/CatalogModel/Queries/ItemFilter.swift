@@ -64,12 +64,14 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
 }
 
 extension ValueRange {
-  fileprivate static func equal(_ value: Value?) -> ValueRange { value.map { .equal(to: $0) } ?? .missing }
+  fileprivate static func equal(_ value: FieldValue?) -> ValueRange {
+    value.map { .equal(to: $0) } ?? .missing
+  }
 }
 
 /// A condition that compares a value with one that may be nil, next to which nothing is.
 private func ordered<Model: CatalogItem>(
-  _ property: any PartialKeyPath<Model> & Sendable, _ value: Value?, _ range: (Value) -> ValueRange
+  _ property: any PartialKeyPath<Model> & Sendable, _ value: FieldValue?, _ range: (FieldValue) -> ValueRange
 ) -> ItemFilter<Model> {
   guard let value, value != .null else { return ItemFilter(.none) }
   return ItemFilter(property, range(value))

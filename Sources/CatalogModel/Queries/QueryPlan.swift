@@ -84,7 +84,7 @@ struct QueryPlan: Sendable {
     let isFree = conditions.isEmpty && orders.isEmpty
     catalog.forEachItem(ofKind: kind) { number, row in
       // The row of a number is looked up only when something is asked of it.
-      if isFree { return selection.take(number, Record()) }
+      if isFree { return selection.take(number, EntityRecord()) }
       guard let record = row() else { return true }
       return !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)
     }

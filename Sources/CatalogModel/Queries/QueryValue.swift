@@ -7,41 +7,41 @@ public import Foundation
 /// An enumeration needs nothing more than to say so: `enum Course: String, Codable, QueryValue { … }`.
 public protocol QueryValue {
   /// The value as an attribute has it; nil when it is missing.
-  var queryValue: Value? { get }
+  var queryValue: FieldValue? { get }
 }
 
 extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
   /// The raw value.
-  public var queryValue: Value? { rawValue.queryValue }
+  public var queryValue: FieldValue? { rawValue.queryValue }
 }
 
 extension QueryValue where Self: BinaryInteger {
   /// The number.
-  public var queryValue: Value? {
+  public var queryValue: FieldValue? {
     Int64(exactly: self).map { .integer($0) } ?? .unsigned(UInt64(clamping: self))
   }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
   /// What is wrapped; nil is what is missing.
-  public var queryValue: Value? { flatMap(\.queryValue) }
+  public var queryValue: FieldValue? { flatMap(\.queryValue) }
 }
 
 extension String: QueryValue {
   /// The text.
-  public var queryValue: Value? { .string(self) }
+  public var queryValue: FieldValue? { .string(self) }
 }
 extension Bool: QueryValue {
   /// The truth value.
-  public var queryValue: Value? { .bool(self) }
+  public var queryValue: FieldValue? { .bool(self) }
 }
 extension Double: QueryValue {
   /// The number.
-  public var queryValue: Value? { .double(self) }
+  public var queryValue: FieldValue? { .double(self) }
 }
 extension Float: QueryValue {
   /// The number.
-  public var queryValue: Value? { .double(Double(self)) }
+  public var queryValue: FieldValue? { .double(Double(self)) }
 }
 extension Int: QueryValue {}
 extension Int8: QueryValue {}
@@ -55,21 +55,21 @@ extension UInt32: QueryValue {}
 extension UInt64: QueryValue {}
 extension Date: QueryValue {
   /// The date.
-  public var queryValue: Value? { .date(self) }
+  public var queryValue: FieldValue? { .date(self) }
 }
 extension Data: QueryValue {
   /// The bytes.
-  public var queryValue: Value? { .data(self) }
+  public var queryValue: FieldValue? { .data(self) }
 }
 extension UUID: QueryValue {
   /// Its text, as it encodes itself.
-  public var queryValue: Value? { .string(uuidString) }
+  public var queryValue: FieldValue? { .string(uuidString) }
 }
 extension URL: QueryValue {
   /// Its text, as it is encoded.
-  public var queryValue: Value? { .string(absoluteString) }
+  public var queryValue: FieldValue? { .string(absoluteString) }
 }
 extension EntityID: QueryValue {
   /// The number.
-  public var queryValue: Value? { .integer(Int64(number)) }
+  public var queryValue: FieldValue? { .integer(Int64(number)) }
 }

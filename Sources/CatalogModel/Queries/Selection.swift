@@ -15,7 +15,7 @@ struct Selection {
   }
 
   /// Takes an item; false when no further one can be among the best.
-  mutating func take(_ number: Int, _ record: Record) -> Bool {
+  mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
       return numbers.count < needed

@@ -40,7 +40,7 @@ extension CatalogItem {
 public struct ItemIndex<Model: CatalogItem>: Sendable {
   let path: AttributePath
   /// What the attribute should be for a value.
-  let expected: @Sendable (Model) throws -> Value
+  let expected: @Sendable (Model) throws -> FieldValue
 
   /// An index on a property, or on one of what a property holds: `Index(\.place?.latitude)`.
   public init<Property: Encodable & SendableMetatype>(_ property: any KeyPath<Model, Property> & Sendable) {

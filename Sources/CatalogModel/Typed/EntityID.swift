@@ -19,9 +19,9 @@ public struct EntityID<Subject>: Hashable, Comparable, Sendable {
 /// The number of an item that holds a value of the type `Model`.
 public typealias ItemID<Model: CatalogItem> = EntityID<Model>
 /// The number of a category.
-public typealias CategoryID = EntityID<Category>
+public typealias CategoryID = EntityID<Catalog.Category>
 /// The number of an image.
-public typealias ImageID = EntityID<Image>
+public typealias ImageID = EntityID<Catalog.Image>
 
 extension EntityID: ExpressibleByIntegerLiteral {
   /// The entity of that number.
@@ -48,15 +48,15 @@ extension EntityID: CustomStringConvertible {
 
 extension EntityID where Subject: CatalogItem {
   /// The item, as histories and expectations name it.
-  public var entity: Entity { .item(number) }
+  public var entity: EntityKey { .item(number) }
 }
 
-extension EntityID where Subject == Category {
+extension EntityID where Subject == Catalog.Category {
   /// The category, as histories and expectations name it.
-  public var entity: Entity { .category(number) }
+  public var entity: EntityKey { .category(number) }
 }
 
-extension EntityID where Subject == Image {
+extension EntityID where Subject == Catalog.Image {
   /// The image, as histories and expectations name it.
-  public var entity: Entity { .image(number) }
+  public var entity: EntityKey { .image(number) }
 }

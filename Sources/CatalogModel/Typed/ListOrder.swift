@@ -87,5 +87,5 @@ extension ListOrder: Codable {
 
 extension ListOrder: QueryValue {
   /// The text.
-  public var queryValue: Value? { .string(text) }
+  public var queryValue: FieldValue? { .string(text) }
 }

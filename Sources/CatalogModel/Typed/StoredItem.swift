@@ -1,9 +1,9 @@
 /// An item together with the type of its value, which is decoded when it is asked for.
 public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   /// The item with all its attributes, those that `Model` does not know included.
-  public let item: Item
+  public let item: Catalog.Item
 
-  init(_ item: Item) { self.item = item }
+  init(_ item: Catalog.Item) { self.item = item }
 
   /// The item's number.
   public var id: ItemID<Model> { ItemID(item.id) }
@@ -16,7 +16,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   }
 
   /// An attribute, nil when the item has none of that name. Only this one is decoded.
-  public subscript(name: String) -> Value? { item[name] }
+  public subscript(name: String) -> FieldValue? { item[name] }
 
   /// The number of its category, nil when it is in none.
   public var category: CategoryID? { item.category.map { CategoryID($0) } }
@@ -48,8 +48,8 @@ extension Catalog {
   public func images<Model: CatalogItem>(of id: ItemID<Model>) -> Images { images(of: id.number) }
 
   /// The category of that number, nil when it is not there. O(log n).
-  public func category(_ id: CategoryID) -> Category? { category(id.number) }
+  public func category(_ id: CategoryID) -> Catalog.Category? { category(id.number) }
 
   /// The image of that number, nil when it is not there. O(log n).
-  public func image(_ id: ImageID) -> Image? { image(id.number) }
+  public func image(_ id: ImageID) -> Catalog.Image? { image(id.number) }
 }

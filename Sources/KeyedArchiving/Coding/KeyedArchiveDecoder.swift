@@ -4,7 +4,7 @@
 /// Where versions of an app used other keys for one property, `name(_:keys:)` gives them all:
 ///
 /// ```swift
-/// struct PointOfInterest: Decodable { var name: String; var note: String?; var category: Category? }
+/// struct PointOfInterest: Decodable { var name: String; var note: String?; var category: Catalog.Category? }
 ///
 /// var decoder = KeyedArchiveDecoder()
 /// decoder.name(PointOfInterest.self, keys: ["name": ["locationName", "placeName"]])

@@ -2,7 +2,7 @@
 /// the same object, and equal nodes are two.
 ///
 /// ```swift
-/// let category = ArchiveNode(ArchivedClass("Category"), ["name": .string("Cafés")])
+/// let category = ArchiveNode(ArchivedClass("Catalog.Category"), ["name": .string("Cafés")])
 /// let place = ArchiveNode(ArchivedClass("Place"), ["name": .string("Einstein"), "category": .node(category)])
 /// category.set("places", .array([.node(place)]))  // A cycle.
 /// let bytes = try place.archived()

@@ -26,7 +26,7 @@ struct Alignment {
   /// - Parameter attributes: what the file once said of a row.
   init(
     _ store: LegacyStore, fingerprints: [Data], _ memory: ImportMemory,
-    attributes: (ImportMemory.Element) -> [String: Value]
+    attributes: (ImportMemory.Element) -> [String: FieldValue]
   ) {
     self.store = store
     self.memory = memory
@@ -35,7 +35,7 @@ struct Alignment {
     matchKeys()
     matchContents(fingerprints)
     if rows.contains(where: { $0 == nil }), taken.contains(false) {
-      var known: [Int: [String: Value]] = [:]
+      var known: [Int: [String: FieldValue]] = [:]
       for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
         known[index] = attributes(row)
       }
@@ -90,8 +90,8 @@ struct Alignment {
     }
   }
 
-  private mutating func matchNames(_ known: [Int: [String: Value]]) {
-    func names(_ attributes: [String: Value]) -> [String] {
+  private mutating func matchNames(_ known: [Int: [String: FieldValue]]) {
+    func names(_ attributes: [String: FieldValue]) -> [String] {
       var names: [String] = []
       for key in ["uuid", "UUID", "identifier", "id", "guid"] {
         switch attributes[key] {
@@ -123,7 +123,7 @@ struct Alignment {
     }
   }
 
-  private mutating func matchPlaces(_ known: [Int: [String: Value]]) {
+  private mutating func matchPlaces(_ known: [Int: [String: FieldValue]]) {
     for list in Set(store.items.map(\.list)).sorted() {
       let items = store.items.indices.filter { store.items[$0].list == list }
       let old = memory.rows.indices.filter { memory.rows[$0].list == list }
@@ -144,7 +144,7 @@ struct Alignment {
     }
   }
 
-  private mutating func pair(_ items: [Int], _ between: [Int], _ known: [Int: [String: Value]]) {
+  private mutating func pair(_ items: [Int], _ between: [Int], _ known: [Int: [String: FieldValue]]) {
     let isAlone = items.count == 1 && between.count == 1
     for item in items {
       let found = between.first { row in
@@ -155,7 +155,7 @@ struct Alignment {
     }
   }
 
-  private mutating func matchLikeness(_ known: [Int: [String: Value]]) {
+  private mutating func matchLikeness(_ known: [Int: [String: FieldValue]]) {
     // What says the same stands under the bytes of what it says; of values that many have, a few are looked at.
     let most = 16
     var saying: [[UInt8]: [Int]] = [:]
@@ -178,17 +178,17 @@ struct Alignment {
   }
 
   /// What an element says that is worth saying, each part encoded.
-  private static func parts(of attributes: [String: Value]) -> [[UInt8]] {
+  private static func parts(of attributes: [String: FieldValue]) -> [[UInt8]] {
     attributes.compactMap { name, value in
       switch value {
       case .string(""), .integer(0), .double(0), .bool, .null, .array([]): nil
-      default: Record([name: value]).bytes
+      default: EntityRecord([name: value]).bytes
       }
     }
   }
 
   /// Whether two elements say something the same that is worth saying.
-  private func shares(_ left: [String: Value], _ right: [String: Value]) -> Bool {
+  private func shares(_ left: [String: FieldValue], _ right: [String: FieldValue]) -> Bool {
     !Set(Self.parts(of: left)).isDisjoint(with: Self.parts(of: right))
   }
 }

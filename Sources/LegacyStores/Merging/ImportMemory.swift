@@ -29,7 +29,7 @@ struct ImportMemory {
     /// The images that the file gives it.
     var images: [String: Picture] = [:]
     /// What the file says of attributes of which the journal has another opinion; nil: the file has none.
-    var kept: [String: Value?] = [:]
+    var kept: [String: FieldValue?] = [:]
 
     static func == (left: Element, right: Element) -> Bool { left.value.isIdentical(to: right.value) }
   }
@@ -46,8 +46,8 @@ struct ImportMemory {
     var list: String
     var className: String
     var name: String
-    var color: Color?
-    var fields: [String: Value]
+    var color: Catalog.Color?
+    var fields: [String: FieldValue]
 
     static func == (left: Group, right: Group) -> Bool { left.value.isIdentical(to: right.value) }
   }
@@ -58,14 +58,14 @@ struct ImportMemory {
   private(set) var parts: [Int] = []
   var rows: [Element] = []
   var groups: [Group] = []
-  var files: [String: Value] = [:]
+  var files: [String: FieldValue] = [:]
   var classes: [String: LegacyClass] = [:]
 
   /// The memory of a store; empty when nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
     self.source = source
     self.name = name
-    var found: [(part: Int64, item: Item)] = []
+    var found: [(part: Int64, item: Catalog.Item)] = []
     for item in catalog.items(ofKind: Self.kind) {
       guard let store = Self.store(of: item), store.source == source,
         store.name.utf8.elementsEqual(name.utf8),
@@ -86,7 +86,7 @@ struct ImportMemory {
   }
 
   /// Which store an item holds the memory of.
-  private static func store(of item: Item) -> (source: LegacyStore.Source, name: String)? {
+  private static func store(of item: Catalog.Item) -> (source: LegacyStore.Source, name: String)? {
     guard case .string(let text)? = item["source"], let source = LegacyStore.Source(rawValue: text) else {
       return nil
     }
@@ -109,7 +109,7 @@ struct ImportMemory {
       rows[$0..<min($0 + Self.partSize, rows.count)]
     }
     for (part, chunk) in chunks.enumerated() {
-      var attributes: [String: Value] = [
+      var attributes: [String: FieldValue] = [
         "source": .string(source.rawValue), "part": .integer(Int64(part)),
         "rows": .array(chunk.map(\.value)),
       ]
@@ -133,8 +133,8 @@ struct ImportMemory {
 }
 
 extension ImportMemory.Element {
-  var value: Value {
-    var parts: [Value] = [
+  var value: FieldValue {
+    var parts: [FieldValue] = [
       .integer(Int64(item)), .integer(Int64(revision)), .data(fingerprint), .string(list),
       key.map { .string($0) } ?? .null, .string(className),
       category.map { .integer(Int64($0)) } ?? .null,
@@ -154,7 +154,7 @@ extension ImportMemory.Element {
   }
 
   /// Takes what ``value`` made, nil for anything else.
-  init?(_ value: Value) {
+  init?(_ value: FieldValue) {
     guard case .array(let parts) = value, parts.count >= 7, case .integer(let item) = parts[0],
       case .integer(let revision) = parts[1], case .data(let fingerprint) = parts[2],
       case .string(let list) = parts[3], case .string(let className) = parts[5]
@@ -176,10 +176,10 @@ extension ImportMemory.Element {
 }
 
 extension ImportMemory.Picture {
-  init?(_ value: Value) {
+  init?(_ value: FieldValue) {
     guard case .array(let parts) = value, parts.count == 3, case .integer(let image) = parts[0],
       case .data(let bytes) = parts[1], case .integer(let byteCount) = parts[2], byteCount >= 0,
-      let digest = Digest(bytes: Array(bytes))
+      let digest = ContentDigest(bytes: Array(bytes))
     else { return nil }
     self.image = Int(image)
     blob = Blob(digest: digest, byteCount: Int(byteCount))
@@ -187,7 +187,7 @@ extension ImportMemory.Picture {
 }
 
 extension ImportMemory.Group {
-  var value: Value {
+  var value: FieldValue {
     .array([
       .integer(Int64(category)), .string(list), .string(className), .string(name),
       color.map { .array([.double($0.red), .double($0.green), .double($0.blue), .double($0.alpha)]) }
@@ -196,7 +196,7 @@ extension ImportMemory.Group {
     ])
   }
 
-  init?(_ value: Value) {
+  init?(_ value: FieldValue) {
     guard case .array(let parts) = value, parts.count == 6, case .integer(let category) = parts[0],
       case .string(let list) = parts[1], case .string(let className) = parts[2],
       case .string(let name) = parts[3],
@@ -211,7 +211,7 @@ extension ImportMemory.Group {
       case .double(let red) = components[0], case .double(let green) = components[1],
       case .double(let blue) = components[2], case .double(let alpha) = components[3]
     {
-      color = Color(red: red, green: green, blue: blue, alpha: alpha)
+      color = Catalog.Color(red: red, green: green, blue: blue, alpha: alpha)
     }
   }
 }

@@ -16,7 +16,7 @@ extension StoreMerge {
           || store.categories[index].color != nil
             && memory.groups[group].color == store.categories[index].color
           || !memory.groups[group].fields.isEmpty
-            && Value.dictionary(memory.groups[group].fields).isIdentical(
+            && FieldValue.dictionary(memory.groups[group].fields).isIdentical(
               to: .dictionary(store.categories[index].fields))
       }
       guard let match else { continue }

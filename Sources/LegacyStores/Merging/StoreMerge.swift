@@ -18,7 +18,7 @@ struct StoreMerge {
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
   /// What an item's attributes were as of a revision.
-  let attributes: (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: Value]
+  let attributes: (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
 
   var report = LegacyImportReport()
   var memory: ImportMemory
@@ -32,7 +32,7 @@ struct StoreMerge {
 
   init(
     _ store: LegacyStore, fingerprints: [Data], blobs: [[Blob?]], ownBlobs: [Blob?], _ catalog: Catalog,
-    attributes: @escaping (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: Value]
+    attributes: @escaping (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
   ) {
     self.store = store
     self.fingerprints = fingerprints
@@ -205,7 +205,7 @@ struct StoreMerge {
   }
 
   /// What the file once said of an item.
-  func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: Value] {
+  func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: FieldValue] {
     var base = attributes(row.item, row.revision, catalog)
     for (name, value) in row.kept { base[name] = value }
     return base
@@ -232,7 +232,7 @@ struct StoreMerge {
 
   /// The number of a new item; nil when the catalog's rules do not let it in.
   private mutating func added(
-    kind: String, category: Int?, _ attributes: [String: Value], _ item: LegacyItem,
+    kind: String, category: Int?, _ attributes: [String: FieldValue], _ item: LegacyItem,
     _ draft: inout Draft<Catalog>
   ) throws -> Int? {
     do throws(JournalError) {
@@ -245,7 +245,7 @@ struct StoreMerge {
   }
 
   mutating func change(
-    _ index: Int, _ row: inout ImportMemory.Element, _ current: Item, _ draft: inout Draft<Catalog>
+    _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item, _ draft: inout Draft<Catalog>
   ) throws {
     let item = store.items[index]
     if fingerprints[index] != row.fingerprint {
@@ -269,12 +269,12 @@ struct StoreMerge {
   }
 
   mutating func changeAttributes(
-    _ wanted: [String: Value], _ index: Int, _ row: inout ImportMemory.Element, _ current: Item,
+    _ wanted: [String: FieldValue], _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item,
     _ draft: inout Draft<Catalog>
   ) throws {
     let base = baseAttributes(row, draft.state)
     let now = current.attributes
-    var set: [String: Value] = [:]
+    var set: [String: FieldValue] = [:]
     var removed: [String] = []
     let unreadable = store.items[index].unreadable
     for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
@@ -311,7 +311,7 @@ struct StoreMerge {
   }
 
   /// The attributes with numbers in place of indexes into the store.
-  func resolved(_ attributes: [String: Value]) -> [String: Value] {
+  func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
     attributes.mapValues { value in
       value.resolvingReferences { key, target in
         let number = key == Reference.item ? numbers[target] : categories[target]

@@ -27,32 +27,32 @@ enum Layout {
   /// Elements of a list that are no items; they come after the others.
   static let passedOver = "$passedOver"
 
-  static func list(_ name: String, className: String?, passedOver elements: [Value] = []) -> Value {
-    var members: [String: Value] = [list: .string(name)]
+  static func list(_ name: String, className: String?, passedOver elements: [FieldValue] = []) -> FieldValue {
+    var members: [String: FieldValue] = [list: .string(name)]
     if !elements.isEmpty { members[passedOver] = .array(elements) }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
   }
 
-  static func element(_ list: String) -> Value { .dictionary([element: .string(list)]) }
+  static func element(_ list: String) -> FieldValue { .dictionary([element: .string(list)]) }
 
   /// The class of an archive's archiver, if it is not Foundation's own.
   static let archiver = "$archiver"
 
   static func archive(
-    _ top: [String: Value], archiver name: String = KeyedArchiveWriter.standardArchiver
-  ) -> Value {
-    var members: [String: Value] = [archive: .dictionary(top)]
+    _ top: [String: FieldValue], archiver name: String = KeyedArchiveWriter.standardArchiver
+  ) -> FieldValue {
+    var members: [String: FieldValue] = [archive: .dictionary(top)]
     if name != KeyedArchiveWriter.standardArchiver { members[archiver] = .string(name) }
     return .dictionary(members)
   }
 
   /// The archiver of the archive that a layout is.
-  static func archiver(of layout: [String: Value]) -> String {
+  static func archiver(of layout: [String: FieldValue]) -> String {
     if case .string(let name)? = layout[archiver] { name } else { KeyedArchiveWriter.standardArchiver }
   }
 
-  static func file(_ content: Value, isXML: Bool) -> Value {
+  static func file(_ content: FieldValue, isXML: Bool) -> FieldValue {
     .dictionary([format: .string(isXML ? xml : binary), self.content: content])
   }
 }

@@ -76,7 +76,7 @@ struct LegacyClass: Sendable, Equatable {
 
 extension LegacyClass {
   /// As the store's own item keeps it.
-  var value: Value {
+  var value: FieldValue {
     .dictionary([
       "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
       "fields": .array(order.map { .array([.string($0), .string(fields[$0] ?? Form.null)]) }),
@@ -86,7 +86,7 @@ extension LegacyClass {
   }
 
   /// Takes what ``value`` made; what makes no sense is left out.
-  init(_ value: Value) {
+  init(_ value: FieldValue) {
     guard case .dictionary(let members) = value else { return }
     chain = members["chain"].texts
     hints = members["hints"].texts
@@ -107,7 +107,7 @@ extension LegacyClass {
   }
 }
 
-extension Value? {
+extension FieldValue? {
   /// The texts of an array of texts.
   var texts: [String] {
     guard case .array(let elements)? = self else { return [] }
@@ -117,13 +117,13 @@ extension Value? {
 
 extension LegacyClass {
   /// Notes the keys of a dictionary that is an item.
-  mutating func note(_ dictionary: [String: Value]) {
+  mutating func note(_ dictionary: [String: FieldValue]) {
     count += 1
     for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.sort) }
   }
 }
 
-extension Value {
+extension FieldValue {
   /// What sort of value it is, in a word for people.
   fileprivate var sort: String {
     switch self {

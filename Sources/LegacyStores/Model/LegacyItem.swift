@@ -12,7 +12,7 @@ struct LegacyItem: Sendable {
   /// The class of its object; empty for dictionaries and plain values.
   var className = ""
   /// What the file says of it. May hold references, see ``Reference``.
-  var attributes: [String: Value]
+  var attributes: [String: FieldValue]
   /// Which of the app's two lists it is on, for items that are done or not.
   var isDone: Bool?
   /// The index of its category in the store.
@@ -22,7 +22,7 @@ struct LegacyItem: Sendable {
   var unreadable: Set<String> = []
 
   init(
-    list: String, key: String? = nil, kind: String, className: String = "", attributes: [String: Value]
+    list: String, key: String? = nil, kind: String, className: String = "", attributes: [String: FieldValue]
   ) {
     self.list = list
     self.key = key
@@ -34,7 +34,7 @@ struct LegacyItem: Sendable {
   /// What a person would call it.
   var label: String? { Self.label(of: attributes) }
 
-  static func label(of attributes: [String: Value]) -> String? {
+  static func label(of attributes: [String: FieldValue]) -> String? {
     for name in ["name", "title", "value"] {
       if case .string(let text)? = attributes[name], !text.isEmpty { return text }
     }
@@ -47,12 +47,12 @@ struct LegacyCategory: Sendable {
   /// The list that it stands in; empty for one that is reached through its items alone.
   var list: String
   var name: String
-  var color: Color?
+  var color: Catalog.Color?
   var className = ""
   /// What the file says beside name and color; a catalog's category can't hold it, so the store's own item does.
-  var fields: [String: Value] = [:]
+  var fields: [String: FieldValue] = [:]
 
-  init(list: String, name: String, color: Color? = nil) {
+  init(list: String, name: String, color: Catalog.Color? = nil) {
     self.list = list
     self.name = name
     self.color = color
@@ -93,16 +93,16 @@ enum Reference {
   static let image = "$image"
 
   /// The number behind a reference, if that is what the value is.
-  static func target(_ key: String, of value: Value) -> Int? {
+  static func target(_ key: String, of value: FieldValue) -> Int? {
     guard case .dictionary(let members) = value, members.count == 1, case .integer(let number)? = members[key]
     else { return nil }
     return Int(exactly: number)
   }
 
-  static func make(_ key: String, _ number: Int) -> Value { .dictionary([key: .integer(Int64(number))]) }
+  static func make(_ key: String, _ number: Int) -> FieldValue { .dictionary([key: .integer(Int64(number))]) }
 }
 
-extension Value {
+extension FieldValue {
   /// Replaces each reference below this value by what `resolve` makes of it.
   func resolvingReferences(_ resolve: (_ key: String, _ target: Int) -> Value) -> Value {
     for key in [Reference.item, Reference.category] {
@@ -128,11 +128,11 @@ extension Value {
   /// Equal byte by byte: Swift's strings are equal when they only look so, and NaN is never equal.
   func isIdentical(to other: Value?) -> Bool {
     guard let other else { return false }
-    return Record(["": self]).bytes == Record(["": other]).bytes
+    return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes
   }
 }
 
-extension [String: Value] {
+extension [String: FieldValue] {
   /// The first eight bytes of the SHA-256 of the attributes in their deterministic encoding.
-  var fingerprint: Data { Data(SHA256Hash.digest(Record(self).bytes).bytes.prefix(8)) }
+  var fingerprint: Data { Data(SHA256Hash.digest(EntityRecord(self).bytes).bytes.prefix(8)) }
 }

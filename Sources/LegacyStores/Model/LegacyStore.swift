@@ -44,7 +44,7 @@ public struct LegacyStore: Sendable {
   /// Pictures and large data that belong to no item.
   var images: [LegacyImage] = []
   /// The files, with everything in them that is no item and no category; see ``Layout``.
-  var files: [String: Value] = [:]
+  var files: [String: FieldValue] = [:]
   /// The classes of the objects, by name.
   var classes: [String: LegacyClass] = [:]
 

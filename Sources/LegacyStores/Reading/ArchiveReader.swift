@@ -64,10 +64,10 @@ final class ArchiveReader {
   /// Finds what is in the archive; called once.
   /// - Parameter name: what its lists are called: that of the file, or the way to the data.
   /// - Returns: the layout of the archive.
-  func find(name: String) throws -> Value {
+  func find(name: String) throws -> FieldValue {
     // In an order that does not depend on the writer.
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
-    var top: [String: Value] = [:]
+    var top: [String: FieldValue] = [:]
     var whole: ArchivedValue?
     for field in fields {
       let list = fields.count == 1 ? name : "\(name):\(field.name)"
@@ -92,7 +92,7 @@ final class ArchiveReader {
   }
 
   /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` are two things.
-  private func layout(ofTop value: ArchivedValue, list: String) throws -> Value {
+  private func layout(ofTop value: ArchivedValue, list: String) throws -> FieldValue {
     if case .object(let object) = value, object.className == "NSNull" {
       return .dictionary([Reference.objectClass: .string("NSNull")])
     }
@@ -101,7 +101,7 @@ final class ArchiveReader {
 
   // MARK: Around the things
 
-  private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> Value {
+  private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
     guard depth < 8, !holdsItself(value) else { return try literal(value, list) }
     if case .object(let object) = value, isThing(object) {
       if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
@@ -124,7 +124,7 @@ final class ArchiveReader {
           }
           found[key] = value
         }
-        var members: [String: Value] = [:]
+        var members: [String: FieldValue] = [:]
         for (key, value) in found.sorted(by: { $0.key < $1.key }) {
           members[key] = try layout(of: value, list: "\(list):\(key)", isTop: false, depth: depth + 1)
         }
@@ -137,7 +137,7 @@ final class ArchiveReader {
   private func layout(
     ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ list: String,
     _ isTop: Bool
-  ) throws -> Value {
+  ) throws -> FieldValue {
     // An element that can't be read is no reason to lose the others.
     let elements = (0..<members.count).map { index in
       Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
@@ -211,9 +211,9 @@ final class ArchiveReader {
     return try? value.array ?? value.set
   }
 
-  private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> Value {
+  private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
     try objects.note(object)
-    var fields: [String: Value] = [:]
+    var fields: [String: FieldValue] = [:]
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
       let place = "\(list):\(field.name)"
       do {
@@ -230,7 +230,7 @@ final class ArchiveReader {
     ])
   }
 
-  private func literal(_ value: ArchivedValue, _ path: String) throws -> Value {
+  private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
     objects.begin()
     let value = try objects.attribute(path, value) { try self.role(of: $0) }
     images += objects.images
@@ -353,7 +353,7 @@ final class ArchiveReader {
       if let nameKey, let text = try object[nameKey]?.string { category.name = text }
       if let colorKey, let color = try object[colorKey]?.color {
         let (red, green, blue, alpha) = color.rgba
-        category.color = Color(red: red, green: green, blue: blue, alpha: alpha)
+        category.color = Catalog.Color(red: red, green: green, blue: blue, alpha: alpha)
       }
     } catch {
       problems.append(LegacyProblem("a category in \(plainKind)", "\(error)"))
@@ -477,7 +477,7 @@ final class ArchiveReader {
   }
 }
 
-extension Value {
+extension FieldValue {
   func renamingImage(_ name: String, to newName: String) -> Value {
     switch self {
     case .array(let elements): return .array(elements.map { $0.renamingImage(name, to: newName) })

@@ -104,10 +104,10 @@ struct ItemPlan {
   /// - Parameter className: goes before a field whose name an attribute of another meaning has.
   /// - Returns: the attributes, and which field became which, as far as they are not called the same.
   func attributes(
-    _ fields: [String: Value], className: String
-  ) -> (attributes: [String: Value], mapping: [String: String]) {
+    _ fields: [String: FieldValue], className: String
+  ) -> (attributes: [String: FieldValue], mapping: [String: String]) {
     var rest = fields
-    var result: [String: Value] = [:]
+    var result: [String: FieldValue] = [:]
     var mapping = mapping
     for move in moves where isUsable(move, fields) {
       guard let value = rest.value(at: move.path)?.as(move.sort) else { continue }
@@ -135,7 +135,7 @@ struct ItemPlan {
 
   /// A to-do's place without a name is none to that app; then all of it stays as it is.
   private func isUsable(
-    _ move: (path: String, attribute: String, sort: KindOfThing.Sort?), _ fields: [String: Value]
+    _ move: (path: String, attribute: String, sort: KindOfThing.Sort?), _ fields: [String: FieldValue]
   ) -> Bool {
     guard let dot = move.attribute.firstIndex(of: "."),
       let name = moves.first(where: { $0.attribute == "\(move.attribute[..<dot]).name" })
@@ -144,7 +144,7 @@ struct ItemPlan {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// The value if it is of the sort; a whole number becomes one with a fraction, since writers store either.
   func `as`(_ sort: KindOfThing.Sort?) -> Value? {
     switch (sort, self) {
@@ -158,7 +158,7 @@ extension Value {
   }
 }
 
-extension [String: Value] {
+extension [String: FieldValue] {
   /// The value at the end of a path of keys. A key may hold dots itself: the whole text is tried first.
   func value(at path: String) -> Value? {
     if let value = self[path] { return value }

@@ -16,7 +16,7 @@ struct KindOfThing {
     /// Keys in files, the likeliest first.
     let keys: [String]
     /// What it is when the file says nothing; nil when it may be absent.
-    var standard: Value?
+    var standard: FieldValue?
   }
 
   let name: String

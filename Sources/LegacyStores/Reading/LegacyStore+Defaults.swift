@@ -17,14 +17,14 @@ extension LegacyStore {
   ) throws(LegacyError) -> LegacyStore {
     _ = try SourceFile(file)
     let list: PropertyList
-    let content: Value
+    let content: FieldValue
     do {
       list = try PropertyList(ArchiveBytes(contentsOf: file))
       if try KeyedArchive.isKeyedArchive(list) {
         throw LegacyError(
           .wrongUse, "it is a keyed archive and holds no preferences; import it as an archive")
       }
-      content = try Value(contentsOf: list)
+      content = try FieldValue(contentsOf: list)
     } catch {
       throw LegacyError(
         .unreadable, "the preferences can't be read", path: file.lastPathComponent, cause: error)
@@ -40,7 +40,7 @@ extension LegacyStore {
           + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
     }
     var reader = DefaultsReader(mapping)
-    var layout: [String: Value] = [:]
+    var layout: [String: FieldValue] = [:]
     for (name, value) in preferences.sorted(by: { $0.key < $1.key }) {
       layout[name] = key == nil || name == key ? reader.layout(of: value, path: name) : value
     }
@@ -65,7 +65,7 @@ struct DefaultsReader {
 
   consuming func finish() -> LegacyStore { merge.finish() }
 
-  mutating func layout(of value: Value, path: String, depth: Int = 0) -> Value {
+  mutating func layout(of value: FieldValue, path: String, depth: Int = 0) -> FieldValue {
     guard depth < Self.depthLimit else { return value }
     switch value {
     case .data(let data): return archive(data, path) ?? value
@@ -74,7 +74,7 @@ struct DefaultsReader {
       return .array(
         elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
     case .dictionary(let members) where members[Reference.objectClass] == nil:
-      var content: [String: Value] = [:]
+      var content: [String: FieldValue] = [:]
       for (key, member) in members.sorted(by: { $0.key < $1.key }) {
         content[key] = layout(of: member, path: "\(path).\(key)", depth: depth + 1)
       }
@@ -101,7 +101,7 @@ struct DefaultsReader {
   }
 
   /// The layout of data that are an archive with things of the app; nil for other data, which stay as they are.
-  private mutating func archive(_ data: Data, _ path: String) -> Value? {
+  private mutating func archive(_ data: Data, _ path: String) -> FieldValue? {
     switch opened(data, path) {
     case nil: return nil
     case .failure(let error):
@@ -125,9 +125,9 @@ struct DefaultsReader {
   }
 
   /// The layout of an array in which each element is an archive of one thing.
-  private mutating func archives(_ elements: [Value], _ path: String) -> Value? {
+  private mutating func archives(_ elements: [FieldValue], _ path: String) -> FieldValue? {
     guard !elements.isEmpty else { return nil }
-    var found: [(ArchiveReader, Value)] = []
+    var found: [(ArchiveReader, FieldValue)] = []
     for (index, element) in elements.enumerated() {
       guard case .data(let data) = element, case .success(let archive)? = opened(data, path),
         case .object(let object)? = try? archive.root,

@@ -44,7 +44,7 @@ extension LegacyStore {
             .wrongUse, "it is a keyed archive; import it as one: journal import J archive FILE")
         }
         var reader = PropertyListReader(store, mapping)
-        let content = try reader.layout(of: Value(contentsOf: list), list: name, isTop: true)
+        let content = try reader.layout(of: FieldValue(contentsOf: list), list: name, isTop: true)
         store = reader.store
         store.lists.insert(name)
         store.files[name] = Layout.file(content, isXML: list.format == .xml)
@@ -97,7 +97,7 @@ struct PropertyListReader {
     self.mapping = mapping
   }
 
-  mutating func layout(of value: Value, list: String, isTop: Bool) throws -> Value {
+  mutating func layout(of value: FieldValue, list: String, isTop: Bool) throws -> FieldValue {
     switch value {
     case .array(let elements):
       let hasThings =
@@ -107,7 +107,7 @@ struct PropertyListReader {
       return add(elements, list)
     case .dictionary(let members) where members[Reference.objectClass] == nil:
       let before = store.items.count
-      var content: [String: Value] = [:]
+      var content: [String: FieldValue] = [:]
       // In an order that does not change from run to run.
       for (key, member) in members.sorted(by: { $0.key < $1.key }) {
         content[key] = try layout(of: member, list: "\(list):\(key)", isTop: false)
@@ -126,12 +126,12 @@ struct PropertyListReader {
   }
 
   /// - Returns: the layout of the list.
-  private mutating func add(_ elements: [Value], _ list: String) -> Value {
+  private mutating func add(_ elements: [FieldValue], _ list: String) -> FieldValue {
     // A key in the file, or for its top the file's name.
     let kind =
       list.firstIndex(of: ":") == nil ? list.stem : list.split(separator: ":").last.map(String.init) ?? list
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
-    var passedOver: [Value] = []
+    var passedOver: [FieldValue] = []
     for (index, element) in elements.enumerated() {
       guard let (item, mapping) = items.item(element) else {
         passedOver.append(element)
@@ -166,7 +166,7 @@ extension PropertyListValue {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// What a property list holds.
   init(contentsOf list: PropertyList) throws {
     let tree = try list.value()

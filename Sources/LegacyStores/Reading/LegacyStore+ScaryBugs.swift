@@ -125,7 +125,7 @@ struct ScaryBugReader {
     }
     // Other values at the top are the document's own.
     var contents = SharedContents(archive)
-    var top: [String: Value] = [:]
+    var top: [String: FieldValue] = [:]
     for other in try archive.allTopFields() where other.name != key {
       do {
         let value = try other.value(&contents)

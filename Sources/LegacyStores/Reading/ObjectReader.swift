@@ -79,7 +79,7 @@ struct ObjectReader {
   mutating func attributes(
     of object: ArchivedObject, skipping skipped: Set<String> = [],
     role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> [String: Value] {
+  ) throws -> [String: FieldValue] {
     begin()
     let number = number(of: object.uid)
     var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0, role: role)
@@ -90,7 +90,7 @@ struct ObjectReader {
   /// A value that is no object of its own.
   mutating func attribute(
     _ name: String, _ value: ArchivedValue, role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
+  ) throws -> FieldValue {
     let converted = try convert(value, path: name, depth: 0, isField: false, role: role)
     return tidied(converted)
   }
@@ -125,16 +125,16 @@ struct ObjectReader {
   private mutating func fields(
     of object: ArchivedObject, skipping skipped: Set<String> = [], path: String, depth: Int,
     role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> [String: Value] {
+  ) throws -> [String: FieldValue] {
     let name = object.className
     note(classOf: object)
-    var fields: [String: Value] = [:]
+    var fields: [String: FieldValue] = [:]
     // Sorted, so that the numbers of shared objects do not depend on the order in a file.
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
       let key = Self.isReserved(field.name) ? "$" + field.name : field.name
       try charge(bytes: key.utf8.count)
       let path = path.isEmpty ? key : "\(path).\(key)"
-      let converted = try readable(path) { reader -> Value? in
+      let converted = try readable(path) { reader -> FieldValue? in
         let value = try field.value(&reader.contents)
         reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
         if case .null = value { return nil }
@@ -192,7 +192,7 @@ struct ObjectReader {
   private mutating func convert(
     _ value: ArchivedValue, path: String, depth: Int, isField: Bool,
     role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
+  ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
     guard valueCount <= Self.valueLimit, valuesLeft >= 0 else {
@@ -212,7 +212,7 @@ struct ObjectReader {
       try charge(bytes: text.utf8.count)
       return .string(text)
     case .data(let data): return try keep(data, path: path)
-    case .date(let seconds): return Value(secondsSince2001: seconds)
+    case .date(let seconds): return FieldValue(secondsSince2001: seconds)
     case .array(let array): return try list(array, path, depth, role)
     case .dictionary(let dictionary):
       return try members(of: dictionary, className: "NSDictionary", path, depth, role)
@@ -228,7 +228,7 @@ struct ObjectReader {
   private mutating func convert(
     _ object: ArchivedObject, path: String, depth: Int, isField: Bool,
     role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
+  ) throws -> FieldValue {
     let value = ArchivedValue.object(object)
     switch object.className {
     case "NSString", "NSMutableString":
@@ -239,7 +239,7 @@ struct ObjectReader {
     case "NSData", "NSMutableData":
       if let data = try value.data { return try keep(data, path: path) }
     case "NSDate":
-      if let seconds = try value.secondsSince2001 { return Value(secondsSince2001: seconds) }
+      if let seconds = try value.secondsSince2001 { return FieldValue(secondsSince2001: seconds) }
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
@@ -270,7 +270,7 @@ struct ObjectReader {
   private mutating func collection(
     _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int,
     _ role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
+  ) throws -> FieldValue {
     let name = object.className
     guard openCollections.insert(object.uid).inserted else {
       // It holds itself: here it is cut.
@@ -279,7 +279,7 @@ struct ObjectReader {
       return Reference.make(Reference.ref, number)
     }
     defer { openCollections.remove(object.uid) }
-    var result: Value
+    var result: FieldValue
     if name.hasSuffix("Dictionary") {
       guard let dictionary = try value.dictionary else { return .null }
       result = try members(of: dictionary, className: name, path, depth, role)
@@ -290,13 +290,13 @@ struct ObjectReader {
       else { return .null }
       // The members of a set come in whatever order.
       if !name.contains("Ordered") {
-        elements = elements.map { (Record(["": $0]).bytes, $0) }
+        elements = elements.map { (EntityRecord(["": $0]).bytes, $0) }
           .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
       }
       result = .dictionary([Reference.objectClass: .string(name), "NS.objects": .array(elements)])
     }
     guard let number = numbers[object.uid], isReferredTo.contains(number) else { return result }
-    var explicit: [String: Value] = [Reference.objectClass: .string(name)]
+    var explicit: [String: FieldValue] = [Reference.objectClass: .string(name)]
     switch result {
     case .array(let elements): explicit["NS.objects"] = .array(elements)
     case .dictionary(let members) where members[Reference.objectClass] != nil: explicit = members
@@ -310,8 +310,8 @@ struct ObjectReader {
 
   private mutating func list(
     _ array: ArchivedArray, _ path: String, _ depth: Int, _ role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
-    var elements: [Value] = []
+  ) throws -> FieldValue {
+    var elements: [FieldValue] = []
     for index in 0..<array.count {
       let path = "\(path)[\(index)]"
       let element = try readable(path) { reader in
@@ -326,10 +326,10 @@ struct ObjectReader {
   private mutating func members(
     of dictionary: ArchivedDictionary, className: String, _ path: String, _ depth: Int,
     _ role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> Value {
-    var members: [String: Value] = [:]
-    var keys: [Value] = []
-    var values: [Value] = []
+  ) throws -> FieldValue {
+    var members: [String: FieldValue] = [:]
+    var keys: [FieldValue] = []
+    var values: [FieldValue] = []
     for index in 0..<dictionary.count {
       var text: String?
       let pair = try readable("\(path)[\(index)]") { reader in
@@ -356,14 +356,14 @@ struct ObjectReader {
     ])
   }
 
-  private static func explicitMembers(_ members: [String: Value]) -> [String: Value] {
+  private static func explicitMembers(_ members: [String: FieldValue]) -> [String: FieldValue] {
     let sorted = members.sorted { $0.key < $1.key }
     return [
       "NS.keys": .array(sorted.map { .string($0.key) }), "NS.objects": .array(sorted.map(\.value)),
     ]
   }
 
-  private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> Value {
+  private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
     try charge(bytes: data.count)
     let type = ImageType.of(data.prefix(64))
     guard type != nil || data.count > Self.inlineByteLimit else { return .data(data) }
@@ -381,7 +381,7 @@ struct ObjectReader {
   }
 
   /// Takes the numbers away that nothing refers to.
-  private func tidied(_ value: Value) -> Value {
+  private func tidied(_ value: FieldValue) -> FieldValue {
     switch value {
     case .array(let elements): return .array(elements.map(tidied))
     case .dictionary(var members):
@@ -396,7 +396,7 @@ struct ObjectReader {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// A date as Foundation keeps it; what no date can be keeps its number.
   init(secondsSince2001 seconds: Double) {
     // The years 1 to 9999, which is what can be written down as a date.

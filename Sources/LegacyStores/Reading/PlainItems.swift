@@ -10,8 +10,8 @@ struct PlainItems {
   /// - Parameters:
   ///   - values: all elements of the list, which tell together what they are.
   ///   - kind: what they are called if they are nothing that is known.
-  init(_ values: [Value], list: String, kind: String, mapping: FieldMapping) {
-    let dictionaries = values.compactMap { value -> [String: Value]? in
+  init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
+    let dictionaries = values.compactMap { value -> [String: FieldValue]? in
       guard case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else { return nil }
       return fields
     }
@@ -40,7 +40,7 @@ struct PlainItems {
 
   /// The item that an element is, and which path of its keys is which attribute; nil when the app would pass it
   /// over, as a to-do without a title.
-  func item(_ value: Value) -> (item: LegacyItem, mapping: [String: String])? {
+  func item(_ value: FieldValue) -> (item: LegacyItem, mapping: [String: String])? {
     guard let plan, case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
       return (LegacyItem(list: list, kind: kind, attributes: ["value": value]), [:])
     }

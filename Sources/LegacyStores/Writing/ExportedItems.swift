@@ -16,7 +16,7 @@ struct ExportedItems {
   private(set) var itemsByCategory: [Int: [Int]] = [:]
   private(set) var rows: [Int: ImportMemory.Element] = [:]
   private(set) var groups: [Int: ImportMemory.Group] = [:]
-  private(set) var files: [String: Value]
+  private(set) var files: [String: FieldValue]
   private(set) var classes: [String: LegacyClass]
   /// All items, those of the lists first.
   private(set) var items: [Int] = []
@@ -108,7 +108,7 @@ struct ExportedItems {
   }
 
   /// The class that an item's object is of; empty for a dictionary or a plain value.
-  func className(of item: Item) -> String {
+  func className(of item: Catalog.Item) -> String {
     if let row = rows[item.id] { return row.className }
     let named = classes.filter { $0.value.kind == item.kind }.keys.sorted()
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
@@ -131,7 +131,7 @@ struct ExportedItems {
   }
 
   /// The attributes of an item under the keys of the file.
-  func fields(of item: Item) -> [String: Value] {
+  func fields(of item: Catalog.Item) -> [String: FieldValue] {
     var rest = item.attributes
     if item.kind == KindOfThing.toDo.name {
       rest["done"] = nil
@@ -147,7 +147,7 @@ struct ExportedItems {
       else { continue }
       rest[property.attribute] = nil
     }
-    var moved: [(path: String, value: Value)] = []
+    var moved: [(path: String, value: FieldValue)] = []
     for (path, attribute) in mapping {
       guard let value = rest.value(at: attribute) else { continue }
       rest.remove(at: attribute)
@@ -170,7 +170,7 @@ enum DefaultLayouts {
   }
 
   static func layouts(of source: LegacyStore.Source) -> (
-    files: [String: Value], classes: [String: LegacyClass]
+    files: [String: FieldValue], classes: [String: LegacyClass]
   ) {
     var layouts = files(of: source)
     for name in layouts.classes.keys { layouts.classes[name]?.chain = [name, "NSObject"] }
@@ -178,9 +178,9 @@ enum DefaultLayouts {
   }
 
   private static func files(of source: LegacyStore.Source) -> (
-    files: [String: Value], classes: [String: LegacyClass]
+    files: [String: FieldValue], classes: [String: LegacyClass]
   ) {
-    func archived(_ list: String) -> Value {
+    func archived(_ list: String) -> FieldValue {
       Layout.archive(["root": Layout.list(list, className: "NSMutableArray")])
     }
     switch source {
@@ -245,11 +245,11 @@ extension LegacyClass {
 
 extension Layout {
   /// The names of all lists in files, sorted by the files' names.
-  static func lists(in files: [String: Value]) -> [String] {
+  static func lists(in files: [String: FieldValue]) -> [String] {
     files.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
   }
 
-  private static func lists(in value: Value) -> [String] {
+  private static func lists(in value: FieldValue) -> [String] {
     switch value {
     case .array(let elements): return elements.flatMap { lists(in: $0) }
     case .dictionary(let members):

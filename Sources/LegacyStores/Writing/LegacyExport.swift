@@ -71,10 +71,10 @@ struct LegacyExport {
   }
 
   /// A property list with its gaps filled.
-  private func filled(_ layout: Value) throws(ArchiveError) -> Value {
+  private func filled(_ layout: FieldValue) throws(ArchiveError) -> FieldValue {
     switch layout {
     case .array(let elements):
-      var values: [Value] = []
+      var values: [FieldValue] = []
       for element in elements { values.append(try filled(element)) }
       return .array(values)
     case .dictionary(let members):
@@ -82,7 +82,7 @@ struct LegacyExport {
         return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: members))))
       }
       if case .string(let list)? = members[Layout.list] {
-        var rest: [Value] = []
+        var rest: [FieldValue] = []
         if case .array(let elements)? = members[Layout.passedOver] { rest = elements }
         return .array((store.lists[list] ?? []).map(plain) + rest)
       }
@@ -90,13 +90,13 @@ struct LegacyExport {
         return store.lists[list]?.first.map(plain) ?? .dictionary([:])
       }
       if case .string(let list)? = members[Layout.each], case .string(let key)? = members["key"] {
-        var values: [Value] = []
+        var values: [FieldValue] = []
         for item in store.lists[list] ?? [] {
           values.append(.data(Data(try writer().archive([key: Layout.element(list)], only: item))))
         }
         return .array(values)
       }
-      var values: [String: Value] = [:]
+      var values: [String: FieldValue] = [:]
       for (key, member) in members { values[key] = try filled(member) }
       return .dictionary(values)
     default: return layout
@@ -104,14 +104,14 @@ struct LegacyExport {
   }
 
   /// An item as a property list has it.
-  private func plain(_ id: Int) -> Value {
+  private func plain(_ id: Int) -> FieldValue {
     guard let item = store.catalog.item(id) else { return .dictionary([:]) }
     let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
     if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, images) }
     return withImages(.dictionary(store.fields(of: item)), images)
   }
 
-  private func withImages(_ value: Value, _ images: [String: Blob]) -> Value {
+  private func withImages(_ value: FieldValue, _ images: [String: Blob]) -> FieldValue {
     switch value {
     case .array(let elements): return .array(elements.map { withImages($0, images) })
     case .dictionary(let members):
@@ -159,7 +159,7 @@ struct LegacyExport {
   private mutating func makeBug(_ id: Int, in folder: String, topKey: String) throws {
     guard let item = store.catalog.item(id) else { return }
     itemCount += 1
-    var top: [String: Value] = [topKey: Layout.element(ScaryBugReader.list)]
+    var top: [String: FieldValue] = [topKey: Layout.element(ScaryBugReader.list)]
     if case .dictionary(let others)? = item["$top"] { top.merge(others) { first, _ in first } }
     files.append(
       ExportedFile(
@@ -204,7 +204,7 @@ private final class ImageReader {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// The names of the images that stand below this value.
   var imageNames: [String] {
     switch self {

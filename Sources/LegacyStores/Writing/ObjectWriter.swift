@@ -11,7 +11,7 @@ final class ObjectWriter {
   private var itemNodes: [Int: ArchiveNode] = [:]
   private var categoryNodes: [Int: ArchiveNode] = [:]
   /// The images of the item that was asked for last.
-  private var images: (item: Int, byName: [String: Image]) = (-1, [:])
+  private var images: (item: Int, byName: [String: Catalog.Image]) = (-1, [:])
   /// The nodes that were made and have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, to be let go at the end: nodes that hold each other are never freed otherwise.
@@ -24,9 +24,9 @@ final class ObjectWriter {
     /// The objects that were met in it, by their numbers.
     var objects: [Int: ArchiveNode] = [:]
     /// The objects with a number, since one may be referred to before its turn.
-    var definitions: [Int: [String: Value]] = [:]
+    var definitions: [Int: [String: FieldValue]] = [:]
 
-    init(item: Int?, of values: some Sequence<Value> = []) {
+    init(item: Int?, of values: some Sequence<FieldValue> = []) {
       self.item = item
       for value in values { value.collectObjects(&definitions) }
     }
@@ -40,7 +40,7 @@ final class ObjectWriter {
   /// An archive with the top values of a layout.
   /// - Parameter only: the item that stands for an element, where each has an archive of its own.
   func archive(
-    _ top: [String: Value], archiver: String = KeyedArchiveWriter.standardArchiver, only: Int? = nil
+    _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver, only: Int? = nil
   ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values)
@@ -65,7 +65,7 @@ final class ObjectWriter {
 
   // MARK: Layouts
 
-  private func content(_ layout: Value, _ context: inout Context, only: Int?) -> ArchiveNode.Value {
+  private func content(_ layout: FieldValue, _ context: inout Context, only: Int?) -> ArchiveNode.Value {
     guard case .dictionary(let members) = layout else { return value(layout, nil, &context) }
     let className: String? = if case .string(let name)? = members[Reference.objectClass] { name } else { nil }
     if case .string(let list)? = members[Layout.element] {
@@ -138,7 +138,7 @@ final class ObjectWriter {
     return node
   }
 
-  private func category(of item: Item, form: String?) -> ArchiveNode.Value {
+  private func category(of item: Catalog.Item, form: String?) -> ArchiveNode.Value {
     guard let id = item.category, let category = store.catalog.category(id) else { return .null }
     let isText = store.groups[id].map { $0.className.isEmpty } ?? (form == "NSString")
     return isText ? .string(category.name) : .node(node(ofCategory: id))
@@ -176,7 +176,7 @@ final class ObjectWriter {
     return node
   }
 
-  private func color(_ color: Color, like old: Value?) -> ArchiveNode {
+  private func color(_ color: Catalog.Color, like old: FieldValue?) -> ArchiveNode {
     if case .dictionary(let members)? = old, members[Reference.objectClass] == .string("NSColor") {
       return .nsColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
     }
@@ -185,7 +185,7 @@ final class ObjectWriter {
 
   /// Gives an object its fields: those that its class had in the files first, nil where there is nothing.
   private func fill(
-    _ node: ArchiveNode, _ className: String, _ fields: [String: Value], _ context: inout Context,
+    _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
     extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
   ) {
     let known = store.classes[className]
@@ -241,7 +241,7 @@ final class ObjectWriter {
   /// A name that begins with `$` was given one more when it was read.
   private static func name(_ key: String) -> String { key.hasPrefix("$$") ? String(key.dropFirst()) : key }
 
-  private func order(of className: String, _ fields: [String: Value]) -> [String] {
+  private func order(of className: String, _ fields: [String: FieldValue]) -> [String] {
     let known = store.classes[className]?.order ?? []
     return known
       + fields.keys.filter { !known.contains($0) && $0 != Reference.objectClass && $0 != Reference.id }
@@ -261,7 +261,7 @@ final class ObjectWriter {
 
   // MARK: Values
 
-  private func value(_ value: Value, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
+  private func value(_ value: FieldValue, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
     let isBoxed = form == "NSNumber"
     switch value {
     case .null: return form == nil ? .node(.null()) : .null
@@ -326,9 +326,9 @@ final class ObjectWriter {
   }
 
   private func object(
-    _ members: [String: Value], _ form: String?, _ context: inout Context
+    _ members: [String: FieldValue], _ form: String?, _ context: inout Context
   ) -> ArchiveNode.Value {
-    let whole = Value.dictionary(members)
+    let whole = FieldValue.dictionary(members)
     if let target = Reference.target(Reference.item, of: whole) { return element(target) }
     if let target = Reference.target(Reference.category, of: whole) { return .node(node(ofCategory: target)) }
     if let target = Reference.target(Reference.ref, of: whole) {
@@ -367,13 +367,13 @@ final class ObjectWriter {
   }
 
   /// The class that a field wants, where what is left of its object has lost its own.
-  private func customClass(_ form: String) -> Value? {
+  private func customClass(_ form: String) -> FieldValue? {
     store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary"
       ? .string(form) : nil
   }
 
   private func knownCollection(
-    _ className: String, _ members: [String: Value], _ elements: [Value], _ context: inout Context
+    _ className: String, _ members: [String: FieldValue], _ elements: [FieldValue], _ context: inout Context
   ) -> ArchiveNode? {
     guard
       [
@@ -381,7 +381,7 @@ final class ObjectWriter {
         "NSDictionary", "NSMutableDictionary",
       ].contains(className)
     else { return nil }
-    var keys: [Value] = []
+    var keys: [FieldValue] = []
     let isDictionary = className.hasSuffix("Dictionary")
     if isDictionary {
       guard case .array(let found)? = members["NS.keys"], found.count == elements.count else { return nil }
@@ -418,19 +418,19 @@ final class ObjectWriter {
   }
 
   private func dictionary(
-    _ members: [String: Value], _ context: inout Context, _ archivedClass: ArchivedClass
+    _ members: [String: FieldValue], _ context: inout Context, _ archivedClass: ArchivedClass
   ) -> ArchiveNode {
     .dictionary(pairs(members, &context), as: archivedClass)
   }
 
   private func pairs(
-    _ members: [String: Value], _ context: inout Context
+    _ members: [String: FieldValue], _ context: inout Context
   ) -> [(key: ArchiveNode.Value, value: ArchiveNode.Value)] {
     members.sorted { $0.key < $1.key }.map { (.string($0.key), value($0.value, nil, &context)) }
   }
 
   /// An image of an item. An item may have thousands, so they are looked up once for each item.
-  private func image(_ name: String, of item: Int) -> Image? {
+  private func image(_ name: String, of item: Int) -> Catalog.Image? {
     if images.item != item {
       images = (
         item, Dictionary(store.catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first }
@@ -440,7 +440,7 @@ final class ObjectWriter {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// The objects with a number below this value.
   fileprivate func collectObjects(_ objects: inout [Int: [String: Value]]) {
     switch self {

@@ -15,7 +15,7 @@ struct PropertyListText {
   struct Unwritable: Error {}
 
   /// The bytes of a property list.
-  static func bytes(of value: Value, asXML: Bool) throws(ArchiveError) -> [UInt8] {
+  static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
     if asXML {
       var writer = PropertyListText()
       do {
@@ -28,7 +28,7 @@ struct PropertyListText {
     return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.write(value) }
   }
 
-  private mutating func write(_ value: Value, indent: String) throws {
+  private mutating func write(_ value: FieldValue, indent: String) throws {
     switch value {
     case .null: throw Unwritable()
     case .bool(let flag): text += "\(indent)<\(flag)/>\n"
@@ -65,7 +65,7 @@ struct PropertyListText {
   }
 
   /// Writes a dictionary whose keys look like our own words, or are no texts.
-  private mutating func writeExplicit(_ members: [String: Value], indent: String) throws {
+  private mutating func writeExplicit(_ members: [String: FieldValue], indent: String) throws {
     guard case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"],
       keys.count == values.count
     else { throw Unwritable() }
@@ -113,7 +113,7 @@ struct PropertyListText {
 
 extension BinaryPropertyListWriter {
   /// Writes a value and all below it.
-  fileprivate mutating func write(_ value: Value) throws(ArchiveError) -> Int {
+  fileprivate mutating func write(_ value: FieldValue) throws(ArchiveError) -> Int {
     switch value {
     // A property list has nothing for nothing; an empty text is what comes nearest.
     case .null: return try string("")
@@ -141,7 +141,7 @@ extension BinaryPropertyListWriter {
     }
   }
 
-  private mutating func write(_ values: [Value]) throws(ArchiveError) -> [Int] {
+  private mutating func write(_ values: [FieldValue]) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
     for value in values { numbers.append(try write(value)) }
     return numbers

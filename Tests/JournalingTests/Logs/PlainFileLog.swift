@@ -294,9 +294,9 @@ final class PlainFileLog: EntryLog {
 /// The mark of what was acknowledged.
 private struct PlainFileMark {
   let revision: Revision
-  let digest: Digest
+  let digest: ContentDigest
 
-  init(revision: Revision, digest: Digest) {
+  init(revision: Revision, digest: ContentDigest) {
     self.revision = revision
     self.digest = digest
   }
@@ -310,7 +310,7 @@ private struct PlainFileMark {
       guard error.code == .notFound else { throw error }
     }
     let words = text.split(separator: " ")
-    guard words.count == 3, let revision = Revision(words[0]), let digest = Digest(hex: words[1]),
+    guard words.count == 3, let revision = Revision(words[0]), let digest = ContentDigest(hex: words[1]),
       words[2] == "\(revision + 1)"
     else { throw JournalError(.damaged, "the mark is missing or altered", path: path) }
     (self.revision, self.digest) = (revision, digest)

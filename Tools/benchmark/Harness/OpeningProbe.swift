@@ -34,7 +34,7 @@ struct OpeningProbe: Codable {
       throw WrongUse(message: "\(flag) is for the benchmark's own use.")
     }
     let url = URL(filePath: arguments[0], directoryHint: .isDirectory)
-    var attributes: [String: Value]?
+    var attributes: [String: FieldValue]?
     let seconds = try timed {
       let journal = try CatalogJournal.open(at: url, mode: .readOnly)
       attributes = journal.state.item(number)?.attributes

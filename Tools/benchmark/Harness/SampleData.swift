@@ -24,7 +24,7 @@ enum SampleData {
   static let attributeCount = 5
 
   /// The attributes of one item, made of random letters and numbers so that they hardly compress.
-  static func attributes(_ random: inout SeededGenerator) -> [String: Value] {
+  static func attributes(_ random: inout SeededGenerator) -> [String: FieldValue] {
     [
       "name": .string(text(18, &random)),
       "note": .string(text(96, &random)),
@@ -35,7 +35,7 @@ enum SampleData {
   }
 
   /// The attributes of many items.
-  static func attributes(count: Int, seed: UInt64) -> [[String: Value]] {
+  static func attributes(count: Int, seed: UInt64) -> [[String: FieldValue]] {
     var random = SeededGenerator(seed: seed)
     return (0..<count).map { _ in attributes(&random) }
   }

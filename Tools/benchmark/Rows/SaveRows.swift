@@ -37,7 +37,7 @@ private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async th
         let seconds = try timed {
           for _ in 0..<commits {
             let item = Int.random(in: 1...count, using: &random)
-            let value = Value.integer(.random(in: 0...1_000_000, using: &random))
+            let value = FieldValue.integer(.random(in: 0...1_000_000, using: &random))
             try journal.commit { try $0.updateItem(item, set: ["count": value]) }
           }
         }
@@ -68,7 +68,7 @@ private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async th
     })
 }
 
-extension Value {
+extension FieldValue {
   /// The value as a property list has it.
   fileprivate var propertyList: Any? {
     switch self {

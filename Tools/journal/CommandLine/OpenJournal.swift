@@ -41,7 +41,7 @@ extension Arguments {
   }
 
   /// An entity and, after an `@`, the point in time at which it is meant: `item:42@yesterday`.
-  func entityAndPoint(_ text: String) throws -> (entity: Entity, point: RevisionSelector?) {
+  func entityAndPoint(_ text: String) throws -> (entity: EntityKey, point: RevisionSelector?) {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let entity = try Catalog.entity(parts[0])
     return (entity, parts.count == 2 ? try selector(parts[1]) : nil)
@@ -86,7 +86,7 @@ extension Journal where State == Catalog {
 
 extension Catalog {
   /// The entity that a name such as `item:42` means, whether or not it is there.
-  static func entity(_ name: String) throws(Failure) -> Entity {
+  static func entity(_ name: String) throws(Failure) -> EntityKey {
     do throws(JournalError) {
       return try entity(named: name)
     } catch {

@@ -14,7 +14,7 @@ struct CategoryNames {
   }
 
   /// The category of that name.
-  mutating func number(of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>) throws
+  mutating func number(of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws
     -> Int
   {
     let name = ExactText(EntityName.usable(name))
@@ -31,7 +31,7 @@ struct CategoryNames {
   }
 
   /// Deletes the categories that items left and that have none any more; called at the end of an entry.
-  mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>) throws {
+  mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for number in left.sorted() {
       guard let name = draft.state.category(number)?.name,
         draft.state.items(in: number).first(where: { _ in true }) == nil

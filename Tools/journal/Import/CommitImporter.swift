@@ -20,5 +20,5 @@ protocol CommitImporter {
   /// - Returns: the entities that may have changed.
   mutating func apply(
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
-  ) throws -> Set<Entity>
+  ) throws -> Set<EntityKey>
 }

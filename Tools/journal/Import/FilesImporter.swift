@@ -48,8 +48,8 @@ struct FilesImporter: CommitImporter {
   mutating func apply(
     _ changes: [(GitChange, FileContent)], of commit: GitCommit, to draft: inout Draft<Catalog>,
     _ report: ImportReport
-  ) throws -> Set<Entity> {
-    var touched: Set<Entity> = []
+  ) throws -> Set<EntityKey> {
+    var touched: Set<EntityKey> = []
     for (change, content) in changes {
       if let file = change.file {
         try set(change.path, file, content, &draft, &touched)
@@ -61,7 +61,7 @@ struct FilesImporter: CommitImporter {
     return touched
   }
 
-  private mutating func delete(_ path: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>)
+  private mutating func delete(_ path: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>)
     throws
   {
     guard let file = files.removeValue(forKey: ExactText(path)) else { return }
@@ -73,9 +73,9 @@ struct FilesImporter: CommitImporter {
 
   private mutating func set(
     _ path: String, _ gitFile: GitFile, _ content: FileContent, _ draft: inout Draft<Catalog>,
-    _ touched: inout Set<Entity>
+    _ touched: inout Set<EntityKey>
   ) throws {
-    var attributes: [String: Value] = [
+    var attributes: [String: FieldValue] = [
       "path": .string(path), "mode": .string(gitFile.mode), "blob": .string(gitFile.hash),
     ]
     if case .text(let text) = content { attributes["text"] = .string(text) }
@@ -95,7 +95,7 @@ struct FilesImporter: CommitImporter {
 
   private func setImage(
     of file: inout File, named name: String, _ content: FileContent, _ draft: inout Draft<Catalog>,
-    _ touched: inout Set<Entity>
+    _ touched: inout Set<EntityKey>
   ) throws {
     if let image = file.image { touched.insert(.image(image)) }
     switch (content, file.image) {

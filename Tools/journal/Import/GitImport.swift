@@ -62,7 +62,7 @@ struct GitImport {
     let report = ImportReport(terminal)
     var reading = GitImportReading(
       log: try GitLog(repository, to: tip, after: checkpoint?.commit), importer: importer)
-    var pending: [PendingCommit<Set<Entity>>] = []
+    var pending: [PendingCommit<Set<EntityKey>>] = []
     var newestDate = journal.head.date
     let clock = ContinuousClock()
     let start = clock.now
@@ -94,7 +94,7 @@ struct GitImport {
   private func submit<Importer: CommitImporter>(
     _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
     _ newestDate: Date
-  ) throws -> PendingCommit<Set<Entity>> {
+  ) throws -> PendingCommit<Set<EntityKey>> {
     var metadata = [Key.commit: commit.hash, Key.source: source]
     let date = commit.date ?? newestDate
     // A journal's dates never decrease; git's do.

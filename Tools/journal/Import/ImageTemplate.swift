@@ -43,7 +43,7 @@ struct ImageTemplate {
   }
 
   /// The path for an object; nil when it lacks a field that the template names.
-  func path(key: String, _ attributes: [String: Value]) -> String? {
+  func path(key: String, _ attributes: [String: FieldValue]) -> String? {
     var path = ""
     for part in parts {
       switch part {
@@ -67,7 +67,7 @@ struct ImageTemplate {
   }
 }
 
-extension Value {
+extension FieldValue {
   /// The text by which an object is recognised: a text, or a number as it is written; nil for anything else.
   var keyText: String? {
     switch self {

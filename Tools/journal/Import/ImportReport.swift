@@ -27,7 +27,7 @@ final class ImportReport {
   }
 
   /// An entry was made of the events of these entities.
-  func count(_ entities: some Collection<Entity>) {
+  func count(_ entities: some Collection<EntityKey>) {
     entries += 1
     events += entities.count
     images += entities.count { $0.kind == .image }

@@ -17,7 +17,7 @@ struct RecordFile {
   /// An object that is new, or that may differ from the one of its key before.
   struct Record {
     let key: ExactText
-    let attributes: [String: Value]
+    let attributes: [String: FieldValue]
   }
 
   private let array: JSONArray?
@@ -115,7 +115,7 @@ private struct SkippedElements {
 
   init(field: String) { self.field = field }
 
-  mutating func note(_ element: Value) {
+  mutating func note(_ element: FieldValue) {
     if case .dictionary = element { withoutKey += 1 } else { others += 1 }
   }
 

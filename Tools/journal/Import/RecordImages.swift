@@ -69,7 +69,7 @@ struct RecordImages {
   }
 
   /// Notes where a record's image is from now on.
-  mutating func place(_ key: ExactText, _ attributes: [String: Value]) {
+  mutating func place(_ key: ExactText, _ attributes: [String: FieldValue]) {
     let path = template.path(key: key.text, attributes).map { ExactText($0) }
     var place = places[key] ?? Place()
     affected.insert(key)

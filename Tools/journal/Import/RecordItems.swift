@@ -27,7 +27,9 @@ struct RecordItems {
 
   subscript(key: ExactText) -> Known? { known[key] }
 
-  mutating func delete(_ key: ExactText, _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>) throws {
+  mutating func delete(_ key: ExactText, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>)
+    throws
+  {
     guard let entry = known.removeValue(forKey: key) else { return }
     categories.leave(draft.state.item(entry.item)?.category)
     touched.insert(.item(entry.item))
@@ -36,7 +38,7 @@ struct RecordItems {
   }
 
   mutating func set(
-    _ record: RecordFile.Record, _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>
+    _ record: RecordFile.Record, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws {
     var category: Int?
     if let field = form.category, case .string(let name)? = record.attributes[field],
@@ -62,7 +64,7 @@ struct RecordItems {
   }
 
   mutating func setImage(
-    _ change: RecordImages.Change, _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>
+    _ change: RecordImages.Change, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws {
     // A record that the catalog's rules did not let in has no item, and so no image.
     guard var entry = known[change.key] else { return }
@@ -86,7 +88,7 @@ struct RecordItems {
   }
 
   mutating func deleteUnusedCategories(
-    _ draft: inout Draft<Catalog>, _ touched: inout Set<Entity>
+    _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws {
     try categories.deleteUnused(&draft, &touched)
   }

@@ -115,8 +115,8 @@ struct RecordsImporter: CommitImporter {
 
   mutating func apply(
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
-  ) throws -> Set<Entity> {
-    var touched: Set<Entity> = []
+  ) throws -> Set<EntityKey> {
+    var touched: Set<EntityKey> = []
     for key in change.deleted { try items.delete(key, &draft, &touched) }
     for record in change.changed {
       do {

@@ -14,7 +14,8 @@ struct ChangeText {
   }
 
   /// Prints `~ item:1  Dune`.
-  func printHeading(_ entity: Entity, _ operation: Event.Operation, _ record: Record?) throws {
+  func printHeading(_ entity: EntityKey, _ operation: JournalEvent.Operation, _ record: EntityRecord?) throws
+  {
     let heading = "\(operation.sign) \(Catalog.name(of: entity))"
     let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
     let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
@@ -22,13 +23,13 @@ struct ChangeText {
   }
 
   /// Prints the parts that an event changed.
-  func print(_ event: Event, _ parts: [PartChange]) throws {
+  func print(_ event: JournalEvent, _ parts: [PartChange]) throws {
     if case .erased = event.change { return try line("content", erasedText) }
     try print(parts, of: event.entity.kind, event.operation)
   }
 
   /// Prints the parts of an entity that differ.
-  func print(_ parts: [PartChange], of kind: EntityKind, _ operation: Event.Operation) throws {
+  func print(_ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation) throws {
     for part in parts {
       let name = EntityPart(part.key, nil, of: kind).name.printable
       switch (part.old, part.new) {
@@ -43,7 +44,7 @@ struct ChangeText {
   }
 
   private func print(
-    _ name: String, _ key: FieldKey, _ old: Value, _ new: Value, of kind: EntityKind
+    _ name: String, _ key: FieldKey, _ old: FieldValue, _ new: FieldValue, of kind: EntityKind
   ) throws {
     switch (key, old, new) {
     case (.attribute, .dictionary, .dictionary), (.attribute, .array, .array):
@@ -55,7 +56,7 @@ struct ChangeText {
     }
   }
 
-  private func printLeaf(_ name: String, _ old: Value?, _ new: Value?) throws {
+  private func printLeaf(_ name: String, _ old: FieldValue?, _ new: FieldValue?) throws {
     if case .string(let old)? = old, case .string(let new)? = new,
       old.contains("\n") || new.contains("\n")
     {
@@ -72,7 +73,7 @@ struct ChangeText {
     try line(name, "\(oldText.printable) → \(newText.printable)")
   }
 
-  private func json(_ value: Value) -> String {
+  private func json(_ value: FieldValue) -> String {
     switch value {
     case .data(let data): data.count.counted("byte")
     case .date(let date): date.printable
@@ -80,7 +81,7 @@ struct ChangeText {
     }
   }
 
-  private func text(_ value: Value, _ key: FieldKey, _ kind: EntityKind) -> String {
+  private func text(_ value: FieldValue, _ key: FieldKey, _ kind: EntityKind) -> String {
     if case .attribute = key {
       let text = json(value).printable
       return isFull ? text : text.shortened(to: 120)
@@ -93,7 +94,7 @@ struct ChangeText {
   }
 }
 
-extension Event.Operation {
+extension JournalEvent.Operation {
   /// `+`, `~` or `-`.
   var sign: String {
     switch self {

@@ -4,14 +4,14 @@ import CatalogModel
 struct EntryFilter {
   private let author: String?
   private let note: String?
-  private let entities: Set<Entity>
+  private let entities: Set<EntityKey>
   private let kind: String?
   private let categories: Set<Int>?
-  private let operation: Event.Operation?
+  private let operation: JournalEvent.Operation?
   private let field: String?
   private let labels: Labels
 
-  init(_ arguments: Arguments, entities: [Entity], _ journal: CatalogJournal) throws {
+  init(_ arguments: Arguments, entities: [EntityKey], _ journal: CatalogJournal) throws {
     author = arguments.value("--author")?.lowercased()
     note = arguments.value("--note")?.lowercased()
     self.entities = Set(entities)
@@ -30,7 +30,7 @@ struct EntryFilter {
   }
 
   /// The events that are asked for; nil when the entry is not.
-  func events(of entry: Entry) throws -> [Event]? {
+  func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }
     let events = try entry.events.filter { try matches($0) }
@@ -41,12 +41,12 @@ struct EntryFilter {
     !entities.isEmpty || kind != nil || categories != nil || operation != nil || field != nil
   }
 
-  private func matches(_ event: Event) throws -> Bool {
+  private func matches(_ event: JournalEvent) throws -> Bool {
     if !entities.isEmpty, !entities.contains(event.entity) { return false }
     if let operation, event.operation != operation { return false }
     if let field, !touches(event, field) { return false }
     guard kind != nil || categories != nil else { return true }
-    let record: Record?
+    let record: EntityRecord?
     if case .add(let added) = event.change {
       record = added
     } else {
@@ -59,7 +59,7 @@ struct EntryFilter {
     return EntityQuery(kind: kind, categories: categories).matches(event.entity, record)
   }
 
-  private func touches(_ event: Event, _ name: String) -> Bool {
+  private func touches(_ event: JournalEvent, _ name: String) -> Bool {
     guard let key = Catalog.key(named: name, of: event.entity.kind) else { return false }
     var isTouched = false
     switch event.change {

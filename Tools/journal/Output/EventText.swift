@@ -7,7 +7,7 @@ struct EntityPart {
   let value: String?
 }
 
-extension Record {
+extension EntityRecord {
   /// All parts, in the order of the record.
   func parts(of kind: EntityKind) -> [EntityPart] {
     var parts: [EntityPart] = []
@@ -39,7 +39,7 @@ extension RecordChanges {
 }
 
 extension EntityPart {
-  init(_ key: FieldKey, _ value: Value?, of kind: EntityKind) {
+  init(_ key: FieldKey, _ value: FieldValue?, of kind: EntityKind) {
     switch key {
     case .field(let number):
       self.init(name: Self.fieldName(number, of: kind), value: value?.fieldText(number, of: kind))
@@ -54,21 +54,21 @@ extension EntityPart {
   }
 }
 
-extension Value {
+extension FieldValue {
   fileprivate func fieldText(_ number: UInt8, of kind: EntityKind) -> String {
     switch (kind, number, self) {
-    case (.category, 1, .array(let parts)): Color(components: parts)?.hex ?? printable
+    case (.category, 1, .array(let parts)): Catalog.Color(components: parts)?.hex ?? printable
     case (.item, 1, .integer(let id)): "category:\(id)"
     case (.image, 0, .integer(let id)): "item:\(id)"
-    case (.image, 3, .data(let bytes)): Digest(bytes: Array(bytes))?.hex ?? printable
+    case (.image, 3, .data(let bytes)): ContentDigest(bytes: Array(bytes))?.hex ?? printable
     case (_, _, .string(let text)): text.printable
     default: printable
     }
   }
 }
 
-extension Color {
-  fileprivate init?(components: [Value]) {
+extension Catalog.Color {
+  fileprivate init?(components: [FieldValue]) {
     let numbers = components.compactMap { component in
       if case .double(let number) = component { number } else { nil as Double? }
     }

@@ -3,13 +3,13 @@ import CatalogModel
 /// By which words people know entities: as they are now or, when they are gone, as they were last.
 final class Labels {
   private let journal: CatalogJournal
-  private var records: [Entity: Record?] = [:]
+  private var records: [EntityKey: EntityRecord?] = [:]
   private static let limit = 10_000
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
   /// What an entity is, or was last; nil when it never was.
-  func record(of entity: Entity) throws -> Record? {
+  func record(of entity: EntityKey) throws -> EntityRecord? {
     if let known = records[entity] { return known }
     var record = journal.state.record(of: entity)
     let revision = journal.state.revision(of: entity)
@@ -22,13 +22,13 @@ final class Labels {
   }
 
   /// A few printable words; empty when there are none.
-  func label(of entity: Entity) throws -> String {
+  func label(of entity: EntityKey) throws -> String {
     try record(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) }?.printable.shortened(to: 40)
       ?? ""
   }
 
   /// `item:42 (Dune)`.
-  func name(of entity: Entity) throws -> String {
+  func name(of entity: EntityKey) throws -> String {
     let label = try label(of: entity)
     return Catalog.name(of: entity) + (label.isEmpty ? "" : " (\(label))")
   }

@@ -43,7 +43,7 @@ final class LogPrinter {
   }
 
   /// Prints an entry, and with `--patch` or `--stat` those of its events that are asked for.
-  func print(_ entry: Entry, _ events: [Event]) throws {
+  func print(_ entry: Entry, _ events: [JournalEvent]) throws {
     if isJSON { return try printJSON(entry, events) }
     if isPatch { return try printPatch(entry, events) }
     if !hasTitles { try table.printTitles(terminal) }
@@ -64,7 +64,7 @@ final class LogPrinter {
     }
   }
 
-  private func printPatch(_ entry: Entry, _ events: [Event]) throws {
+  private func printPatch(_ entry: Entry, _ events: [JournalEvent]) throws {
     if hasTitles { try terminal.output.line() }
     hasTitles = true
     try EntryPage.printHead(entry, tags: tags[entry.revision] ?? [], isShort: true, terminal)
@@ -74,7 +74,7 @@ final class LogPrinter {
     }
   }
 
-  private func printJSON(_ entry: Entry, _ events: [Event]) throws {
+  private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
     if isPatch {
       let changed = try events.map { (event: $0, parts: try journal.parts(changedBy: $0)) }
       entry.write(to: &writer) { writer in
@@ -95,7 +95,7 @@ extension Entry {
 
   /// `+3 ~1 -2`: how many entities were added, updated and deleted.
   var changeCounts: String {
-    let counts = [Event.Operation.add, .update, .delete].map { operation in
+    let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in
       (operation.sign, events.count { $0.operation == operation })
     }
     return counts.filter { $0.1 > 0 }.map { "\($0.0)\($0.1)" }.joined(separator: " ")

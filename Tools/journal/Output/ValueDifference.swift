@@ -4,8 +4,8 @@ import CatalogModel
 enum ValueDifference {
   /// The innermost places that differ, each with its path, such as `name.official` or `borders[2]`.
   static func leaves(
-    _ old: Value?, _ new: Value?, path: String
-  ) -> [(path: String, old: Value?, new: Value?)] {
+    _ old: FieldValue?, _ new: FieldValue?, path: String
+  ) -> [(path: String, old: FieldValue?, new: FieldValue?)] {
     switch (old, new) {
     case (let old?, let new?) where old == new: return []
     case (.dictionary(let old)?, .dictionary(let new)?):

@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-extension Value {
+extension FieldValue {
   /// The value on one line for a person, shortened.
   var printable: String {
     switch self {

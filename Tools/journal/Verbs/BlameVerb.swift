@@ -75,7 +75,7 @@ extension FieldKey {
 
 extension Failure {
   /// Says why an entity is not there at a revision.
-  init(absent entity: Entity, at revision: Revision, _ journal: CatalogJournal) throws {
+  init(absent entity: EntityKey, at revision: Revision, _ journal: CatalogJournal) throws {
     let name = Catalog.name(of: entity)
     guard let last = try journal.history(of: entity, asOf: .revision(revision)).first else {
       let ever = journal.state.revision(of: entity)

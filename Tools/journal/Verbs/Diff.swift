@@ -48,7 +48,7 @@ enum Diff: Verb {
       : try journal.diff(of: entities.map { try Catalog.entity($0) }, from: from, to: to)
     if let kind = arguments.value("--kind") {
       let query = EntityQuery(kind: kind)
-      differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? Record()) }
+      differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? EntityRecord()) }
     }
     if arguments.has("--json") {
       try terminal.printJSON(differences)
@@ -82,15 +82,15 @@ enum Diff: Verb {
       TextTable.Column(title: "CHANGED"),
     ]
     try TextTable.print(columns, rows, isCut: true, terminal)
-    let counts = Event.Operation.allCases.map { operation in
+    let counts = JournalEvent.Operation.allCases.map { operation in
       "\(differences.count { $0.operation == operation }.grouped) \(operation.past)"
     }
     try terminal.output.line(counts.joined(separator: ", "))
   }
 }
 
-extension Event.Operation {
-  fileprivate static let allCases: [Event.Operation] = [.add, .update, .delete]
+extension JournalEvent.Operation {
+  fileprivate static let allCases: [JournalEvent.Operation] = [.add, .update, .delete]
 
   /// `added`, `changed` or `deleted`.
   var past: String {

@@ -128,7 +128,7 @@ extension String {
   var subject: String { prefix { !$0.isNewline }.description.printable }
 }
 
-extension Event {
+extension JournalEvent {
   /// `update blob, text`: the operation, and for an update what it changes.
   var outline: String {
     switch change {

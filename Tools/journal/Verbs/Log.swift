@@ -114,7 +114,7 @@ extension EntryCursor: EntrySource {}
 /// The entries that touched some entities, found by following their histories.
 private final class EntityEntries: EntrySource {
   private let journal: CatalogJournal
-  private let entities: [Entity]
+  private let entities: [EntityKey]
   private let first: Revision
   /// The newest event of each entity that is not given yet.
   private var open: Set<Revision> = []
@@ -122,7 +122,7 @@ private final class EntityEntries: EntrySource {
   private var reversed: [Revision]?
 
   init(
-    _ journal: CatalogJournal, _ entities: [Entity], _ range: ClosedRange<Revision>, newestFirst: Bool
+    _ journal: CatalogJournal, _ entities: [EntityKey], _ range: ClosedRange<Revision>, newestFirst: Bool
   ) throws {
     self.journal = journal
     self.entities = entities

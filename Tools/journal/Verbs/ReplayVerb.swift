@@ -146,7 +146,7 @@ enum ReplayVerb: Verb {
   }
 }
 
-extension Item {
+extension Catalog.Item {
   /// The attributes on one line, shortened.
   fileprivate var outline: String {
     let sorted = attributes.sorted { ExactText($0.key) < ExactText($1.key) }

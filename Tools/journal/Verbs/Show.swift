@@ -48,7 +48,7 @@ enum Show: Verb {
   }
 
   private static func show(
-    _ entity: Entity, asOf point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
+    _ entity: EntityKey, asOf point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let version = try journal.version(asOf: .revision(try journal.revision(point)))

@@ -78,7 +78,7 @@ enum TagVerb: Verb {
     return .done
   }
 
-  private static func printJSON(_ tag: Tag, _ entry: Entry, _ terminal: Terminal) throws {
+  private static func printJSON(_ tag: Catalog.Tag, _ entry: Entry, _ terminal: Terminal) throws {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("name", tag.name)

@@ -10,7 +10,7 @@ public struct EntityKind: RawRepresentable, Hashable, Sendable {
 }
 
 /// One thing that has a history: `item:42`, `category:3`. Numbers are given in order and never used again.
-public struct Entity: Hashable, Comparable, Sendable {
+public struct EntityKey: Hashable, Comparable, Sendable {
   /// What sort of thing it is.
   public let kind: EntityKind
   /// Its number among those of its kind, one of ``numbers``.
@@ -26,7 +26,7 @@ public struct Entity: Hashable, Comparable, Sendable {
   }
 
   /// By kind, then by number.
-  public static func < (left: Entity, right: Entity) -> Bool {
+  public static func < (left: EntityKey, right: EntityKey) -> Bool {
     (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)
   }
 }

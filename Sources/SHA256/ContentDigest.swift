@@ -1,10 +1,10 @@
 /// A SHA-256 of 32 bytes. Ordered by its bytes, printed as 64 lowercase hexadecimal digits.
-public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The bytes, eight a word, the most significant first.
   let words: (UInt64, UInt64, UInt64, UInt64)
 
   /// 32 zero bytes: what stands before the first entry.
-  public static let zero = Digest(words: (0, 0, 0, 0))
+  public static let zero = ContentDigest(words: (0, 0, 0, 0))
 
   init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
@@ -19,7 +19,7 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   /// Takes the 32 bytes of a digest, nil when there are more or fewer.
   public init?(bytes: [UInt8]) {
-    let digest = unsafe bytes.withUnsafeBytes { unsafe Digest(bytes: $0) }
+    let digest = unsafe bytes.withUnsafeBytes { unsafe ContentDigest(bytes: $0) }
     guard let digest else { return nil }
     self = digest
   }
@@ -72,9 +72,9 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var description: String { hex }
 
   /// Whether all bytes are equal.
-  public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+  public static func == (left: ContentDigest, right: ContentDigest) -> Bool { left.words == right.words }
   /// By the bytes, the first one counting most.
-  public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
+  public static func < (left: ContentDigest, right: ContentDigest) -> Bool { left.words < right.words }
 
   /// Feeds a part of the digest, which is as good as random, to the hasher.
   public func hash(into hasher: inout Hasher) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RecordTests {
   @Test func fieldsAndAttributesAreFoundByName() {
-    let record = Record(
+    let record = EntityRecord(
       ["name": .string("Café"), "stars": .integer(4), "none": .null],
       fields: [0: .string("place"), 7: .integer(3)])
     #expect(record["name"] == .string("Café"))
@@ -21,21 +21,21 @@ import Testing
   }
 
   @Test func equalContentsHaveEqualBytes() {
-    let one = Record(["a": .integer(1), "b": .integer(2), "aa": .integer(3)])
-    let other = Record(["aa": .integer(3), "b": .integer(2), "a": .integer(1)])
+    let one = EntityRecord(["a": .integer(1), "b": .integer(2), "aa": .integer(3)])
+    let other = EntityRecord(["aa": .integer(3), "b": .integer(2), "a": .integer(1)])
     #expect(one == other)
     #expect(one.changes(to: other) == nil)
-    #expect(Record(["a": .integer(1)]) != Record(["a": .double(1)]))
+    #expect(EntityRecord(["a": .integer(1)]) != EntityRecord(["a": .double(1)]))
     // Composed and decomposed are equal strings, and not the same record.
-    #expect(Record(["name": .string("é")]) != Record(["name": .string("e\u{301}")]))
+    #expect(EntityRecord(["name": .string("é")]) != EntityRecord(["name": .string("e\u{301}")]))
   }
 
   @Test func changesHoldOnlyWhatDiffers() {
-    let before = Record(["a": .integer(1), "b": .integer(2), "c": .null], fields: [0: .string("x")])
-    let after = Record(
+    let before = EntityRecord(["a": .integer(1), "b": .integer(2), "c": .null], fields: [0: .string("x")])
+    let after = EntityRecord(
       ["a": .integer(1), "b": .integer(3), "d": .bool(true)], fields: [0: .string("x"), 1: .integer(9)])
     let changes = before.changes(to: after)
-    var found: [FieldKey: Value] = [:]
+    var found: [FieldKey: FieldValue] = [:]
     var removed: [FieldKey] = []
     changes?.visit { key, value in
       if let value { found[key] = value } else { removed.append(key) }
@@ -50,31 +50,31 @@ import Testing
   }
 
   @Test func applyingAChangeThatRemovesWhatIsNotThereChangesNothing() {
-    let record = Record(["a": .integer(1)])
+    let record = EntityRecord(["a": .integer(1)])
     #expect(record.applying(RecordChanges(remove: ["z"], removeFields: [3])) == record)
     #expect(record.applying(RecordChanges()) == record)
   }
 
   @Test func theDifferenceOfTwoRecordsLeadsFromOneToTheOther() throws {
     var generator = SeededGenerator()
-    func randomRecord() -> Record {
-      var attributes: [String: Value] = [:]
+    func randomRecord() -> EntityRecord {
+      var attributes: [String: FieldValue] = [:]
       for _ in 0..<Int.random(in: 0..<8, using: &generator) {
         let name = ["a", "b", "name", "É", "a rather long name of an attribute", "", "zz"].randomElement(
           using: &generator)!
-        attributes[name] = Value.random(using: &generator)
+        attributes[name] = FieldValue.random(using: &generator)
       }
-      var fields: [UInt8: Value] = [:]
+      var fields: [UInt8: FieldValue] = [:]
       for _ in 0..<Int.random(in: 0..<4, using: &generator) {
-        fields[UInt8.random(in: 0..<24, using: &generator)] = Value.random(using: &generator)
+        fields[UInt8.random(in: 0..<24, using: &generator)] = FieldValue.random(using: &generator)
       }
-      return Record(attributes, fields: fields)
+      return EntityRecord(attributes, fields: fields)
     }
     for _ in 0..<3000 {
       let (before, after) = (randomRecord(), randomRecord())
       let reached = before.changes(to: after).map { before.applying($0) } ?? before
       #expect(reached == after, "seed \(generator.seed)")
-      #expect(try Record(checking: after.bytes) == after)
+      #expect(try EntityRecord(checking: after.bytes) == after)
       if let changes = before.changes(to: after) {
         #expect(try RecordChanges(checking: changes.bytes) == changes)
       }
@@ -83,7 +83,7 @@ import Testing
 
   @Test func undefinedIsNoValueOfARecord() {
     let changes = RecordChanges(remove: ["a"])
-    #expect(throws: CBORError.self) { try Record(checking: changes.bytes) }
+    #expect(throws: CBORError.self) { try EntityRecord(checking: changes.bytes) }
   }
 
   @Test(
@@ -91,6 +91,6 @@ import Testing
       [0x00], [0xA1, 0x18, 0x18, 0x00], [0xA1, 0xF6, 0x00], [0xA2, 0x61, 0x61, 0, 0, 0], [0xA0, 0],
     ] as [[UInt8]])
   func otherMapsAreNoRecords(_ bytes: [UInt8]) {
-    #expect(throws: CBORError.self) { try Record(checking: bytes) }
+    #expect(throws: CBORError.self) { try EntityRecord(checking: bytes) }
   }
 }

@@ -1,5 +1,5 @@
 /// One add, update or delete of one entity, inside an entry.
-public struct Event: Hashable, Sendable {
+public struct JournalEvent: Hashable, Sendable {
   /// What an event does to its entity.
   public enum Operation: UInt8, Hashable, Sendable {
     /// It is there from now on.
@@ -13,7 +13,7 @@ public struct Event: Hashable, Sendable {
   /// What becomes of the entity.
   public enum Change: Hashable, Sendable {
     /// It is there, with this record.
-    case add(Record)
+    case add(EntityRecord)
     /// These parts of its record are others.
     case update(RecordChanges)
     /// It is gone.
@@ -23,14 +23,14 @@ public struct Event: Hashable, Sendable {
   }
 
   /// What it happened to.
-  public let entity: Entity
+  public let entity: EntityKey
   /// The revision of the event before this one on the same entity, 0 when there is none.
   public let previous: Revision
   /// What happened.
   public let change: Change
 
   /// What happened to an entity, after the event of the revision `previous`.
-  public init(entity: Entity, previous: Revision, change: Change) {
+  public init(entity: EntityKey, previous: Revision, change: Change) {
     self.entity = entity
     self.previous = previous
     self.change = change

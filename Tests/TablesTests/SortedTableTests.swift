@@ -3,14 +3,14 @@ import Testing
 
 @Suite struct TableTests {
   /// A table of 0, 2, 4, …, each the key of its own text.
-  private func evens(_ count: Int) -> Table<Int, String> {
-    var table = Table<Int, String>()
+  private func evens(_ count: Int) -> SortedTable<Int, String> {
+    var table = SortedTable<Int, String>()
     for number in 0..<count { table.updateValue("\(number * 2)", forKey: number * 2) }
     return table
   }
 
   @Test func anEmptyTableHasNothing() {
-    var table = Table<Int, String>()
+    var table = SortedTable<Int, String>()
     #expect(table.isEmpty)
     #expect(table.count == 0)
     #expect(table.first == nil)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func anUpdateReturnsTheOldValue() {
-    var table = Table<String, Int>()
+    var table = SortedTable<String, Int>()
     #expect(table.updateValue(1, forKey: "a") == nil)
     #expect(table.updateValue(2, forKey: "a") == 1)
     #expect(table["a"] == 2)
@@ -126,7 +126,7 @@ import Testing
     func address(_ array: [Int]) -> UInt {
       unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
     }
-    var table = Table<Int, [Int]>()
+    var table = SortedTable<Int, [Int]>()
     table.updateValue(Array(repeating: 0, count: 1_000), forKey: 1)
     let before = table[1].map(address)
     table.modify(1) { $0?[500] = 7 }
@@ -137,13 +137,13 @@ import Testing
 
   @Test func risingKeysFillEveryLeaf() {
     let leaves = 300
-    var table = Table<Int, Int>()
-    for key in 0..<(leaves * Table<Int, Int>.leafCapacity) { table.updateValue(key, forKey: key) }
+    var table = SortedTable<Int, Int>()
+    for key in 0..<(leaves * SortedTable<Int, Int>.leafCapacity) { table.updateValue(key, forKey: key) }
     // As few nodes as can be: full leaves, and full branches above them.
     var row = leaves
     var nodes = row
     while row > 1 {
-      row = (row + Table<Int, Int>.branchCapacity - 1) / Table<Int, Int>.branchCapacity
+      row = (row + SortedTable<Int, Int>.branchCapacity - 1) / SortedTable<Int, Int>.branchCapacity
       nodes += row
     }
     #expect(table.nodeIdentities.count == nodes)
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func fallingKeysAreKeptInOrder() {
-    var table = Table<Int, Int>()
+    var table = SortedTable<Int, Int>()
     for key in stride(from: 10_000, to: 0, by: -1) { table.updateValue(key, forKey: key) }
     table.checkInvariants()
     #expect(table.map(\.key) == Array(1...10_000))
@@ -177,7 +177,7 @@ import Testing
   @Test(arguments: [0, 1, 32, 33, 512, 513, 10_000])
   func aTableBuiltFromSortedElementsIsTheSameAsOneWritten(count: Int) throws {
     let written = evens(count)
-    var built = try #require(Table(sorted: written))
+    var built = try #require(SortedTable(sorted: written))
     built.checkInvariants()
     #expect(built == written)
     built.updateValue("more", forKey: 1)
@@ -187,14 +187,14 @@ import Testing
   }
 
   @Test func elementsOutOfOrderMakeNoTable() {
-    #expect(Table(sorted: [(key: 1, value: "a"), (key: 1, value: "b")]) == nil)
-    #expect(Table(sorted: [(key: 1, value: "a"), (key: 3, value: "b"), (key: 2, value: "c")]) == nil)
+    #expect(SortedTable(sorted: [(key: 1, value: "a"), (key: 1, value: "b")]) == nil)
+    #expect(SortedTable(sorted: [(key: 1, value: "a"), (key: 3, value: "b"), (key: 2, value: "c")]) == nil)
   }
 
   @Test func valuesOfAnyAlignmentAndSizeAreKept() {
-    var wide = Table<UInt8, SIMD4<Double>>()
-    var empty = Table<UInt8, Void>()
-    var odd = Table<UInt8, (UInt16, UInt8)>()
+    var wide = SortedTable<UInt8, SIMD4<Double>>()
+    var empty = SortedTable<UInt8, Void>()
+    var odd = SortedTable<UInt8, (UInt16, UInt8)>()
     for key in UInt8.min...UInt8.max {
       wide.updateValue(SIMD4(repeating: Double(key)), forKey: key)
       empty.updateValue((), forKey: key)
@@ -216,7 +216,7 @@ import Testing
     // Used on this thread only.
     let counter = Counter()
     do {
-      var table = Table<Int, Counted>()
+      var table = SortedTable<Int, Counted>()
       for key in 0..<2_000 { table.updateValue(Counted { counter.count += 1 }, forKey: key * 7 % 2_000) }
       let held = table
       for key in 0..<1_500 { table.removeValue(forKey: key) }

@@ -1,5 +1,5 @@
-extension Table {
-  /// Checks everything the head of `Table` promises about its tree, and ends the process where it does not
+extension SortedTable {
+  /// Checks everything the head of `SortedTable` promises about its tree, and ends the process where it does not
   /// hold. O(n).
   package func checkInvariants() {
     guard let root else {

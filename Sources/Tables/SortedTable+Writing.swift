@@ -1,4 +1,4 @@
-extension Table {
+extension SortedTable {
   /// Sets the value of a key, and returns the one it had.
   ///
   /// O(log n); in place where no copy shares the nodes, with one new path otherwise.
@@ -63,13 +63,13 @@ extension Table {
   /// Removes everything. O(1), and O(n) to free it when no copy holds it.
   @inlinable
   public mutating func removeAll() {
-    self = Table()
+    self = SortedTable()
   }
 }
 
 // MARK: The steps of a write
 
-extension Table {
+extension SortedTable {
   /// The path to a key, or to where it belongs, and whether it is there; nil in an empty table.
   @inlinable
   func locate(_ key: Key) -> (path: Path, found: Bool)? {

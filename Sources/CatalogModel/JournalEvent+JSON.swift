@@ -10,7 +10,7 @@ extension Catalog {
   /// `removed` (the names of those that go away); a category `name` and `color` (null when it goes away); an
   /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`; a tag `name` and `revision`. What was erased has
   /// `"erased":true` and no changes.
-  package static func write(_ event: Event, to writer: inout JSONWriter) {
+  package static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
     writer.beginObject()
     beginEvent(event, to: &writer)
     writer.beginObject()
@@ -30,7 +30,8 @@ extension Catalog {
 extension Catalog {
   /// Writes an event as `journal log --patch --json` prints it: as ``write(_:to:)-(Event,_)``, but `changes` has the
   /// old and the new value of each part.
-  package static func write(_ event: Event, changing parts: [PartChange], to writer: inout JSONWriter) {
+  package static func write(_ event: JournalEvent, changing parts: [PartChange], to writer: inout JSONWriter)
+  {
     writer.beginObject()
     beginEvent(event, to: &writer)
     write(parts, of: event.entity.kind, to: &writer)
@@ -38,7 +39,7 @@ extension Catalog {
   }
 
   /// Writes what an event says apart from its changes, and the key for these.
-  private static func beginEvent(_ event: Event, to writer: inout JSONWriter) {
+  private static func beginEvent(_ event: JournalEvent, to writer: inout JSONWriter) {
     writer.member("operation", event.operation.name)
     writer.member("entity", name(of: event.entity))
     writer.member("previous", event.previous)
@@ -49,11 +50,11 @@ extension Catalog {
 
 /// What an event sets and removes.
 private struct ChangedParts {
-  private var fields: [UInt8: Value] = [:]
-  private var attributes: [String: Value] = [:]
+  private var fields: [UInt8: FieldValue] = [:]
+  private var attributes: [String: FieldValue] = [:]
   private var removed: [String] = []
 
-  init(_ change: Event.Change) {
+  init(_ change: JournalEvent.Change) {
     switch change {
     case .add(let record): record.visit { insert($0, $1) }
     case .update(let changes): changes.visit { insert($0, $1) }
@@ -61,7 +62,7 @@ private struct ChangedParts {
     }
   }
 
-  private mutating func insert(_ key: FieldKey, _ value: Value?) {
+  private mutating func insert(_ key: FieldKey, _ value: FieldValue?) {
     switch key {
     case .field(let number): fields[number] = value ?? .null
     case .attribute(let name):
@@ -82,7 +83,7 @@ private struct ChangedParts {
 
   func writeCategory(to writer: inout JSONWriter) {
     write(CategoryField.name, "name", to: &writer)
-    write(CategoryField.color, "color", to: &writer) { Color($0)?.hex }
+    write(CategoryField.color, "color", to: &writer) { Catalog.Color($0)?.hex }
   }
 
   func writeTag(to writer: inout JSONWriter) {
@@ -97,7 +98,7 @@ private struct ChangedParts {
     write(ImageField.byteCount, "byteCount", to: &writer)
     write(ImageField.digest, "sha256", to: &writer) { value in
       guard case .data(let bytes) = value else { return nil }
-      return Digest(bytes: Array(bytes))?.hex
+      return ContentDigest(bytes: Array(bytes))?.hex
     }
   }
 
@@ -106,7 +107,7 @@ private struct ChangedParts {
   }
 
   private func write(
-    _ field: UInt8, _ key: String, to writer: inout JSONWriter, as text: (Value) -> String?
+    _ field: UInt8, _ key: String, to writer: inout JSONWriter, as text: (FieldValue) -> String?
   ) {
     if let value = fields[field] { writer.member(key, text(value)) }
   }

@@ -1,7 +1,7 @@
 public import Foundation
 
 // What a value is, without a pattern: `item["stars"]?.integer`.
-extension Value {
+extension FieldValue {
   /// Whether this is JSON's null.
   public var isNull: Bool { self == .null }
 
@@ -39,52 +39,54 @@ extension Value {
   public var date: Date? { if case .date(let date) = self { date } else { nil } }
 
   /// The elements, nil for any other kind of value.
-  public var array: [Value]? { if case .array(let elements) = self { elements } else { nil } }
+  public var array: [FieldValue]? { if case .array(let elements) = self { elements } else { nil } }
 
   /// The members, nil for any other kind of value.
-  public var dictionary: [String: Value]? { if case .dictionary(let members) = self { members } else { nil } }
+  public var dictionary: [String: FieldValue]? {
+    if case .dictionary(let members) = self { members } else { nil }
+  }
 
   /// An element of an array; nil when there is none at that index, and for any other kind of value.
-  public subscript(index: Int) -> Value? {
+  public subscript(index: Int) -> FieldValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
   /// A member of a dictionary; nil when there is none of that name, and for any other kind of value.
-  public subscript(name: String) -> Value? {
+  public subscript(name: String) -> FieldValue? {
     if case .dictionary(let members) = self { members[name] } else { nil }
   }
 }
 
 // There is no literal for null: `nil` stays what it is everywhere, no value at all.
-extension Value: ExpressibleByStringInterpolation {
+extension FieldValue: ExpressibleByStringInterpolation {
   /// The value `.string`.
   public init(stringLiteral value: String) { self = .string(value) }
 }
 
-extension Value: ExpressibleByIntegerLiteral {
+extension FieldValue: ExpressibleByIntegerLiteral {
   /// The value `.integer`.
   public init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
-extension Value: ExpressibleByFloatLiteral {
+extension FieldValue: ExpressibleByFloatLiteral {
   /// The value `.double`.
   public init(floatLiteral value: Double) { self = .double(value) }
 }
 
-extension Value: ExpressibleByBooleanLiteral {
+extension FieldValue: ExpressibleByBooleanLiteral {
   /// The value `.bool`.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
-extension Value: ExpressibleByArrayLiteral {
+extension FieldValue: ExpressibleByArrayLiteral {
   /// The value `.array`.
-  public init(arrayLiteral elements: Value...) { self = .array(elements) }
+  public init(arrayLiteral elements: FieldValue...) { self = .array(elements) }
 }
 
-extension Value: ExpressibleByDictionaryLiteral {
+extension FieldValue: ExpressibleByDictionaryLiteral {
   /// The value `.dictionary`. Of a name that stands there twice, the last counts.
-  public init(dictionaryLiteral elements: (String, Value)...) {
+  public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self = .dictionary(Dictionary(elements) { $1 })
   }
 }

@@ -1,4 +1,4 @@
-extension Record {
+extension EntityRecord {
   /// Texts up to this many characters are short enough to know something by.
   private static let labelLimit = 80
 
@@ -24,7 +24,7 @@ extension Record {
     return found
   }
 
-  private static func shortText(_ value: Value) -> String? {
+  private static func shortText(_ value: FieldValue) -> String? {
     guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 4 * labelLimit,
       text.count <= labelLimit, !text.contains(where: \.isNewline)
     else { return nil }

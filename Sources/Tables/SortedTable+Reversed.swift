@@ -1,4 +1,4 @@
-extension Table {
+extension SortedTable {
   /// The elements whose keys are in a range, its upper bound included, the largest key first. O(log n) and what is
   /// looked at.
   @inlinable
@@ -8,11 +8,11 @@ extension Table {
 
   /// A part of a table, in the reverse order of its keys. It keeps the table as it was when it was asked for.
   public struct ReversedElements: Sequence, Sendable {
-    @usableFromInline let table: Table
+    @usableFromInline let table: SortedTable
     @usableFromInline let range: ClosedRange<Key>
 
     @inlinable
-    init(table: Table, range: ClosedRange<Key>) {
+    init(table: SortedTable, range: ClosedRange<Key>) {
       self.table = table
       self.range = range
     }

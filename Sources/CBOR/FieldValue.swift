@@ -1,7 +1,7 @@
 public import Foundation
 
 /// What a field of a record can hold: any property-list or JSON value, null included.
-public enum Value: Hashable, Sendable {
+public enum FieldValue: Hashable, Sendable {
   /// JSON's null: there is a value, and it is none. Not the same as an absent attribute.
   case null
   /// True or false; never equal to a number.
@@ -19,7 +19,7 @@ public enum Value: Hashable, Sendable {
   /// Kept as Foundation keeps it, in seconds since 2001, so that it comes back bit for bit.
   case date(Date)
   /// Values in order.
-  case array([Value])
+  case array([FieldValue])
   /// Values by name; the order of the names is not kept.
-  case dictionary([String: Value])
+  case dictionary([String: FieldValue])
 }

@@ -1,4 +1,4 @@
-extension Table {
+extension SortedTable {
   /// Makes a table of elements whose keys are strictly rising, or nil if they are not.
   ///
   /// O(n), and without a search: nodes are filled one after the other, from the leaves up.

@@ -1,6 +1,6 @@
 /// A sorted map that is copied in no time and shares what its copies have in common.
 ///
-///     var table: Table<Int, String> = Table()
+///     var table: SortedTable<Int, String> = SortedTable()
 ///     table.updateValue("one", forKey: 1)
 ///     let kept = table                    // O(1), whatever the size
 ///     table.updateValue("two", forKey: 2) // copies one path; `kept` still holds one element
@@ -20,7 +20,7 @@
 /// frees its nodes, O(n).
 ///
 /// Keys must not change their order. *n* is the number of elements below.
-public struct Table<Key: Comparable & Sendable, Value: Sendable> {
+public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
   /// An element, as iteration gives it.
   public typealias Element = (key: Key, value: Value)
 
@@ -40,9 +40,9 @@ public struct Table<Key: Comparable & Sendable, Value: Sendable> {
 
 // Holds because of invariant 4: a node is changed only while one table alone reaches it, and a table that
 // is written is, as any value, not read or copied at the same time.
-extension Table: @unchecked Sendable {}
+extension SortedTable: @unchecked Sendable {}
 
-extension Table {
+extension SortedTable {
   /// The number of elements. O(1).
   @inlinable public var count: Int { elementCount }
 

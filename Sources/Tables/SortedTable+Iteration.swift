@@ -1,4 +1,4 @@
-extension Table: Sequence {
+extension SortedTable: Sequence {
   /// Goes through the elements in the order of their keys. O(1) an element.
   @inlinable
   public func makeIterator() -> Iterator {
@@ -36,12 +36,12 @@ extension Table: Sequence {
 
   /// A part of a table, in the order of its keys. It keeps the table as it was when it was asked for.
   public struct Elements: Sequence, Sendable {
-    @usableFromInline let table: Table
+    @usableFromInline let table: SortedTable
     @usableFromInline let start: Key
     @usableFromInline let end: End
 
     @inlinable
-    init(table: Table, start: Key, end: End) {
+    init(table: SortedTable, start: Key, end: End) {
       self.table = table
       self.start = start
       self.end = end

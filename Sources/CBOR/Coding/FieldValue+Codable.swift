@@ -1,6 +1,6 @@
 // `ValueEncoder` and `ValueDecoder` take a value as it is. Other coders, such as JSON's, write it as theirs write what
 // is in it, so bytes, dates and the width of numbers come back as what those coders make of them.
-extension Value: Codable {
+extension FieldValue: Codable {
   /// Writes what is in the value.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

@@ -1,4 +1,4 @@
-extension Table {
+extension SortedTable {
   /// What happened to one key between two tables.
   public struct Change: Sendable {
     /// The key that was added, removed or given another value.
@@ -28,19 +28,19 @@ extension Table {
   ///   - areEqual: whether two values of one key count as the same.
   @inlinable
   public func changes(
-    since other: Table, by areEqual: @escaping @Sendable (Value, Value) -> Bool
+    since other: SortedTable, by areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> Changes {
     Changes(old: other, new: self, areEqual: areEqual)
   }
 
   /// The changes between two tables, in the order of their keys.
   public struct Changes: Sequence, Sendable {
-    @usableFromInline let old: Table
-    @usableFromInline let new: Table
+    @usableFromInline let old: SortedTable
+    @usableFromInline let new: SortedTable
     @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
 
     @inlinable
-    init(old: Table, new: Table, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
+    init(old: SortedTable, new: SortedTable, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
       self.old = old
       self.new = new
       self.areEqual = areEqual
@@ -59,7 +59,7 @@ extension Table {
       @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
 
       @inlinable
-      init(old: Table, new: Table, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
+      init(old: SortedTable, new: SortedTable, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
         self.areEqual = areEqual
         let isSame = old.root === new.root
         self.old = Walk(isSame ? nil : old.root)
@@ -200,21 +200,21 @@ extension Table {
   }
 }
 
-extension Table where Value: Equatable {
+extension SortedTable where Value: Equatable {
   /// The keys that were added, removed or given another value between `other` and this table, in order.
   ///
   /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
   /// writes; O(n) at most. The answer is lazy, and keeps both tables.
   @inlinable
-  public func changes(since other: Table) -> Changes {
+  public func changes(since other: SortedTable) -> Changes {
     changes(since: other) { $0 == $1 }
   }
 }
 
-extension Table: Equatable where Value: Equatable {
+extension SortedTable: Equatable where Value: Equatable {
   /// Whether two tables hold the same elements. O(1) for a copy, otherwise as `changes(since:)`.
   @inlinable
-  public static func == (left: Table, right: Table) -> Bool {
+  public static func == (left: SortedTable, right: SortedTable) -> Bool {
     guard left.count == right.count else { return false }
     var changes = left.changes(since: right).makeIterator()
     return changes.next() == nil

@@ -2,13 +2,13 @@
 /// user's own. A value in encoded form: one deterministic CBOR map, decoded field by field when asked.
 ///
 /// ```swift
-/// let record = Record(["name": .string("Café"), "stars": .integer(4)])
+/// let record = EntityRecord(["name": .string("Café"), "stars": .integer(4)])
 /// record["name"]        // .string("Café")
 /// ```
 ///
 /// Two records are equal exactly when their bytes are. Looking a field up takes time that grows with the
 /// number of bytes before it; a record is small.
-public struct Record: Hashable, Sendable {
+public struct EntityRecord: Hashable, Sendable {
   /// A CBOR map: the numbered fields (keys 0…23) in rising order, then the named attributes in the order
   /// of their encoded names.
   public let bytes: [UInt8]
@@ -21,7 +21,7 @@ public struct Record: Hashable, Sendable {
   ///   - attributes: what the user named.
   ///   - fields: what the model numbered, from 0 to 23, each number once.
   /// - Complexity: O(n log n) in the number of attributes.
-  public init(_ attributes: [String: Value] = [:], fields: [UInt8: Value] = [:]) {
+  public init(_ attributes: [String: FieldValue] = [:], fields: [UInt8: FieldValue] = [:]) {
     var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
     for (number, value) in fields { builder.add(number, value) }
     for (name, value) in attributes { builder.add(name, value) }
@@ -29,7 +29,7 @@ public struct Record: Hashable, Sendable {
   }
 
   /// The same for a model that adds many entities and has its fields in order without a dictionary.
-  package init(_ attributes: [String: Value], numbered fields: [(number: UInt8, value: Value)]) {
+  package init(_ attributes: [String: FieldValue], numbered fields: [(number: UInt8, value: FieldValue)]) {
     var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
     for field in fields { builder.add(field.number, field.value) }
     for (name, value) in attributes { builder.add(name, value) }
@@ -69,19 +69,19 @@ public struct Record: Hashable, Sendable {
   }
 
   /// The value of an attribute, nil when there is none of that name.
-  public subscript(name: String) -> Value? {
+  public subscript(name: String) -> FieldValue? {
     var key = CBORWriter(reserving: name.utf8.count + 3)
     key.append(text: name)
     return value(forKey: key.finish())
   }
 
   /// The value of a numbered field, nil when the record has none.
-  public subscript(field number: UInt8) -> Value? {
+  public subscript(field number: UInt8) -> FieldValue? {
     number < 24 ? value(forKey: [number]) : nil
   }
 
   /// The value of a part, nil when the record has none.
-  public func value(of key: FieldKey) -> Value? {
+  public func value(of key: FieldKey) -> FieldValue? {
     switch key {
     case .field(let number): self[field: number]
     case .attribute(let name): self[name]
@@ -89,12 +89,12 @@ public struct Record: Hashable, Sendable {
   }
 
   /// All attributes, decoded.
-  public var attributes: [String: Value] {
+  public var attributes: [String: FieldValue] {
     unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.attributes(in: buffer) }
   }
 
   /// Calls `body` with each field and attribute, in the order of the bytes.
-  public func visit(_ body: (FieldKey, Value) -> Void) {
+  public func visit(_ body: (FieldKey, FieldValue) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in
         body(key, (try? reader.readValue()) ?? .null)
@@ -102,7 +102,7 @@ public struct Record: Hashable, Sendable {
     }
   }
 
-  private func value(forKey key: [UInt8]) -> Value? {
+  private func value(forKey key: [UInt8]) -> FieldValue? {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe key.withUnsafeBytes { unsafe FieldMap.value(forKey: $0, in: buffer) }
     }
@@ -161,8 +161,8 @@ public struct RecordChanges: Hashable, Sendable {
 
   /// Encodes what shall be set and what shall go away; what is in both is set.
   public init(
-    set attributes: [String: Value] = [:], remove names: some Sequence<String> = EmptyCollection(),
-    setFields fields: [UInt8: Value] = [:],
+    set attributes: [String: FieldValue] = [:], remove names: some Sequence<String> = EmptyCollection(),
+    setFields fields: [UInt8: FieldValue] = [:],
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
     var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
@@ -174,7 +174,7 @@ public struct RecordChanges: Hashable, Sendable {
   }
 
   /// Calls `body` with each changed part and its new value, nil when it goes away.
-  public func visit(_ body: (FieldKey, Value?) -> Void) {
+  public func visit(_ body: (FieldKey, FieldValue?) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in
         let goesAway = (try? reader.isUndefined()) ?? false
