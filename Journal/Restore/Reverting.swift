@@ -48,17 +48,16 @@ extension Journal {
         touches: Touches(
           of: try events(of: event.entity, after: entry.revision), since: entry.revision, reverted: others))
     }
+    let asked = reversal.targets
     try reversal.targets.complete()
-    let touched = Set(entry.events.map(\.entity))
-    // What must go or change with an entity that goes was made later, by whomever.
-    let others = reversal.targets.changes.filter { !touched.contains($0.entity) && $0.old != nil }
-    for change in others where later != .override {
-      guard let past = try events(of: change.entity, after: 0).first, let edit = past.edit(of: nil) else {
-        continue
-      }
+    // What must go or change with an entity that goes was put there later, by whomever.
+    let losers = later == .override ? [] : reversal.entitiesThatLoseReferences(of: asked)
+    for entity in losers {
+      guard let past = try events(of: entity, after: 0).first, let edit = past.edit(of: nil) else { continue }
       reversal.note(edit)
     }
-    if later == .keep, !others.isEmpty {
+    if later == .keep, !losers.isEmpty {
+      reversal.targets = asked
       reversal.keepWhatOthersNeed(entry.events.map(\.entity))
       try reversal.targets.complete()
     }
@@ -116,17 +115,34 @@ private struct Reversal<State: EventSourced> {
     }
   }
 
-  /// Leaves entities there that others need now.
-  mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
-    var kept = RestoreTargets(now: targets.now, past: targets.past)
-    for entity in entities {
-      guard let now = targets.now.record(of: entity) else {
-        kept.set(entity, targets.record(of: entity))
-        continue
+  /// What is there and would lose something that it refers to, because that is to go.
+  /// - Parameter asked: the targets before they were completed.
+  func entitiesThatLoseReferences(of asked: RestoreTargets<State>) -> [EntityKey] {
+    targets.changes.filter { change in
+      guard change.old != nil, let record = asked.record(of: change.entity) else { return false }
+      return State.references(in: record, of: change.entity.kind).contains {
+        targets.now.record(of: $0) != nil && targets.record(of: $0) == nil
       }
-      kept.set(entity, targets.record(of: entity) ?? (targets.now.referrers(to: entity).isEmpty ? nil : now))
+    }.map(\.entity)
+  }
+
+  /// Leaves entities there that are to go and that something refers to that stays.
+  mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
+    func goes(_ entity: EntityKey) -> Bool {
+      targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
     }
-    targets = kept
+    var open = entities.filter { entity in
+      goes(entity)
+        && targets.now.referrers(to: entity).contains { referrer in
+          guard let record = targets.record(of: referrer) else { return false }
+          return State.references(in: record, of: referrer.kind).contains(entity)
+        }
+    }
+    while let entity = open.popLast() {
+      guard goes(entity), let record = targets.now.record(of: entity) else { continue }
+      targets.set(entity, record)
+      open += State.references(in: record, of: entity.kind)
+    }
   }
 }
 

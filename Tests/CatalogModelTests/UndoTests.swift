@@ -165,6 +165,53 @@ struct UndoTests {
     }
   }
 
+  /// The entry that is reverted changed the item too, which came into the category later.
+  @Test func revertingAnEntryKeepsTheCategoryThatAnItemOfItWasPutInLater() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      try journal.commit(by: "ana") { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
+      let revision = try journal.commit(by: "ana") { draft in
+        try draft.addCategory(name: "Novels")
+        try draft.updateItem(1, set: ["title": "b"])
+      }.revision
+      try journal.commit(by: "bob") { try $0.setCategory(ofItem: 1, to: 1) }
+
+      let refused = try journal.planRevert(of: revision)
+      #expect(refused.conflicts.map(\.entity) == [.item(1)])
+      #expect(refused.conflicts.map(\.author) == ["bob"])
+
+      let kept = try journal.planRevert(of: revision, later: .keep)
+      try journal.commit(kept, by: "ana")
+      #expect(journal.state.item(1)?.category == 1)
+      #expect(journal.state.item(1)?["title"] == "a")
+      #expect(journal.state.category(1)?.name == "Novels")
+      try journal.close()
+    }
+  }
+
+  /// An image was added to an item that the same entry had put into its new category.
+  @Test func revertingAnEntryKeepsAllThatALaterOneRefersTo() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let revision = try journal.commit(by: "ana") { draft in
+        try draft.addCategory(name: "Novels")
+        try draft.addItem(kind: "book", category: 1)
+        try draft.addItem(kind: "book", category: 1)
+      }.revision
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit(by: "bob") { draft in
+        try draft.addImage(to: 1, name: "cover", mediaType: "image/png", blob: blob)
+      }
+      let kept = try journal.planRevert(of: revision, later: .keep)
+      try journal.commit(kept, by: "ana")
+      #expect(journal.state.items.map(\.id) == [1])
+      #expect(journal.state.item(1)?.category == 1)
+      #expect(journal.state.imageCount == 1)
+      #expect(journal.state.problems() == [])
+      try journal.close()
+    }
+  }
+
   @Test func addingACategoryIsNotRevertedUnderTheItemsOfOthers() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
