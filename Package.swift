@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "Journaling", targets: ["Journaling"]),
     .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
     .library(name: "LegacyStores", targets: ["LegacyStores"]),
+    .library(name: "PostgresLog", targets: ["PostgresLog"]),
     .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
   ],
@@ -35,6 +36,10 @@ let package = Package(
     .target(
       name: "LegacyStores",
       dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CFiles"]),
+    // Logs in PostgreSQL. Nothing below needs libpq.
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
     // The models of six small apps: how little code one needs.
     .target(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
@@ -72,8 +77,13 @@ let package = Package(
     .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
     .testTarget(
       name: "JournalingTests",
-      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport"],
+      dependencies: [
+        "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport",
+      ],
       exclude: ["Reader"]),
+    .testTarget(
+      name: "PostgresLogTests",
+      dependencies: ["PostgresLog", "Journaling", "Locks", "SHA256", "LogbookModel", "TestSupport"]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
@@ -113,7 +123,7 @@ let package = Package(
 )
 
 for target in package.targets
-where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers"].contains(target.name) {
+where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers", "CLibPQ"].contains(target.name) {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

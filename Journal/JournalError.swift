@@ -48,6 +48,13 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// The system is short of descriptors, threads or memory. Nothing was written, and the same call may
     /// succeed later.
     public static let outOfResources = Code(rawValue: "outOfResources")
+    /// The server that has the log of a shared journal can't be reached. Nothing was written, reading goes on, and the
+    /// same call succeeds when it can be reached again.
+    public static let unreachable = Code(rawValue: "unreachable")
+    /// The server that has the log of a shared journal has another history than this journal. Nothing is written.
+    public static let diverged = Code(rawValue: "diverged")
+    /// The server's settings would break the promise of a commit.
+    public static let unsafeSettings = Code(rawValue: "unsafeSettings")
     /// A value is larger than the journal takes.
     public static let tooLarge = Code(rawValue: "tooLarge")
     /// A call that makes no sense here, such as a commit inside a commit.

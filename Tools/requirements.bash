@@ -22,10 +22,12 @@ missing_packages() {
 
 # Programs count wherever they come from; libraries must be the system's.
 require_packages() {
-  local packages=(libleveldb-dev libssl-dev libsqlite3-dev) missing root=()
+  local packages=(libleveldb-dev libssl-dev libsqlite3-dev libpq-dev) missing root=()
   command -v git >/dev/null || packages+=(git)
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
+  # The tests start servers of their own.
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     # Another system: the build says what it does not find.
     return

@@ -93,6 +93,12 @@ package struct LogPlace: Sendable {
   /// The journal whose log it is. A log notes it when it is made, and refuses to be another's.
   package var journal: JournalID { format.id }
 
+  /// What the file FORMAT has, from whose digest the first entry follows.
+  package var formatBytes: [UInt8] { format.bytes }
+
+  /// The revision of the first entry: 1 unless history was pruned.
+  package var firstRevision: Revision { format.head.revision + 1 }
+
   /// Where the folder `entries` of the journal was when the journal was opened; for messages.
   package var path: String { folder.entries }
 

@@ -203,6 +203,7 @@ import Testing
   @Test(arguments: LogKind.all) func aJournalWithoutItsLogIsDamaged(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       for name in try site.files().keys { try FileManager.default.removeItem(at: site.url(of: name)) }
+      try kind.remove?(site.place)
       let storage = site.storage.isTransient ? try kind.makeStorage() : site.storage
       for access in [LogAccess.read, .write] {
         let error = #expect(throws: JournalError.self) { _ = try storage.open(access, in: site.place) }

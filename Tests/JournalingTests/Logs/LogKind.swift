@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import PostgresLog
 import TestSupport
 
 @testable import Journaling
@@ -15,12 +16,33 @@ struct LogKind: Sendable, CustomStringConvertible {
   let description: String
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
+  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil when it is there.
+  var remove: (@Sendable (LogPlace) throws -> Void)?
 
-  static let all = [
-    LogKind(description: "LevelDB") { LevelDBStorage() },
-    LogKind(description: "memory") { MemoryStorage() },
-    LogKind(description: "a plain file") { PlainFileStorage() },
-  ]
+  init(
+    description: String, remove: (@Sendable (LogPlace) throws -> Void)? = nil,
+    makeStorage: @escaping @Sendable () throws -> any LogStorage
+  ) {
+    self.description = description
+    self.makeStorage = makeStorage
+    self.remove = remove
+  }
+
+  static let all =
+    [
+      LogKind(description: "LevelDB") { LevelDBStorage() },
+      LogKind(description: "memory") { MemoryStorage() },
+      LogKind(description: "a plain file") { PlainFileStorage() },
+    ] + (PostgresServer.isInstalled ? [postgres] : [])
+
+  private static let postgres = LogKind(
+    description: "PostgreSQL",
+    remove: { place in
+      for table in ["journal_entries", "journal_logs"] {
+        try PostgresServer.shared.get().sql("DELETE FROM \(table) WHERE journal = '\(place.journal)'")
+      }
+    },
+    makeStorage: { try PostgresStorage(PostgresServer.shared.get().address) })
 }
 
 /// A place with an empty log.

@@ -1,0 +1,372 @@
+import CLibPQ
+import Dispatch
+import Foundation
+import Locks
+
+/// A connection to a server: the only Swift that sees libpq.
+///
+/// 1. One statement runs at a time; who comes meanwhile waits.
+/// 2. No call waits longer than it is told: a server that is paused is taken for one that is gone.
+/// 3. A connection that was lost stays lost. Nothing is sent twice by itself, since what came of it is not known.
+/// 4. Nothing is printed: notices of the server are counted, and errors are thrown.
+///
+/// Safe to use from many threads.
+@safe
+final class Connection: Sendable {
+  /// A statement that the server parses once for each connection.
+  struct Statement: Sendable {
+    let name: StaticString
+    let text: String
+  }
+
+  /// A value in a statement, in the binary form of its type.
+  struct Parameter: Sendable {
+    fileprivate let type: UInt32
+    fileprivate let bytes: [UInt8]
+  }
+
+  private struct State: Sendable {
+    var prepared: Set<String> = []
+    var isLost = false
+  }
+
+  // Only used with the lock, and valid until `deinit`.
+  private nonisolated(unsafe) let handle: OpaquePointer
+  private let state = Lock(State())
+  /// Told of warnings by libpq, which runs with the lock.
+  private let notices = NoticeCounter()
+  /// The descriptor, as long as it is this connection's.
+  private let socket: Lock<Int32?>
+
+  /// Connects, as libpq does with these settings and what the environment, service files and password files add.
+  /// - Throws: ``ServerFailure`` of kind `lost`.
+  init(_ settings: [(name: String, value: String)], within time: Duration) throws(ServerFailure) {
+    var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
+    var values = unsafe settings.map { unsafe strdup($0.value) } + [nil]
+    defer {
+      while let text = unsafe names.popLast() { unsafe free(text) }
+      while let text = unsafe values.popLast() { unsafe free(text) }
+    }
+    let keywords = unsafe names.map { unsafe UnsafePointer($0) }
+    let texts = unsafe values.map { unsafe UnsafePointer($0) }
+    guard let handle = unsafe PQconnectStartParams(keywords, texts, 1) else {
+      throw ServerFailure(.lost, "there is no memory for a connection")
+    }
+    unsafe self.handle = unsafe handle
+    let deadline = DispatchTime.now() + time.nanoseconds
+    do throws(ServerFailure) { try unsafe Self.connect(handle, deadline) } catch {
+      unsafe PQfinish(handle)
+      throw error
+    }
+    unsafe PQsetnonblocking(handle, 1)
+    unsafe PQsetNoticeReceiver(
+      handle,
+      { context, _ in unsafe Unmanaged<NoticeCounter>.fromOpaque(context!).takeUnretainedValue().add() },
+      // It lives as long as the connection.
+      Unmanaged.passUnretained(notices).toOpaque())
+    socket = Lock(unsafe PQsocket(handle))
+  }
+
+  deinit {
+    socket.withLock { $0 = nil }
+    unsafe PQfinish(handle)
+  }
+
+  private static func connect(_ handle: OpaquePointer, _ deadline: DispatchTime) throws(ServerFailure) {
+    // As the documentation of libpq has it: as if it had asked for writing.
+    var wants = PGRES_POLLING_WRITING
+    while true {
+      guard unsafe PQstatus(handle) != CONNECTION_BAD, wants != PGRES_POLLING_FAILED else {
+        throw ServerFailure(.lost, unsafe message(handle))
+      }
+      if wants == PGRES_POLLING_OK { return }
+      let events = wants == PGRES_POLLING_READING ? POLLIN : POLLOUT
+      guard unsafe wait(PQsocket(handle), Int16(events), until: deadline) else {
+        throw ServerFailure(.lost, "the server did not answer in time")
+      }
+      wants = unsafe PQconnectPoll(handle)
+    }
+  }
+
+  /// What libpq takes as settings of a connection: a URL, or words such as `host=…`.
+  /// - Returns: what it names, in the order of libpq's settings; nil when it is neither. What is wrong with it is not
+  ///   told, since that would repeat parts of it.
+  static func settings(in text: String) -> [(name: String, value: String)]? {
+    guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
+    defer { unsafe PQconninfoFree(options) }
+    var found: [(String, String)] = []
+    var option = unsafe options
+    while let keyword = unsafe option.pointee.keyword {
+      if let value = unsafe option.pointee.val {
+        found.append((unsafe String(cString: keyword), unsafe String(cString: value)))
+      }
+      unsafe option += 1
+    }
+    return found
+  }
+
+  // MARK: Statements
+
+  /// Runs a statement, and gives its rows.
+  /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection is good for nothing.
+  @discardableResult
+  func run(
+    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
+  ) throws(ServerFailure) -> Rows {
+    try using(time) { state, deadline throws(ServerFailure) in
+      let name = "\(statement.name)"
+      if !state.prepared.contains(name) {
+        let types = parameters.map(\.type)
+        guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
+          throw lost(&state)
+        }
+        _ = try result(&state, deadline)
+        state.prepared.insert(name)
+      }
+      let lengths = parameters.map { Int32($0.bytes.count) }
+      let formats = parameters.map { _ in Int32(1) }
+      let isSent = unsafe Self.withPointers(parameters.map(\.bytes)) { values in
+        unsafe PQsendQueryPrepared(handle, name, Int32(lengths.count), values, lengths, formats, 1)
+      }
+      guard isSent == 1 else { throw lost(&state) }
+      return try result(&state, deadline)
+    }
+  }
+
+  /// Runs text that needs no values.
+  @discardableResult
+  func run(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
+    try using(time) { state, deadline throws(ServerFailure) in
+      guard unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
+        throw lost(&state)
+      }
+      return try result(&state, deadline)
+    }
+  }
+
+  /// How many warnings the server has sent so far.
+  var warningCount: Int { notices.count }
+
+  /// Waits until the server has sent something by itself, and takes what it has told of.
+  /// - Returns: false when the time was over first.
+  /// - Throws: ``ServerFailure`` when the connection is gone.
+  func waitForNotification(atMost time: Duration) throws(ServerFailure) -> Bool {
+    try using(time) { state, deadline throws(ServerFailure) in
+      var isTold = false
+      while true {
+        while let notification = unsafe PQnotifies(handle) {
+          isTold = true
+          unsafe PQfreemem(notification)
+        }
+        if isTold { return true }
+        guard unsafe Self.wait(PQsocket(handle), Int16(POLLIN), until: deadline) else { return false }
+        guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
+      }
+    }
+  }
+
+  /// Ends what waits for the server, and the connection with it.
+  func interrupt() {
+    socket.withLock { if let socket = $0 { _ = shutdown(socket, Int32(SHUT_RDWR)) } }
+  }
+
+  private func using<Result: Sendable>(
+    _ time: Duration, _ body: (inout State, DispatchTime) throws(ServerFailure) -> Result
+  ) throws(ServerFailure) -> Result {
+    let deadline = DispatchTime.now() + time.nanoseconds
+    return try state.withLock { state throws(ServerFailure) in
+      guard !state.isLost else { throw ServerFailure(.lost, "the connection was lost before") }
+      return try body(&state, deadline)
+    }
+  }
+
+  /// Sends what was handed in, and takes the answer.
+  private func result(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
+    while true {
+      let rest = unsafe PQflush(handle)
+      guard rest >= 0 else { throw lost(&state) }
+      if rest == 0 { break }
+      try wait(Int16(POLLIN | POLLOUT), &state, deadline)
+      guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
+    }
+    var last: Rows?
+    while true {
+      while unsafe PQisBusy(handle) == 1 {
+        try wait(Int16(POLLIN), &state, deadline)
+        guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
+      }
+      guard let found = unsafe PQgetResult(handle) else { break }
+      // The first error says why; libpq may add that the connection is gone.
+      if last.map({ !$0.isFailure }) ?? true { last = unsafe Rows(found) } else { unsafe PQclear(found) }
+    }
+    guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
+    if let failure = last.failure { throw failure }
+    return last
+  }
+
+  private func wait(_ events: Int16, _ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) {
+    guard unsafe !Self.wait(PQsocket(handle), events, until: deadline) else { return }
+    state.isLost = true
+    throw ServerFailure(.lost, "the server did not answer in time")
+  }
+
+  private func lost(_ state: inout State) -> ServerFailure {
+    state.isLost = true
+    return ServerFailure(.lost, unsafe Self.message(handle))
+  }
+
+  private static func message(_ handle: OpaquePointer) -> String {
+    unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
+  }
+
+  /// - Returns: false when the time is over.
+  private static func wait(_ socket: Int32, _ events: Int16, until deadline: DispatchTime) -> Bool {
+    while true {
+      let now = DispatchTime.now()
+      let rest = deadline > now ? (deadline.uptimeNanoseconds - now.uptimeNanoseconds) / 1_000_000 + 1 : 0
+      var descriptor = pollfd(fd: socket, events: events, revents: 0)
+      let count = unsafe poll(&descriptor, 1, Int32(clamping: rest))
+      if count > 0 { return true }
+      if count == 0, DispatchTime.now() >= deadline { return false }
+      if count < 0, errno != EINTR { return true }
+    }
+  }
+
+  /// Lends many arrays as pointers.
+  private static func withPointers<Result>(
+    _ arrays: [[UInt8]], _ body: ([UnsafePointer<CChar>?]) -> Result
+  ) -> Result {
+    var pointers = unsafe [UnsafePointer<CChar>?]()
+    func lend(_ rest: ArraySlice<[UInt8]>) -> Result {
+      guard let first = rest.first else { return unsafe body(pointers) }
+      // No bytes are not the same as no value.
+      return unsafe (first.isEmpty ? [0] : first).withUnsafeBytes { bytes in
+        unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
+        return lend(rest.dropFirst())
+      }
+    }
+    return lend(arrays[...])
+  }
+}
+
+/// How many notices a server has sent.
+private final class NoticeCounter: Sendable {
+  private let counted = Lock(0)
+  var count: Int { counted.withLock { $0 } }
+  func add() { counted.withLock { $0 += 1 } }
+}
+
+/// What a statement gave: rows of values in binary form.
+///
+/// Safe to use from many threads: libpq does not change a result that it has handed out.
+@safe
+final class Rows: Sendable {
+  private nonisolated(unsafe) let result: OpaquePointer
+
+  fileprivate init(_ result: OpaquePointer) { unsafe self.result = unsafe result }
+
+  deinit { unsafe PQclear(result) }
+
+  fileprivate var isFailure: Bool { failure != nil }
+
+  fileprivate var failure: ServerFailure? {
+    switch unsafe PQresultStatus(result) {
+    case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return nil
+    default: break
+    }
+    // The letter C stands for the five letters of the standard, M for the sentence.
+    let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { unsafe String(cString: $0) }
+    let message = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map {
+      unsafe String(cString: $0)
+    }
+    let whole = unsafe PQresultErrorMessage(result).map { unsafe String(cString: $0) }
+    // Without letters, libpq itself has failed. 57P01 to 57P05 end the session, 40003 leaves it open what was done.
+    let isLost = state == nil || state!.hasPrefix("57P0") || state!.hasPrefix("08") || state! == "40003"
+    return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
+  }
+
+  /// How many rows there are.
+  var count: Int { Int(unsafe PQntuples(result)) }
+
+  /// Lends the bytes of a value; none when it is null.
+  func withBytes<Result, Failure: Error>(
+    _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let count = Int(unsafe PQgetlength(result, Int32(row), Int32(column)))
+    let value = unsafe PQgetvalue(result, Int32(row), Int32(column))
+    return try unsafe body(UnsafeRawBufferPointer(start: value, count: count))
+  }
+
+  func isNull(_ row: Int, _ column: Int) -> Bool {
+    unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
+  }
+
+  func bytes(_ row: Int, _ column: Int) -> [UInt8] {
+    unsafe withBytes(row, column) { unsafe Array($0) }
+  }
+
+  func text(_ row: Int, _ column: Int) -> String {
+    unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// An integer of 2, 4 or 8 bytes, or a truth value.
+  func integer(_ row: Int, _ column: Int) -> Int {
+    unsafe withBytes(row, column) { bytes in
+      let isNegative = unsafe bytes.count > 1 && bytes[0] >= 128
+      return unsafe bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int($1) }
+    }
+  }
+}
+
+extension Connection.Parameter {
+  static func bytes(_ bytes: [UInt8]) -> Self { Self(type: 17, bytes: bytes) }
+  static func text(_ text: String) -> Self { Self(type: 25, bytes: Array(text.utf8)) }
+  static func uuid(_ bytes: [UInt8]) -> Self { Self(type: 2950, bytes: bytes) }
+  static func integer(_ number: Int) -> Self {
+    Self(type: 20, bytes: bigEndian(UInt64(bitPattern: Int64(number)), 8))
+  }
+
+  static func integers(_ numbers: [Int]) -> Self {
+    array(1016, of: 20, count: numbers.count, byteCount: 8) { array in
+      for number in numbers {
+        array += bigEndian(8, 4)
+        array += bigEndian(UInt64(bitPattern: Int64(number)), 8)
+      }
+    }
+  }
+
+  static func manyBytes(_ many: [[UInt8]]) -> Self {
+    array(1001, of: 17, count: many.count, byteCount: many.reduce(0) { $0 + $1.count } / max(1, many.count)) {
+      array in
+      for bytes in many {
+        array += bigEndian(UInt64(bytes.count), 4)
+        array += bytes
+      }
+    }
+  }
+
+  /// PostgreSQL's binary form of an array: dimensions, whether there are nulls, the type of elements, how many they are,
+  /// the number of the first, and each with its length before it.
+  private static func array(
+    _ type: UInt32, of element: UInt64, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
+  ) -> Self {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(20 + count * (byteCount + 4))
+    for number in [1, 0, element, UInt64(count), 1] { bytes += bigEndian(number, 4) }
+    fill(&bytes)
+    return Self(type: type, bytes: bytes)
+  }
+
+  private static func bigEndian(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
+    (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (byteCount - 1 - $0))) }
+  }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    return .nanoseconds(
+      Int(clamping: seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue)
+        + Int(attoseconds / 1_000_000_000))
+  }
+}

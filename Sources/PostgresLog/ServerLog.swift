@@ -1,0 +1,191 @@
+import Journaling
+import Locks
+import SHA256
+
+/// An opening of a log in PostgreSQL.
+///
+/// 1. An append is one statement: it raises the journal's newest revision if that is the one it follows, and stores the
+///    entries. So no revision is skipped or given twice, whoever else appends.
+/// 2. It has a connection for statements and, from when somebody waits for entries, one that listens.
+/// 3. When the connection is lost, the log is of no more use: every call says so, and it is opened again by who wants to.
+///
+/// Safe to use from many threads.
+final class ServerLog: EntryLog {
+  private let connection: Connection
+  private let address: ServerAddress
+  private let access: LogAccess
+  private let journal: [UInt8]
+  /// What there was at the opening.
+  private let first: Revision
+  private let calls = OpenCalls()
+  private let isWriting = Lock(false)
+  /// Made when somebody waits for entries.
+  private let listener = Lock<Listener?>(nil)
+
+  /// - Throws: ``JournalError`` with code `damaged` when the server has no log of the journal.
+  init(
+    _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID
+  ) throws {
+    self.connection = connection
+    self.address = address
+    self.access = access
+    self.journal = journal.bytes
+    do {
+      first = try Self.newest(of: journal.bytes, connection)
+    } catch {
+      throw error.state == "42P01" ? Self.missing(journal) : error
+    }
+    if first < 0 { throw Self.missing(journal) }
+  }
+
+  private static func missing(_ journal: JournalID) -> JournalError {
+    JournalError(.damaged, "the server's database has no log of the journal \(journal)", revision: 1)
+  }
+
+  deinit { close() }
+
+  /// What an entry takes in a message and in the server's memory is several times its size.
+  var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
+  var hasTornTail: Bool { false }
+
+  /// A server tells nothing of an entry that it has lost.
+  func acknowledged() throws(JournalError) -> LogMark? { try using { nil } }
+
+  // MARK: Reading
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    guard calls.enter() else { throw Self.closed }
+    defer { calls.leave() }
+    let last = access == .read ? min(range.upperBound, first) : range.upperBound
+    guard range.lowerBound <= last else { return }
+    var rest = range.lowerBound...last
+    while true {
+      let rows = try JournalError.translating {
+        try connection.run(
+          newestFirst ? Schema.pieceBackwards : Schema.piece,
+          [.uuid(journal), .integer(rest.lowerBound), .integer(rest.upperBound)], within: Self.readingPatience
+        )
+      }
+      // The connection is free while the caller has the bytes.
+      for row in 0..<rows.count {
+        let revision = rows.integer(row, 0)
+        let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
+          try unsafe body(revision, bytes)
+        }
+        guard goesOn else { return }
+      }
+      guard rows.count > 0 else { return }
+      let reached = rows.integer(rows.count - 1, 0)
+      guard newestFirst ? reached > rest.lowerBound : reached < rest.upperBound else { return }
+      rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound
+    }
+  }
+
+  func newestRevision(
+    after revision: Revision, waitingAtMost time: Duration
+  ) throws(JournalError) -> Revision {
+    try using {
+      if access == .read { return first }
+      let newest = try Self.newest(of: journal, connection)
+      if newest > revision || time <= .zero { return newest }
+      let listener = try listener.withLock { listener in
+        if listener == nil { listener = try Listener(address, journal) }
+        return listener
+      }
+      // Closing may have come before there was a listener to interrupt.
+      guard let listener, !calls.isClosed else { throw Self.closed }
+      do {
+        return try listener.newest(after: revision, waitingAtMost: time)
+      } catch {
+        throw calls.isClosed ? Self.closed : error
+      }
+    }
+  }
+
+  static func newest(of journal: [UInt8], _ connection: Connection) throws(ServerFailure) -> Revision {
+    let rows = try connection.run(Schema.newest, [.uuid(journal)], within: ServerAddress.patience)
+    return rows.count == 1 ? rows.integer(0, 0) : -1
+  }
+
+  func byteCount() throws(JournalError) -> Int {
+    try using {
+      try connection.run(Schema.byteCount, [.uuid(journal)], within: Self.readingPatience).integer(0, 0)
+    }
+  }
+
+  // MARK: Appending
+
+  func beginWriting() throws(JournalError) {
+    try using {
+      guard access == .write else { throw Self.readOnly }
+      isWriting.withLock { $0 = true }
+    }
+  }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    guard calls.enter() else { throw .refused(Self.closed) }
+    defer { calls.leave() }
+    guard isWriting.withLock({ $0 }) else { throw .refused(Self.readOnly) }
+    guard let last = entries.last else { return }
+    let warningCount = connection.warningCount
+    let isStored: Bool
+    do throws(ServerFailure) {
+      isStored =
+        try connection.run(
+          Schema.append,
+          [
+            .uuid(journal), .integer(revision), .integer(last.revision), .integers(entries.map(\.revision)),
+            .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)),
+            .text(Self.channel(journal)),
+          ], within: Self.writingPatience
+        ).count == 1
+    } catch {
+      switch error.kind {
+      case .lost: throw .unknown(error.journalError)
+      case .refused: throw .refused(error.journalError)
+      }
+    }
+    guard isStored else {
+      let newest: Revision
+      do throws(ServerFailure) { newest = try Self.newest(of: journal, connection) } catch {
+        throw .refused(error.journalError)
+      }
+      throw .conflict(newest: newest)
+    }
+    // Told to stop waiting for the standby, a server warns and reports the commit as done.
+    if connection.warningCount > warningCount {
+      connection.interrupt()
+      throw .unknown(JournalError(.unreachable, "the server has not waited for its standby"))
+    }
+  }
+
+  /// What listeners are told of.
+  static func channel(_ journal: [UInt8]) -> String {
+    "journal_" + journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+
+  /// A piece that is read can come from a slow disk.
+  private static var readingPatience: Duration { .seconds(60) }
+  /// A commit waits for others before it, for two flushes and for the network between two servers.
+  private static var writingPatience: Duration { .seconds(30) }
+
+  // MARK: Closing
+
+  func close() {
+    guard calls.close() else { return }
+    listener.withLock { $0?.end() }
+    calls.wait()
+  }
+
+  private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+    guard calls.enter() else { throw Self.closed }
+    defer { calls.leave() }
+    return try JournalError.translating(body)
+  }
+
+  private static var closed: JournalError { JournalError(.closed, "the journal has been closed") }
+  private static var readOnly: JournalError { JournalError(.readOnly, "the log was not opened for writing") }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Journaling
+import LogbookModel
+import PostgresLog
+import TestSupport
+import Testing
+
+/// What a server must be, and what is said of one that is not.
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+struct ServerTests {
+  private func create(at address: String, accepting: Bool = false) throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions()
+      options.logStorage = try PostgresStorage(address, acceptsUnsafeSettings: accepting)
+      let journal = try Journal<Logbook>.create(
+        at: folder.url.appending(path: "Log.journal"), options: options)
+      try journal.close()
+    }
+  }
+
+  private func error(of body: () throws -> Void) -> JournalError? {
+    #expect(throws: JournalError.self, performing: body)
+  }
+
+  @Test func aServerThatDoesNotKeepWhatItConfirmsIsRefusedUnlessItIsAccepted() throws {
+    let server = try PostgresServer.shared.get()
+    let careless = server.address(setting: "synchronous_commit=off")
+    let found = error { try create(at: careless) }
+    #expect(found?.code == .unsafeSettings && found?.message.contains("synchronous_commit is off") == true)
+    try create(at: careless, accepting: true)
+    try create(at: server.address)
+  }
+
+  @Test func aServerWithoutFsyncOrFullPagesIsRefused() throws {
+    let server = try PostgresServer(["fsync=off", "full_page_writes=off"])
+    let found = error { try create(at: server.address) }
+    #expect(found?.code == .unsafeSettings && found?.message.contains("fsync is off") == true)
+    try server.sql("ALTER SYSTEM SET fsync = on")
+    try server.sql("SELECT pg_reload_conf()")
+    let other = error { try create(at: server.address) }
+    #expect(other?.message.contains("full_page_writes is off") == true)
+    try create(at: server.address, accepting: true)
+    try server.stop()
+  }
+
+  @Test func aServerThatIsNotThereIsUnreachable() throws {
+    let found = error { try create(at: "postgresql://app@127.0.0.1:1/books") }
+    #expect(found?.code == .unreachable)
+  }
+
+  /// An address is kept in files, and errors end up in logs.
+  @Test(arguments: [
+    "postgresql://app:s3cret@127.0.0.1/books", "host=127.0.0.1 password=s3cret",
+    "postgresql://app@127.0.0.1/books?sslpassword=s3cret", "postgresql://app:s3cret%zz@h/b",
+    "passwrod=s3cret",
+    "host=h\npassword=s3cret",
+  ])
+  func anAddressWithAPasswordIsRefusedAndNotRepeated(_ address: String) throws {
+    let found = error { _ = try PostgresStorage(address) }
+    #expect(found?.code == .wrongUse && found?.description.contains("s3cret") == false)
+  }
+
+  @Test func aRoleThatMayOnlyReadIsToldSo() throws {
+    let server = try PostgresServer.shared.get()
+    try create(at: server.address)
+    try server.sql(
+      "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON journal_logs TO reader")
+    defer { _ = try? server.sql("DROP OWNED BY reader; DROP ROLE reader") }
+    let found = error { try create(at: server.address(database: "postgres", user: "reader")) }
+    #expect(found?.code == .permission)
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+
+/// A PostgreSQL server of the tests' own: on the loopback, as an ordinary user, gone when the process ends.
+package final class PostgresServer: Sendable {
+  /// Where the programs of PostgreSQL are; nil when they are not installed.
+  package static let programs: String? = {
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+    let folders = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }
+    return folders.first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+  }()
+
+  package static var isInstalled: Bool { programs != nil }
+
+  /// One for all tests that need no server of their own.
+  package static let shared = Result { try PostgresServer() }
+
+  /// The folder of all servers of this process. A program that outlives this one stops them and removes it.
+  private static let root = Result {
+    let path =
+      "\(FileManager.default.temporaryDirectory.path)/journal-postgres-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    try asOrdinaryUser { user in _ = try runProgram("chown", ["\(user)", path]) }
+    let tidy = Process()
+    tidy.executableURL = URL(filePath: "/usr/bin/env")
+    tidy.arguments = [
+      "setsid", "sh", "-c",
+      """
+      while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
+      for file in "$2"/*/postmaster.pid; do kill -QUIT "$(head -n 1 "$file")" 2>/dev/null; done
+      sleep 1
+      rm -rf "$2"
+      """, "sh", "\(ProcessInfo.processInfo.processIdentifier)", path,
+    ]
+    tidy.standardInput = FileHandle.nullDevice
+    tidy.standardOutput = FileHandle.nullDevice
+    tidy.standardError = FileHandle.nullDevice
+    try tidy.run()
+    return path
+  }
+
+  /// The superuser can't run a server, so it is another user's.
+  private static let userID = 65534
+
+  private static func asOrdinaryUser(_ body: (Int) throws -> Void) rethrows {
+    if geteuid() == 0 { try body(userID) }
+  }
+
+  package let port: Int
+  /// The folder of the server's data.
+  package let path: String
+
+  /// Makes a server and starts it.
+  /// - Parameters:
+  ///   - settings: as `name=value`.
+  ///   - primary: the server that it is to be a standby of, under the name given.
+  package init(_ settings: [String] = [], standbyOf primary: PostgresServer? = nil, name: String = "standby")
+    throws
+  {
+    path = try "\(Self.root.get())/\(UUID().uuidString.prefix(8))"
+    port = try Self.freePort()
+    if let primary {
+      try run(
+        "pg_basebackup",
+        [
+          "-D", path, "-d", "\(primary.address)&application_name=\(name)", "-R", "-X", "stream",
+          "--checkpoint=fast",
+        ])
+    } else {
+      try run(
+        "initdb", ["-D", path, "-U", "journal", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"])
+    }
+    let all =
+      [
+        "port=\(port)", "listen_addresses='127.0.0.1'", "unix_socket_directories=''", "shared_buffers='32MB'",
+        "max_connections=200", "wal_level=replica",
+      ] + settings
+    try run("sh", ["-c", "printf '%s\\n' \"$@\" >>'\(path)/postgresql.conf'", "sh"] + all)
+    try start()
+  }
+
+  /// What a client connects to, as a superuser of the server and without a password.
+  package var address: String { address(database: "postgres") }
+
+  package func address(database: String, user: String = "journal") -> String {
+    "postgresql://\(user)@127.0.0.1:\(port)/\(database)?connect_timeout=5"
+  }
+
+  /// The same for sessions that begin with a setting, such as `synchronous_commit=off`.
+  package func address(setting: String) -> String {
+    "\(address)&options=-c%20\(setting.replacing("=", with: "%3D"))"
+  }
+
+  /// Makes an empty database, and gives its address.
+  package func makeDatabase() throws -> String {
+    let name = "d" + UUID().uuidString.prefix(8).lowercased()
+    try sql("CREATE DATABASE \(name)")
+    return address(database: name)
+  }
+
+  /// Runs SQL, and gives what it answers, a line for each row.
+  @discardableResult
+  package func sql(_ text: String, at address: String? = nil) throws -> String {
+    try run(
+      "psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address ?? self.address, "-c", text])
+  }
+
+  package func start() throws {
+    try run("pg_ctl", ["start", "-w", "-s", "-t", "30", "-D", path, "-l", "\(path).log"])
+  }
+
+  /// Ends it at once, as a crash does: `kill -9` of all its processes.
+  package func kill() throws {
+    let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
+    // The postmaster first, so that it starts none anew.
+    try Self.runProgram(
+      "sh",
+      [
+        "-c",
+        "children=$(ps -o pid= --ppid \(pid)); kill -9 \(pid) $children; while kill -0 \(pid) 2>/dev/null; do sleep 0.01; done",
+      ])
+  }
+
+  package func stop() throws { try run("pg_ctl", ["stop", "-w", "-s", "-m", "immediate", "-D", path]) }
+
+  /// Makes a standby the primary.
+  package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-D", path]) }
+
+  /// Stops all its processes from running, or lets them go on.
+  package func pause(_ isPaused: Bool) throws {
+    let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
+    try Self.runProgram(
+      "sh", ["-c", "kill -\(isPaused ? "STOP" : "CONT") \(pid) $(ps -o pid= --ppid \(pid))"])
+  }
+
+  @discardableResult
+  private func run(_ program: String, _ arguments: [String]) throws -> String {
+    let own = "\(Self.programs ?? "")/\(program)"
+    let name = FileManager.default.isExecutableFile(atPath: own) ? own : program
+    guard geteuid() == 0 else { return try Self.runProgram(name, arguments) }
+    let user = ["--reuid=\(Self.userID)", "--regid=\(Self.userID)", "--clear-groups", name]
+    return try Self.runProgram("setpriv", user + arguments)
+  }
+
+  /// Runs a program to its end, and gives what it has printed.
+  @discardableResult
+  private static func runProgram(_ name: String, _ arguments: [String]) throws -> String {
+    let output = FileManager.default.temporaryDirectory.appending(path: "journal-run-\(UUID().uuidString)")
+    try Data().write(to: output)
+    defer { try? FileManager.default.removeItem(at: output) }
+    let status = try spawn([name] + arguments, output: output.path)
+    let text = try String(contentsOf: output, encoding: .utf8)
+    guard status == 0 else { throw PostgresFailure(description: "\(name) \(arguments): \(text)") }
+    return text
+  }
+
+  /// Foundation's `Process` takes a program for running as long as a server that it has started does.
+  private static func spawn(_ words: [String], output: String) throws -> Int32 {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_APPEND, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+    let environment = ProcessInfo.processInfo.environment
+    var variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      while let text = unsafe arguments.popLast() { unsafe free(text) }
+      while let text = unsafe variables.popLast() { unsafe free(text) }
+    }
+    var pid: pid_t = 0
+    let failure = unsafe posix_spawnp(&pid, words[0], &actions, nil, &arguments, &variables)
+    guard failure == 0 else { throw PostgresFailure(description: "\(words[0]) can't be started: \(failure)") }
+    var status: Int32 = 0
+    while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+    return status
+  }
+
+  private static func freePort() throws -> Int {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isFound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe bind(socket, pointer, length) == 0 && getsockname(socket, pointer, &length) == 0
+      }
+    }
+    guard isFound else { throw PostgresFailure(description: "no port is free") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}
+
+package struct PostgresFailure: Error, CustomStringConvertible {
+  package let description: String
+}
