@@ -49,7 +49,9 @@ let package = Package(
     .executableTarget(
       name: "journal",
       dependencies: [
-        "LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "JSON", "Locks",
+        "LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256",
+        "JSON",
+        "Locks",
       ],
       path: "Tools/journal"),
     .target(

@@ -61,11 +61,15 @@ public final class Journal<State: EventSourced>: Sendable {
   let chain: LayerChain<State>
   /// How many events opening replayed.
   let replayedEventCount: Int
+  /// What it was opened with.
+  let options: JournalOptions
   private let committer: Committer<State>?
   let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock?
   let follower: Follower<State>?
+  /// The log, when other nodes append to it too.
+  var node: NodeLog? { log as? NodeLog }
   private let removesFolder: Bool
   private let isClosed = Lock(false)
 
@@ -76,6 +80,7 @@ public final class Journal<State: EventSourced>: Sendable {
     folder = recovery.folder
     url = URL(fileURLWithPath: recovery.folder.path, isDirectory: true)
     log = recovery.log
+    self.options = options
     lock = recovery.lock
     removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = recovery.blobs
@@ -99,7 +104,7 @@ public final class Journal<State: EventSourced>: Sendable {
     // Opening may have replayed much, for want of layers.
     published.publish(keeper.accept(recovery.version, eventCount: 0))
     let committer = Committer(
-      id: id, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
+      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
       keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
@@ -156,6 +161,7 @@ public final class Journal<State: EventSourced>: Sendable {
       journal = try keeping(retention, of: journal, options: options)
     }
     journal.healthCheck.start()
+    try journal.applyBroughtAsItComes()
     try journal.follower?.start()
     return journal
   }
@@ -245,19 +251,24 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - metadata: whatever else shall be kept with the entry: with author and note up to 1 MiB.
   ///   - date: when it was made; now when nil. The entry before it sets the earliest date.
   ///   - expecting: what must still be so.
-  ///   - body: changes the draft. It must not commit to this journal itself.
+  ///   - runsOnce: in a shared journal, whether the body must not run again when another node has committed meanwhile;
+  ///     the commit then fails with `conflict`.
+  ///   - body: changes the draft. It must not commit to this journal itself. In a shared journal it can run several
+  ///     times, each time over a newer state, until an entry of it is stored: what it does besides changing the draft
+  ///     must bear that.
   /// - Returns: what the body returned, and the revision.
   /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources`, and nothing was written;
   ///   `outcomeUnknown`, and the entry is wholly there or wholly absent. What an error says of the journal is
-  ///   durable.
+  ///   durable. In a shared journal also `unreachable`, and nothing was written, or `diverged`.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
-    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
+    expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    try writing().commit(
-      request(author, note, metadata, date, expecting), body)
+    var request = try request(author, note, metadata, date, expecting)
+    request.runsOnce = runsOnce
+    return try writing().commit(request, body)
   }
 
   /// The same for tasks: suspends instead of blocking a thread while other bodies run and the flush is in progress.
@@ -268,9 +279,11 @@ public final class Journal<State: EventSourced>: Sendable {
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
-    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
+    expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    try await writing().commit(request(author, note, metadata, date, expecting), body)
+    var request = try request(author, note, metadata, date, expecting)
+    request.runsOnce = runsOnce
+    return try await writing().commit(request, body)
   }
 
   /// The same for bulk work of one thread: returns when the body has run, and the flush goes on beside it.

@@ -52,6 +52,12 @@ public struct JournalOptions: Sendable {
     set { unlisted.logStorage = newValue }
   }
 
+  /// How shared journals are reached; nil in an app that has none.
+  package var sharing: (any LogSharing)? {
+    get { unlisted.sharing }
+    set { unlisted.sharing = newValue }
+  }
+
   private var unlisted: InternalOptions.Values {
     get { internals?.values ?? InternalOptions.Values() }
     set { internals = InternalOptions(newValue) }
@@ -63,6 +69,7 @@ private final class InternalOptions: Sendable {
     var fileHook: FileHook?
     var readHook: ReadHook?
     var logStorage = JournalOptions.usualStorage
+    var sharing: (any LogSharing)?
   }
 
   let values: Values

@@ -65,7 +65,7 @@ struct Recovery<State: EventSourced> {
 
     let log: any EntryLog
     do throws(JournalError) {
-      log = try options.logStorage.open(mode.access, in: LogPlace(folder, format, options: options))
+      log = try Self.openLog(mode, in: LogPlace(folder, format, options: options))
     } catch {
       guard error.code == .damaged, format.announcesBase, format.base == nil else { throw error }
       throw JournalError(
@@ -84,7 +84,9 @@ struct Recovery<State: EventSourced> {
         try folder.prepareForWriting()
         try log.beginWriting()
       }
-      blobs = BlobStore(folder, try folder.openImages(), isReadOnly: mode != .readWrite)
+      blobs = BlobStore(
+        folder, try folder.openImages(), isReadOnly: mode != .readWrite,
+        shared: try Self.sharedImages(of: format.id, in: folder, options))
     } catch {
       let error = Self.naming(error, in: log, mark, from: format.head.revision + 1)
       chain.close()
@@ -104,6 +106,31 @@ struct Recovery<State: EventSourced> {
       "the journal was opened at revision \(version.revision); "
         + "\(replayedCount) events were replayed", revision: version.revision)
     if mode == .readWrite { try blobs.removeUnfinished() }
+  }
+
+  private static func sharedImages(
+    of journal: JournalID, in folder: JournalFolder, _ options: JournalOptions
+  ) throws(JournalError) -> SharedImages? {
+    guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return nil }
+    return SharedImages(storage: try sharing.storage(at: address), journal: journal)
+  }
+
+  /// Opens the log in the folder. Who writes to a shared journal also appends to the log elsewhere.
+  private static func openLog(
+    _ mode: Journal<State>.Mode, in place: LogPlace
+  ) throws(JournalError) -> any EntryLog {
+    let options = place.options
+    guard mode == .readWrite, let address = try place.folder.sharedAddress() else {
+      return try options.logStorage.open(mode.access, in: place)
+    }
+    guard let sharing = options.sharing else {
+      throw JournalError(
+        .wrongUse,
+        "the journal's log is shared with other nodes, at \(address), and this program can't reach it: it lacks the "
+          + "library for that, PostgresLog; reading the journal needs none", path: place.folder.path)
+    }
+    let storage = try sharing.storage(at: address)
+    return NodeLog(try options.logStorage.open(mode.access, in: place), storage, in: place)
   }
 
   /// What can be read and proven of a damaged journal, whatever is wrong with the rest.

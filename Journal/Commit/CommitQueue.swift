@@ -16,8 +16,8 @@ struct CommitQueue<State: EventSourced>: Sendable {
     var eventCount = 0
     /// How many bytes they have.
     var byteCount = 0
-    /// Whether one of them names blobs, whose own names must be durable first.
-    var namesBlobs = false
+    /// The blobs that they name, which must be durable first.
+    var blobs: Set<Blob> = []
   }
 
   /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch.
@@ -35,7 +35,7 @@ struct CommitQueue<State: EventSourced>: Sendable {
   /// Lets an entry into a batch.
   /// - Returns: the batch, and whether the caller leads it.
   mutating func enter(
-    _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, namesBlobs: Bool
+    _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, blobs: Set<Blob>
   ) -> (CommitBatch, leads: Bool) {
     if !last.entries.isEmpty, last.byteCount + entry.bytes.count > batchByteLimit {
       waiting.append(Work())
@@ -46,7 +46,7 @@ struct CommitQueue<State: EventSourced>: Sendable {
     last.newest = version
     last.eventCount += eventCount
     last.byteCount += entry.bytes.count
-    if namesBlobs { last.namesBlobs = true }
+    last.blobs.formUnion(blobs)
     return (last.batch, leads)
   }
 

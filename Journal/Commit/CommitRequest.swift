@@ -9,6 +9,8 @@ struct CommitRequest: Sendable {
   /// Nil: now.
   var date: Timestamp?
   var expecting: [Expectation]
+  /// Whether the body must not run again when another node was quicker.
+  var runsOnce = false
 
   /// Fails when its texts are larger than an entry takes.
   func checkSize() throws(JournalError) {

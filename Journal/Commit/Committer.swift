@@ -11,6 +11,8 @@ import Locks
 ///    waits for a thread that the system may refuse.
 /// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
 ///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.
+/// 7. In a shared journal, another node may have taken the revision of a batch. Then all that was accepted is taken back,
+///    what that node has committed is applied, and the bodies run again over it.
 ///
 /// Safe to use from many threads. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
@@ -41,6 +43,9 @@ final class Committer<State: EventSourced>: Sendable {
   /// The version of the model that commits.
   private let schemaVersion: Int
   private let log: any EntryLog
+  /// The same, when other nodes append to it too.
+  private let node: NodeLog?
+  private let replay: Replay<State>
   private let blobs: BlobStore
   private let options: JournalOptions
   /// Told of each version that is published, in order.
@@ -49,18 +54,22 @@ final class Committer<State: EventSourced>: Sendable {
   private static var slowAppend: Duration { .seconds(1) }
   private let writeLock: WriteLock<Accepted>
   private let queue: Lock<CommitQueue<State>>
+  /// How many batches in a row came later than another node's.
+  private let lostCount = Lock(0)
   private let published: Published<State>
   /// Leads batches whose first commit is a task's.
   private let leader = Worker()
 
   init(
-    id: JournalID, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
+    _ format: JournalFormat, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
     published: Published<State>,
     keeper: SnapshotKeeper<State>, options: JournalOptions
   ) {
-    self.id = id
+    id = format.id
     self.schemaVersion = schemaVersion
     self.log = log
+    node = log as? NodeLog
+    replay = Replay(log: log, format: format)
     self.blobs = blobs
     self.published = published
     self.options = options
@@ -74,31 +83,44 @@ final class Committer<State: EventSourced>: Sendable {
   func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
-    if prepared.leads, let batch = prepared.batch { lead(batch) }
-    try wait(for: prepared)
-    return try prepared.outcome.get()
+    var runCount = 1
+    while true {
+      let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
+      if prepared.leads, let batch = prepared.batch { lead(batch) }
+      do throws(JournalError) { try prepared.batch?.wait() } catch {
+        try check(error, of: prepared, request, &runCount)
+        continue
+      }
+      return try prepared.outcome.get()
+    }
   }
 
   /// The same without blocking a thread while other bodies run or the flush is in progress.
   nonisolated(nonsending) func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    let prepared = try await writeLock.takeSuspending { accepted in try prepare(request, body, on: &accepted)
+    var runCount = 1
+    while true {
+      let prepared = try await writeLock.takeSuspending { accepted in
+        try prepare(request, body, on: &accepted)
+      }
+      if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
+      do {
+        try await prepared.batch?.wait()
+      } catch let error as JournalError {
+        try check(error, of: prepared, request, &runCount)
+        continue
+      }
+      return try prepared.outcome.get()
     }
-    if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
-    do {
-      try await prepared.batch?.wait()
-    } catch {
-      throw prepared.isOwnEntry ? error : Self.asBystander(error)
-    }
-    return try prepared.outcome.get()
   }
 
   /// Runs a body and returns at once; the entry becomes durable in the background.
   func submit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> PendingCommit<Value> {
+    // The body may have to run again, and is there only for the time of the call.
+    if node != nil { return PendingCommit(commit: try commit(request, body), batch: nil) }
     let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
     if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
     if case .failure = prepared.outcome { try wait(for: prepared) }
@@ -143,14 +165,38 @@ final class Committer<State: EventSourced>: Sendable {
     do throws(JournalError) {
       try prepared.batch?.wait()
     } catch {
-      throw prepared.isOwnEntry ? error : Self.asBystander(error)
+      throw prepared.isOwnEntry ? error : asBystander(error)
     }
   }
 
+  /// Decides what becomes of a commit whose batch failed: it may run again when another node took its revision.
+  /// - Throws: ``JournalError`` when it is over.
+  private func check<Value>(
+    _ error: JournalError, of prepared: Prepared<Value>, _ request: CommitRequest, _ runCount: inout Int
+  ) throws(JournalError) {
+    guard error.code == .lostRevision else {
+      throw prepared.isOwnEntry ? error : asBystander(error)
+    }
+    guard request.runsOnce || runCount >= Self.runLimit else {
+      runCount += 1
+      return
+    }
+    throw JournalError(
+      .conflict,
+      request.runsOnce
+        ? "another node has committed meanwhile, and this commit must not run twice; nothing of it was written"
+        : "other nodes were quicker \(runCount) times; nothing was written, so try again",
+      revision: error.revision)
+  }
+
+  /// From its second loss in a row on, a node waits for its turn, so that more are not to be expected.
+  private static var runLimit: Int { 8 }
+
   /// What the failure of a batch means to a commit that is not in it: nothing of that one was written.
-  private static func asBystander<Failure: Error>(_ error: Failure) -> Failure {
-    guard let failure = error as? JournalError, failure.code == .outcomeUnknown else { return error }
-    return poisoned(failure.cause) as? Failure ?? error
+  private func asBystander(_ error: JournalError) -> JournalError {
+    guard error.code == .outcomeUnknown else { return error }
+    if node != nil, let cause = error.cause as? JournalError, cause.code == .unreachable { return cause }
+    return Self.poisoned(error.cause)
   }
 
   private static func poisoned(_ cause: (any Error)?) -> JournalError {
@@ -165,18 +211,24 @@ final class Committer<State: EventSourced>: Sendable {
   ) throws -> Prepared<Value> {
     try queue.withLock { queue throws(JournalError) in
       if let refusal = queue.refusal { throw refusal }
-      if accepted.takenBackCount == queue.takenBackCount { return }
-      accepted.takenBackCount = queue.takenBackCount
-      accepted.version = published.version
-      accepted.batch = nil
-      keeper.takeBack(to: accepted.version)
+      takeBackAccepted(&accepted, queue)
     }
+    try applyBrought(to: &accepted)
     do {
       return try run(body, of: request, on: &accepted)
     } catch {
       // What the body saw, or what a conflict names, may not be durable yet.
       return Prepared(outcome: .failure(error), batch: accepted.batch, leads: false)
     }
+  }
+
+  /// Forgets what was accepted when that was taken back.
+  private func takeBackAccepted(_ accepted: inout Accepted, _ queue: CommitQueue<State>) {
+    if accepted.takenBackCount == queue.takenBackCount { return }
+    accepted.takenBackCount = queue.takenBackCount
+    accepted.version = published.version
+    accepted.batch = nil
+    keeper.takeBack(to: accepted.version)
   }
 
   private func run<Value>(
@@ -198,7 +250,7 @@ final class Committer<State: EventSourced>: Sendable {
         clockWarning: nil)
       return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
     }
-    let namesBlobs = try checkBlobs(events, state)
+    let named = try checkBlobs(events, state)
     try keeper.faults.check()
 
     let header = EntryHeader(
@@ -216,7 +268,7 @@ final class Committer<State: EventSourced>: Sendable {
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }
       if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
-      return queue.enter(entry, version, eventCount: events.count, namesBlobs: namesBlobs)
+      return queue.enter(entry, version, eventCount: events.count, blobs: named)
     }
     accepted.version = version
     accepted.batch = batch
@@ -232,9 +284,9 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Fails unless the bytes are there that the events name.
-  /// - Returns: whether they name any.
-  private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Bool {
-    var namesBlobs = false
+  /// - Returns: those that they name.
+  private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Set<Blob> {
+    var named: Set<Blob> = []
     for event in events {
       let record: EntityRecord?
       switch event.change {
@@ -244,16 +296,19 @@ final class Committer<State: EventSourced>: Sendable {
       }
       guard let record else { continue }
       for blob in State.blobs(in: record, of: event.entity.kind) {
-        guard try blobs.contains(blob) else {
+        var isThere = try blobs.contains(blob)
+        // Another node may have added it.
+        if !isThere, let node { isThere = try node.hasImage(blob) }
+        guard isThere else {
           throw JournalError(
             .rejected,
             "\(State.name(of: event.entity)) names \(blob.byteCount) bytes with the SHA-256 \(blob.digest), "
               + "which are not in the journal; add the bytes first")
         }
-        namesBlobs = true
+        named.insert(blob)
       }
     }
-    return namesBlobs
+    return named
   }
 
   // MARK: Making a batch durable
@@ -274,7 +329,15 @@ final class Committer<State: EventSourced>: Sendable {
       batch.finish(nil)
     } catch {
       let cause = error.cause
-      if case .refused = error, cause.code == .outOfResources { return takeBack(batch, because: cause) }
+      switch error {
+      case .refused where Self.passes(cause): return takeBack(batch, because: cause)
+      case .conflict where node != nil: return takeBackLost(batch, because: cause)
+      // The node appends again when the shared log can be asked what came of it.
+      case .unknown where node != nil && cause.code == .unreachable:
+        return takeBack(
+          batch, because: cause, ofBatch: Self.failure(error, first: work.entries.first?.revision))
+      default: break
+      }
       refuseAll(because: cause)
       next.giveTurn()
       batch.finish(Self.failure(error, first: work.entries.first?.revision))
@@ -300,8 +363,11 @@ final class Committer<State: EventSourced>: Sendable {
 
   private func write(_ work: CommitQueue<State>.Work) throws(AppendFailure) {
     guard let first = work.entries.first, let newest = work.newest else { return }
-    if work.namesBlobs {
-      do throws(JournalError) { try blobs.flush() } catch { throw .refused(error) }
+    if !work.blobs.isEmpty {
+      do throws(JournalError) {
+        try blobs.flush()
+        try node?.store(work.blobs, from: blobs)
+      } catch { throw .refused(error) }
     }
     let clock = ContinuousClock()
     let start = clock.now
@@ -313,19 +379,95 @@ final class Committer<State: EventSourced>: Sendable {
         "the drive took \(duration) to store \(work.entries.count) entries of \(work.byteCount) bytes",
         revision: newest.revision)
     }
-    published.publish(newest)
+    // First, as versions of other nodes may follow as soon as it is published.
     keeper.note(newest, eventCount: work.eventCount)
+    published.publish(newest)
+    lostCount.withLock { $0 = 0 }
+  }
+
+  // MARK: Shared journals
+
+  /// How many entries of other nodes are applied with the write lock taken.
+  private static var stepCount: Int { 1000 }
+
+  /// Applies what other nodes have committed, and is told of by its log.
+  func applyBrought() throws {
+    guard let node else { return }
+    while true {
+      let (isDone, batch) = try writeLock.take { accepted in
+        queue.withLock { takeBackAccepted(&accepted, $0) }
+        if isUnderWay(accepted) { return (false, accepted.batch) }
+        try applyBrought(to: &accepted, atMost: Self.stepCount)
+        return (accepted.version.revision >= node.brought.revision, nil)
+      }
+      if isDone { return }
+      // It rests on what came before, or fails.
+      try? batch?.wait()
+    }
+  }
+
+  /// Called with the write lock taken. Nothing is done while entries of this node are under way: either those follow what
+  /// was brought, or they fail and are taken back.
+  private func applyBrought(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
+    guard let newest = node?.brought.revision, newest > accepted.version.revision, !isUnderWay(accepted)
+    else {
+      return
+    }
+    let last = newest - accepted.version.revision > count ? accepted.version.revision + count : newest
+    while accepted.version.revision < last {
+      let first = accepted.version.revision + 1
+      let next = min(last, first + Self.stepCount - 1)
+      var state = accepted.version.state
+      let eventCount = try replay.apply(first, through: next, to: &state)
+      let version = keeper.accept(
+        Version(head: try replay.head(at: next), state: state), eventCount: eventCount)
+      try keeper.faults.check()
+      accepted.version = version
+      accepted.batch = nil
+      keeper.note(version, eventCount: eventCount)
+      published.publish(version)
+    }
+  }
+
+  private func isUnderWay(_ accepted: Accepted) -> Bool {
+    accepted.batch != nil && accepted.version.head != published.version.head
+  }
+
+  /// Takes back what rests on a revision that another node has taken. A node that loses again and again waits for its turn
+  /// before its bodies run again.
+  private func takeBackLost(_ batch: CommitBatch, because error: JournalError) {
+    let count = lostCount.withLock { count in
+      count += 1
+      return count
+    }
+    // What is wrong with the connection is told by the next append.
+    if count > 1 { try? node?.reserve() }
+    takeBack(batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision))
+  }
+
+  /// Whether a failure of which nothing was written can be followed by successes.
+  private static func passes(_ error: JournalError) -> Bool {
+    [.outOfResources, .unreachable, .permission].contains(error.code)
   }
 
   /// Fails a batch of which nothing was written, and all that was accepted after it: it rests on that one.
-  private func takeBack(_ batch: CommitBatch, because error: JournalError) {
-    let (later, next) = queue.withLock { $0.takeBack() }
+  /// - Parameter outcome: what the commits of the batch itself are told, if not that nothing was written.
+  private func takeBack(
+    _ batch: CommitBatch, because error: JournalError, ofBatch outcome: JournalError? = nil
+  ) {
     options.note(.warning, "commits were refused and nothing of them was written", cause: error)
+    let refusal = error.code == .outOfResources ? Self.nothingWritten(error) : error
+    takeBack(batch, finishing: outcome ?? refusal, later: refusal)
+  }
+
+  private func takeBack(_ batch: CommitBatch, finishing error: JournalError, later: JournalError? = nil) {
+    let (others, next) = queue.withLock { $0.takeBack() }
     next.giveTurn()
-    for batch in [batch] + later {
-      batch.finish(Self.nothingWritten(error))
+    batch.finish(error)
+    for other in others {
+      other.finish(later ?? error)
       // Its leader waits for its turn, which is over.
-      batch.giveTurn()
+      other.giveTurn()
     }
   }
 

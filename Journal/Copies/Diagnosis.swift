@@ -41,19 +41,23 @@ extension Journal {
   /// A journal that opens is verified, deeply. Of one that does not, each file is looked at by itself.
   /// - Parameters:
   ///   - url: the journal's folder.
+  ///   - options: what a shared journal is opened with; its server is asked whether it has the same history.
   ///   - progress: called now and then with the revision reached and the newest one.
   /// - Throws: ``JournalError`` when that can't be found out: `notFound`, `locked` while somebody writes to it,
   ///   `otherModel`, `outOfResources`.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public static func diagnose(
-    _ url: URL, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
+    _ url: URL, options: JournalOptions = JournalOptions(),
+    progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Diagnosis {
     let source = try SalvageSource(url, JournalOptions.usualStorage)
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.log.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
     do {
-      let journal = try open(at: url, mode: .readOnly, options: JournalOptions(snapshots: .manual))
+      var readOptions = options
+      readOptions.snapshots = .manual
+      let journal = try open(at: url, mode: .readOnly, options: readOptions)
       defer { try? journal.close() }
       diagnosis.opens = true
       diagnosis.provenRevision = journal.head.revision
@@ -61,6 +65,7 @@ extension Journal {
       diagnosis.note(source.problems)
       try diagnosis.note(journal.verify(deep: true, progress: progress), of: journal)
       diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
+      if let sharing = try journal.sharing() { diagnosis.note(sharing) }
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       diagnosis.note(source.problems)
@@ -103,6 +108,26 @@ extension Diagnosis {
       Finding(
         isDamage: place != .snapshot, message: error.message + (error.cause.map { ": \($0)" } ?? ""),
         advice: place.advice, revision: error.revision, path: error.path))
+  }
+
+  /// How this node stands to the shared log. That a server can't be reached is no damage.
+  fileprivate mutating func note(_ sharing: SharingStatus) {
+    if let problem = sharing.problem {
+      let isDamage = problem.code == .diverged
+      findings.append(
+        Finding(
+          isDamage: isDamage, message: problem.message,
+          advice: isDamage
+            ? "Put the server back from its newest backup, or keep what this node has with unshare --force."
+            : "Reading needs no server; see that it can be reached before something is committed.",
+          revision: problem.revision, path: sharing.address))
+    } else if let count = sharing.missingCount, count > 0 {
+      findings.append(
+        Finding(
+          isDamage: false, message: "this node has not seen \(count) entries of the shared log yet",
+          advice: "They come when the journal is opened for writing, or with join.", revision: nil,
+          path: sharing.address))
+    }
   }
 
   /// What is wrong with files. The log says more about itself when it is read.

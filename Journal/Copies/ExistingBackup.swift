@@ -15,6 +15,7 @@ final class ExistingBackup {
     lock = try FolderLock(folder)
     do throws(JournalError) {
       try folder.check()
+      try folder.checkIsNotShared()
       let found = try folder.readFormat()
       guard found.digest == format.digest else { throw Self.foreign(found, format, folder) }
       place = LogPlace(folder, found, options: options)

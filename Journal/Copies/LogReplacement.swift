@@ -32,6 +32,7 @@ final class LogReplacement {
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
     folder = place.folder
+    try folder.checkIsNotShared()
     try Self.removeBuilding(in: folder)
     try folder.root.makeFolder(Self.buildingName)
     building = try folder.root.folder(Self.buildingName)

@@ -9,6 +9,7 @@ import Foundation
 ///   HEAD        which entry was acknowledged
 ///   RECEIPT     in a backup: what its journal had acknowledged
 ///   ERASING     while an erasure is not finished
+///   SHARED      in a journal of several nodes: where the log is that they share
 ///   entries/    the log, and in a pruned journal BASE, what history begins with
 ///   images/     blobs by SHA-256
 ///   snapshots/  keyed archives, and what is known of each
@@ -128,7 +129,7 @@ package struct JournalFolder: Sendable {
   /// Whether a journal can have something of that name.
   static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
     switch finishedName(name) {
-    case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName: kind == .file
+    case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName, sharedName: kind == .file
     case "entries", "images", "snapshots": kind == .folder
     default: false
     }

@@ -19,7 +19,7 @@ public struct JournalID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = Array(bytes)
   }
 
-  init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     guard let uuid = UUID(uuidString: String(text)) else { return nil }
     self.init(uuid)
   }

@@ -22,6 +22,8 @@ public final class BlobStore: Sendable {
   /// Nil when there were no blobs: a copy of the journal left the empty folder out.
   private let folder: Folder?
   private let isReadOnly: Bool
+  /// Where images are that other nodes have added; nil in a journal that is not shared, or can't be.
+  let shared: SharedImages?
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
@@ -44,7 +46,8 @@ public final class BlobStore: Sendable {
     }
   }
 
-  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool) {
+  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool, shared: SharedImages? = nil) {
+    self.shared = shared
     path = journal.images
     self.journal = journal
     self.folder = folder
@@ -110,11 +113,16 @@ public final class BlobStore: Sendable {
 
   // MARK: Reading
 
-  /// The bytes of a blob, after checking that they are those that were stored.
+  /// The bytes of a blob, after checking that they are those that were stored. In a shared journal they are brought from
+  /// where the log is when this node has not got them, and kept unless the journal was opened to read only.
   /// - Throws: ``JournalError`` with code `damaged` when they are missing or altered, `outOfResources` when there
   ///   is not enough memory for them, `io` when the drive can't read them.
   /// - Complexity: O(n) in the number of bytes.
   public func data(of blob: Blob) throws -> Data {
+    if let shared, try !contains(blob) {
+      if isReadOnly { return try sharedData(of: blob, shared) }
+      try fetch(blob)
+    }
     let file = try open(blob)
     // Data ends the process when there is no memory, and a forged entry can name as many bytes as it likes.
     guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
@@ -139,7 +147,8 @@ public final class BlobStore: Sendable {
     return unsafe Data(bytesNoCopy: bytes, count: blob.byteCount, deallocator: .free)
   }
 
-  /// Where the bytes of a blob are. The file must not be changed.
+  /// Where the bytes of a blob are. The file must not be changed. In a shared journal, ``fetch(_:)`` makes sure that it
+  /// is there.
   public func url(of blob: Blob) -> URL {
     URL(fileURLWithPath: folder?.path(of: blob.digest.hex) ?? "\(path)/\(blob.digest.hex)")
   }
@@ -160,7 +169,7 @@ public final class BlobStore: Sendable {
   }
 
   /// Opens the file of a blob when it is a plain file of the right size; nothing is read of any other.
-  private func open(_ blob: Blob) throws(JournalError) -> File {
+  func open(_ blob: Blob) throws(JournalError) -> File {
     try checkIsOpen()
     var folder = folder
     // Who writes the journal may have made it meanwhile.

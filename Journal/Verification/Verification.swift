@@ -117,7 +117,7 @@ extension Journal {
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
     for problem in try blobs.foreignNames() { verifier.note(problem) }
-    for blob in verifier.blobs {
+    for blob in verifier.blobs where !blobs.isElsewhere(blob) {
       do throws(JournalError) {
         try blobs.check(blob)
       } catch {

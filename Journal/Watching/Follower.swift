@@ -114,10 +114,12 @@ extension Journal {
   /// Returns when ``state`` shows everything that was acknowledged before the call, by whatever process.
   ///
   /// A journal that was opened to follow another process shows it some milliseconds later anyway; this is for a process
-  /// that was told of a commit and wants to see it now. In any other mode nothing is to be done.
+  /// that was told of a commit and wants to see it now. In any other mode nothing is to be done, but for a
+  /// shared journal that is open for writing: this asks the server.
   /// - Throws: ``JournalError`` with code `damaged` when an entry is missing or altered, or `closed`.
   public func catchUp() throws {
     try follower?.catchUp()
+    try bringShared()
   }
 
   /// Waits on the caller's thread until there is an entry after a revision, and catches up.

@@ -1,17 +1,21 @@
 package import Journaling
 
 /// Keeps logs in a PostgreSQL database, each as rows of its journal's id, and nothing in the journal's folder.
-package struct PostgresStorage: LogStorage {
-  private let address: ServerAddress
+package struct PostgresStorage: LogStorage, SharedLogStorage {
+  private let server: ServerAddress
   /// Whether a server that does not keep what it confirms will do.
   private let acceptsUnsafeSettings: Bool
 
   /// - Parameter address: what libpq takes, without a password.
   /// - Throws: ``JournalError`` with code `wrongUse` for what is no address.
   package init(_ address: String, acceptsUnsafeSettings: Bool = false) throws(JournalError) {
-    self.address = try ServerAddress(address)
+    server = try ServerAddress(address)
     self.acceptsUnsafeSettings = acceptsUnsafeSettings
   }
+
+  package var address: String { server.description }
+  /// What an entry takes in a message and in the server's memory is several times its size.
+  package var appendByteCount: Int { 128 << 20 }
 
   package var isShared: Bool { true }
   package var isTransient: Bool { false }
@@ -20,9 +24,7 @@ package struct PostgresStorage: LogStorage {
   /// Makes the log of a journal, and the tables if they are missing.
   package func create(in place: LogPlace) throws(JournalError) {
     try JournalError.translating {
-      let connection = try address.connect()
-      try checkSettings(connection)
-      try Self.makeTables(connection)
+      let connection = try connectMakingTables()
       do {
         try connection.run(
           Schema.newLog,
@@ -35,11 +37,55 @@ package struct PostgresStorage: LogStorage {
   }
 
   package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
+    try open(access, of: place.journal)
+  }
+
+  private func open(_ access: LogAccess, of journal: JournalID) throws(JournalError) -> ServerLog {
     try JournalError.translating {
-      let connection = try address.connect()
+      let connection = try server.connect()
       if access == .write { try checkSettings(connection) }
-      return try ServerLog(connection, address, access, of: place.journal)
+      return try ServerLog(connection, server, access, of: journal)
     }
+  }
+
+  // MARK: Sharing
+
+  package func journals() throws(JournalError) -> [JournalID] {
+    try JournalError.translating {
+      let rows = try server.connect().run(
+        "SELECT journal FROM journal_logs ORDER BY journal", within: ServerAddress.patience)
+      return (0..<rows.count).compactMap { JournalID(bytes: rows.bytes($0, 0)) }
+    }
+  }
+
+  package func begin(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
+    _ = try JournalError.translating {
+      try connectMakingTables().run(
+        Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes(format), .integer(0)],
+        within: ServerAddress.patience)
+    }
+  }
+
+  package func format(of journal: JournalID) throws(JournalError) -> [UInt8] {
+    try JournalError.translating {
+      let rows = try server.connect().run(
+        Schema.format, [.uuid(journal.bytes)], within: ServerAddress.patience)
+      guard rows.count == 1 else {
+        throw JournalError(.notFound, "there is no journal \(journal) in \(address)")
+      }
+      return rows.bytes(0, 0)
+    }
+  }
+
+  package func connect(to journal: JournalID) throws(JournalError) -> any SharedLog {
+    try open(.write, of: journal)
+  }
+
+  private func connectMakingTables() throws -> Connection {
+    let connection = try server.connect()
+    try checkSettings(connection)
+    try Self.makeTables(connection)
+    return connection
   }
 
   private func checkSettings(_ connection: Connection) throws {

@@ -3,7 +3,8 @@ import Journaling
 /// The tables, and all that is asked of them. Documentation/Shared.md has what a role needs for it.
 ///
 /// `journal_logs` has a row for each journal, with its newest revision: an append raises it, so appends take turns at that
-/// row, and one that does not follow changes nothing. `journal_entries` has a row for each entry.
+/// row, and one that does not follow changes nothing. `journal_entries` has a row for each entry, `journal_images` one for
+/// each image, and `journal_image_pieces` its bytes.
 enum Schema {
   /// The tables, in the order in which they are made.
   static let tables: [(name: String, definition: String)] = [
@@ -27,12 +28,38 @@ enum Schema {
         PRIMARY KEY (journal, revision))
       """
     ),
+    (
+      "journal_images",
+      """
+      CREATE TABLE IF NOT EXISTS journal_images (
+        journal uuid NOT NULL,
+        digest bytea NOT NULL,
+        byte_count bigint NOT NULL,
+        PRIMARY KEY (journal, digest))
+      """
+    ),
+    (
+      "journal_image_pieces",
+      """
+      CREATE TABLE IF NOT EXISTS journal_image_pieces (
+        journal uuid NOT NULL,
+        digest bytea NOT NULL,
+        piece bigint NOT NULL,
+        bytes bytea NOT NULL,
+        PRIMARY KEY (journal, digest, piece))
+      """
+    ),
   ]
 
   static let newLog = statement(
     "new_log", "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3)")
 
-  static let log = statement("log", "SELECT format, revision FROM journal_logs WHERE journal = $1")
+  static let newLogIfMissing = statement(
+    "new_log_if_missing",
+    "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3) ON CONFLICT (journal) DO NOTHING"
+  )
+
+  static let format = statement("format", "SELECT format FROM journal_logs WHERE journal = $1")
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
@@ -73,6 +100,30 @@ enum Schema {
 
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
+
+  /// An image is there when it has a row in `journal_images`, which is stored after its pieces.
+  static let hasImage = statement(
+    "has_image", "SELECT byte_count FROM journal_images WHERE journal = $1 AND digest = $2")
+
+  static let addImage = statement(
+    "add_image",
+    "INSERT INTO journal_images (journal, digest, byte_count) VALUES ($1, $2, $3) ON CONFLICT (journal, digest) DO NOTHING"
+  )
+
+  /// Whoever stores a piece stores the same bytes.
+  static let addPiece = statement(
+    "add_piece",
+    """
+    INSERT INTO journal_image_pieces (journal, digest, piece, bytes) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (journal, digest, piece) DO NOTHING
+    """)
+
+  static let imagePiece = statement(
+    "image_piece", "SELECT bytes FROM journal_image_pieces WHERE journal = $1 AND digest = $2 AND piece = $3")
+
+  static let lock = statement("lock", "SELECT revision FROM journal_logs WHERE journal = $1 FOR UPDATE")
+
+  static let touch = statement("touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1")
 
   static let byteCount = statement(
     "byte_count",

@@ -11,14 +11,18 @@ import SHA256
 ///
 /// Safe to use from many threads.
 final class ServerLog: EntryLog {
+  /// For statements, which it runs one after the other.
   private let connection: Connection
   private let address: ServerAddress
   private let access: LogAccess
-  private let journal: [UInt8]
+  /// Its id, as the server has it.
+  let journal: [UInt8]
   /// What there was at the opening.
   private let first: Revision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
+  /// Whether a transaction is open that has the turn.
+  let isReserved = Lock(false)
   /// Made when somebody waits for entries.
   private let listener = Lock<Listener?>(nil)
 
@@ -49,7 +53,7 @@ final class ServerLog: EntryLog {
   var hasTornTail: Bool { false }
 
   /// A server tells nothing of an entry that it has lost.
-  func acknowledged() throws(JournalError) -> LogMark? { try using { nil } }
+  func acknowledged() throws(JournalError) -> LogMark? { try entering { nil } }
 
   // MARK: Reading
 
@@ -87,7 +91,7 @@ final class ServerLog: EntryLog {
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
-    try using {
+    try entering {
       if access == .read { return first }
       let newest = try Self.newest(of: journal, connection)
       if newest > revision || time <= .zero { return newest }
@@ -111,7 +115,7 @@ final class ServerLog: EntryLog {
   }
 
   func byteCount() throws(JournalError) -> Int {
-    try using {
+    try entering {
       try connection.run(Schema.byteCount, [.uuid(journal)], within: Self.readingPatience).integer(0, 0)
     }
   }
@@ -119,7 +123,7 @@ final class ServerLog: EntryLog {
   // MARK: Appending
 
   func beginWriting() throws(JournalError) {
-    try using {
+    try entering {
       guard access == .write else { throw Self.readOnly }
       isWriting.withLock { $0 = true }
     }
@@ -133,15 +137,7 @@ final class ServerLog: EntryLog {
     let warningCount = connection.warningCount
     let isStored: Bool
     do throws(ServerFailure) {
-      isStored =
-        try connection.run(
-          Schema.append,
-          [
-            .uuid(journal), .integer(revision), .integer(last.revision), .integers(entries.map(\.revision)),
-            .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)),
-            .text(Self.channel(journal)),
-          ], within: Self.writingPatience
-        ).count == 1
+      isStored = try store(entries, after: revision, through: last.revision)
     } catch {
       switch error.kind {
       case .lost: throw .unknown(error.journalError)
@@ -162,6 +158,32 @@ final class ServerLog: EntryLog {
     }
   }
 
+  /// - Returns: false when the newest entry is another than the one that these follow.
+  private func store(
+    _ entries: [SealedEntry], after revision: Revision, through last: Revision
+  ) throws(ServerFailure) -> Bool {
+    try isReserved.withLock { isReserved throws(ServerFailure) in
+      let wasReserved = isReserved
+      isReserved = false
+      do throws(ServerFailure) {
+        let rows = try connection.run(
+          Schema.append,
+          [
+            .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
+            .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)),
+            .text(Self.channel(journal)),
+          ], within: Self.writingPatience)
+        if wasReserved { try connection.run("COMMIT", within: Self.writingPatience) }
+        return rows.count == 1
+      } catch {
+        if wasReserved, error.kind == .refused {
+          _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
+        }
+        throw error
+      }
+    }
+  }
+
   /// What listeners are told of.
   static func channel(_ journal: [UInt8]) -> String {
     "journal_" + journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -170,7 +192,7 @@ final class ServerLog: EntryLog {
   /// A piece that is read can come from a slow disk.
   private static var readingPatience: Duration { .seconds(60) }
   /// A commit waits for others before it, for two flushes and for the network between two servers.
-  private static var writingPatience: Duration { .seconds(30) }
+  static var writingPatience: Duration { .seconds(30) }
 
   // MARK: Closing
 
@@ -180,7 +202,12 @@ final class ServerLog: EntryLog {
     calls.wait()
   }
 
-  private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+  /// Calls `body` with the connection, unless the log is closed.
+  func using<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
+    try entering { try body(connection) }
+  }
+
+  private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     return try JournalError.translating(body)

@@ -195,4 +195,6 @@ package final class PostgresServer: Sendable {
 
 package struct PostgresFailure: Error, CustomStringConvertible {
   package let description: String
+
+  package init(description: String) { self.description = description }
 }

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import Locks
+import PostgresLog
 
 extension Arguments {
   /// Opens the journal that is named on the command line; for reading if not told otherwise, which changes
@@ -24,10 +25,11 @@ extension Arguments {
   func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
-    return JournalOptions(snapshots: snapshots) { notice in
+    let options = JournalOptions(snapshots: snapshots) { notice in
       guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
+    return options.sharingThroughPostgres()
   }
 
   /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.

@@ -9,14 +9,17 @@ enum Doctor: Verb {
   static let explanation = """
     Looks at everything in a journal's folder and changes nothing. A journal that opens is verified, as verify --deep
     does it. Of one that does not open, each file is looked at by itself, and how far the entries are proven is said: so
-    much salvage can save. Exits with 1 when something is missing or altered; what is left over is no damage.
+    much salvage can save. Of a shared journal it asks the server, too, whether it has the same history. Exits with 1 when
+    something is missing or altered; what is left over is no damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal doctor Books.journal", does: "what is wrong, and what to do")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let diagnosis = try CatalogJournal.diagnose(URL(fileURLWithPath: arguments.operand("JOURNAL"))) {
-      done, all in
+    let options = arguments.journalOptions(snapshots: .manual)
+    let diagnosis = try CatalogJournal.diagnose(
+      URL(fileURLWithPath: arguments.operand("JOURNAL")), options: options
+    ) { done, all in
       terminal.progress.show { "reading: \(done.grouped) of \(all.grouped) entries" }
     }
     terminal.progress.clear()

@@ -9,7 +9,7 @@ enum Stat: Verb {
   static let explanation = """
     Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
     are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
-    exactly how much.
+    exactly how much. Of a shared journal it asks the server where the log is how far behind this node is.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
@@ -17,6 +17,7 @@ enum Stat: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let statistics = try journal.statistics()
+    let sharing = try journal.sharing()
     let version = journal.version
     let start = try journal.revision(at: .start)
     let first = version.revision > start ? try journal.entry(at: start + 1).date : nil
@@ -48,6 +49,16 @@ enum Stat: Verb {
       writer.member("newestCheckpoint", statistics.newestCheckpoint)
       writer.member("writeAmplification", .double(statistics.writeAmplification))
       writer.member("replayedEventCount", statistics.replayedEventCount)
+      if let sharing {
+        writer.key("shared")
+        writer.beginObject()
+        writer.member("address", sharing.address)
+        if let newest = sharing.newestRevision { writer.member("revision", newest) }
+        if let count = sharing.missingCount { writer.member("behind", count) }
+        writer.member("flushed", sharing.summary)
+        writer.member("problem", sharing.problem.map { "\($0)" })
+        writer.endObject()
+      }
       writer.key("years")
       writer.beginArray()
       for year in years {
@@ -95,6 +106,7 @@ enum Stat: Verb {
       lines.insert(
         ("pruned", "before revision \(base.revision.grouped), of \(base.date.printable) UTC"), at: 2)
     }
+    if let sharing { lines.insert(contentsOf: sharing.lines, at: 2) }
     for year in years {
       lines.append(
         (
@@ -107,5 +119,23 @@ enum Stat: Verb {
       try terminal.output.line("\(terminal.styled(.bold, name))\(gap)  \(text)")
     }
     return .done
+  }
+}
+
+extension SharingStatus {
+  /// What a person wants to know.
+  fileprivate var lines: [(String, String)] {
+    var lines = [("shared at", address.printable)]
+    if let newestRevision, let missingCount {
+      lines.append(
+        (
+          "shared log",
+          "revision \(newestRevision.grouped); this node is "
+            + (missingCount == 0 ? "up to date" : "\(missingCount.counted("entry", "entries")) behind")
+        ))
+    }
+    if let summary { lines.append(("flushed", summary.printable)) }
+    if let problem { lines.append(("problem", "\(problem)".printable)) }
+    return lines
   }
 }

@@ -10,6 +10,7 @@ enum Verbs {
     ),
     ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
     ("Getting things in and out", [Init.self, Import.self, Export.self]),
+    ("Several machines", [Share.self, Join.self, Unshare.self]),
     ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
     (
       "The journal itself",

@@ -1,0 +1,65 @@
+import Foundation
+import SHA256
+
+/// Where a node of a shared journal gets the images that it has not got: from the shared log, when they are asked for.
+struct SharedImages: Sendable {
+  let storage: any SharedLogStorage
+  let journal: JournalID
+
+  /// Gives the bytes of an image to `body`, in pieces.
+  /// - Throws: ``JournalError``: `unreachable`; `damaged` when the shared log has them not, or others.
+  func read(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) {
+    let shared = try storage.connect(to: journal)
+    defer { try? shared.close() }
+    var hash = SHA256Hash()
+    let isThere = try shared.readImage(blob) { piece throws(JournalError) in
+      hash.update(piece)
+      try body(piece)
+    }
+    guard isThere, hash.finish() == blob.digest else {
+      throw JournalError(
+        .damaged,
+        "the bytes of an image are \(isThere ? "altered in" : "missing from") the shared log; add the same image again",
+        path: storage.address)
+    }
+  }
+}
+
+extension BlobStore {
+  /// Makes sure that the bytes of an image are in this journal's folder: in a shared journal they are brought from where
+  /// the log is, and kept.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` when the journal was opened so and they are not there; `damaged`.
+  public func fetch(_ blob: Blob) throws {
+    guard let shared, try !contains(blob) else { return }
+    let writer = try writer()
+    try shared.read(blob) { piece throws(JournalError) in
+      do { try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) } } catch {
+        throw error as? JournalError ?? JournalError(.io, "an image can't be kept", cause: error)
+      }
+    }
+    _ = try writer.finish()
+  }
+
+  /// Whether the bytes of an image are elsewhere only: another node has added them, and this one has not asked for them.
+  func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
+
+  /// The bytes of an image that this node has not got, and can't keep.
+  func sharedData(of blob: Blob, _ shared: SharedImages) throws(JournalError) -> Data {
+    var data = Data()
+    try shared.read(blob) { piece in data.append(contentsOf: piece) }
+    return data
+  }
+
+  /// Stores the bytes of an image in a shared log, unless they are there.
+  func send(_ blob: Blob, to log: any SharedLog) throws(JournalError) {
+    // Another node may have added it; this one has it not.
+    if try !contains(blob), try log.hasImage(blob) { return }
+    let file = try open(blob)
+    var offset = 0
+    try log.addImage(blob) { () throws(JournalError) in
+      let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
+      offset += piece.count
+      return piece
+    }
+  }
+}

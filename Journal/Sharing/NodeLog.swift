@@ -1,0 +1,378 @@
+import Dispatch
+import Locks
+
+/// The log of one of several nodes: a log in this node's folder, with the entries that it has seen, and one elsewhere, to
+/// which all nodes append.
+///
+/// 1. What is read comes from the folder. Only appending and bringing entries touch the network.
+/// 2. An entry gets into the folder when it is known to be in the shared log, and never before. So the folder is a prefix of
+///    the shared log, or one of the two was put back from a backup.
+/// 3. Each connection begins with a comparison of the newest entry here with what is there: digests are chained, so all
+///    before it is the same too. If they differ, nothing is written at either side.
+/// 4. An append whose connection was lost is made again: it stores the entries if they are not there, and finds the
+///    digest of its last one if they are.
+/// 5. A thread brings the entries of other nodes as they come.
+///
+/// Safe to use from many threads.
+final class NodeLog: EntryLog {
+  /// What only one thread at a time may do: connect, append, and bring entries.
+  private struct Turn {
+    var connection: (any SharedLog)?
+    /// The newest entry in the folder.
+    var head: Head
+    /// Why this node appends no more.
+    var failure: JournalError?
+  }
+
+  private let local: any EntryLog
+  private let storage: any SharedLogStorage
+  private let place: LogPlace
+  private let turn: Lock<Turn>
+  /// The newest entry of another node that is in the folder.
+  let brought: NewestRevision
+  /// Set by closing.
+  private let isEnding = Lock(false)
+  private let ending = DispatchSemaphore(value: 0)
+  private let thread = DispatchGroup()
+  /// What is being waited at for new entries, for closing to interrupt.
+  private let listening = Lock<(any SharedLog)?>(nil)
+  private let releaser = Worker()
+  /// Images that are known to be in the shared log.
+  private let stored = Lock<Set<Blob>>([])
+
+  /// How long an append is tried again after its connection was lost.
+  static var patience: Duration { .seconds(20) }
+
+  /// - Parameter local: the log in the folder, opened for writing.
+  init(_ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace) {
+    self.local = local
+    self.storage = storage
+    self.place = place
+    turn = Lock(Turn(head: place.format.head))
+    brought = NewestRevision(0)
+  }
+
+  deinit { releaser.close() }
+
+  // MARK: The folder
+
+  var limits: LogLimits {
+    LogLimits(
+      appendByteCount: min(local.limits.appendByteCount, storage.appendByteCount),
+      spareByteCount: local.limits.spareByteCount)
+  }
+
+  var hasTornTail: Bool { local.hasTornTail }
+  func acknowledged() throws(JournalError) -> LogMark? { try local.acknowledged() }
+  func byteCount() throws(JournalError) -> Int { try local.byteCount() }
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    try unsafe local.read(range, newestFirst: newestFirst, body)
+  }
+
+  func newestRevision(
+    after revision: Revision, waitingAtMost time: Duration
+  ) throws(JournalError) -> Revision {
+    try local.newestRevision(after: revision, waitingAtMost: time)
+  }
+
+  func beginWriting() throws(JournalError) {
+    try local.beginWriting()
+    let newest = try local.newestRevision()
+    if newest > place.format.head.revision {
+      let head = try local.read(newest) { entry throws(JournalError) in
+        Head(revision: newest, timestamp: try entry.date(), digest: try entry.digest(journal: place.journal))
+      }
+      turn.withLock { $0.head = head }
+    }
+    thread.enter()
+    let isStarted = Threads.start {
+      self.follow()
+      self.thread.leave()
+    }
+    guard isStarted else {
+      thread.leave()
+      throw JournalError(.outOfResources, "the system has no thread for the shared log; try again")
+    }
+  }
+
+  // MARK: Connecting
+
+  /// The connection, made anew if there is none.
+  private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
+    if let failure = turn.failure { throw failure }
+    if let connection = turn.connection { return connection }
+    let connection = try storage.connect(to: place.journal)
+    do throws(JournalError) {
+      try connection.beginWriting()
+      try compare(with: connection, turn.head)
+    } catch {
+      try? connection.close()
+      if error.code == .diverged { turn.failure = error }
+      throw error
+    }
+    turn.connection = connection
+    return connection
+  }
+
+  private func drop(_ turn: inout Turn) {
+    try? turn.connection?.close()
+    turn.connection = nil
+  }
+
+  /// Fails when the shared log has another history, with the first entry that differs.
+  private func compare(with connection: any SharedLog, _ head: Head) throws(JournalError) {
+    let first = place.format.head.revision
+    let newest = try connection.newestRevision()
+    if head.revision == first { return }
+    if newest >= head.revision, try connection.digest(of: head.revision) == head.digest { return }
+    // The partition point: the first revision at which the two differ.
+    var (low, high) = (first + 1, min(newest, head.revision) + 1)
+    while low < high {
+      let middle = (low + high) / 2
+      let own = try local.read(middle) { entry throws(JournalError) in
+        try entry.digest(journal: place.journal)
+      }
+      if try connection.digest(of: middle) == own { low = middle + 1 } else { high = middle }
+    }
+    throw low > newest
+      ? JournalError.diverged(
+        "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was put "
+          + "back from an older backup. Nothing was overwritten; put it back from a newer one, or keep this node's "
+          + "entries with unshare", at: low)
+      : JournalError.diverged(
+        "the shared log has another history than this node, from entry \(low) on: the server, or this node, was put "
+          + "back from a backup and written to. Nothing was overwritten; keep this node's entries with unshare, or join "
+          + "the shared journal in another folder", at: low)
+  }
+
+  // MARK: Entries of others
+
+  private func follow() {
+    var isNoted = false
+    var delay = 100
+    while !isEnding.withLock({ $0 }) {
+      do throws(JournalError) {
+        let (connection, seen) = try turn.withLock { turn throws(JournalError) in
+          (try connected(&turn), turn.head.revision)
+        }
+        listening.withLock { $0 = connection }
+        defer { listening.withLock { $0 = nil } }
+        if isEnding.withLock({ $0 }) { return }
+        let newest = try connection.newestRevision(after: seen, waitingAtMost: .seconds(60))
+        if newest > seen { try bring() }
+        if isNoted { place.options.note(.info, "the shared log can be reached again") }
+        (isNoted, delay) = (false, 100)
+      } catch {
+        if isEnding.withLock({ $0 }) { return }
+        let isFinal = turn.withLock { turn in
+          drop(&turn)
+          return turn.failure != nil
+        }
+        if !isNoted || isFinal {
+          let level = isFinal ? JournalNotice.Level.error : .warning
+          place.options.note(level, "the shared log can't be followed at the moment", cause: error)
+        }
+        if isFinal { return }
+        isNoted = true
+        if ending.wait(timeout: .now() + .milliseconds(delay)) == .success { return }
+        delay = min(2 * delay, 5000)
+      }
+    }
+  }
+
+  /// Brings all entries that are in the shared log.
+  /// - Returns: the newest.
+  @discardableResult
+  func bring() throws(JournalError) -> Revision {
+    while true {
+      // In pieces: a node that was away for a year must be able to close meanwhile.
+      let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
+        do throws(JournalError) {
+          let connection = try connected(&turn)
+          let isDone = try bringPiece(connection, &turn)
+          return (turn.head.revision, isDone)
+        } catch {
+          drop(&turn)
+          throw error
+        }
+      }
+      if isDone { return newest }
+      if isEnding.withLock({ $0 }) { throw JournalError(.closed, "the journal has been closed") }
+    }
+  }
+
+  /// - Returns: whether there is no more.
+  private func bringPiece(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) -> Bool {
+    var reader = EntryReader(connection, journal: place.journal, after: turn.head)
+    let piece: [SealedEntry]
+    do throws(JournalError) {
+      let newest = try connection.newestRevision()
+      guard newest > turn.head.revision else { return true }
+      piece = try reader.next(through: newest)
+    } catch {
+      guard error.code == .damaged, let revision = error.revision else { throw error }
+      // What this node has was compared before, so it is the server that is wrong.
+      turn.failure = JournalError.diverged(
+        "what the shared log has does not follow from what this node has; nothing was taken over",
+        at: revision)
+      throw turn.failure ?? error
+    }
+    do throws(JournalError) { try local.store(piece) } catch {
+      // The folder takes no more until it is opened again.
+      turn.failure = JournalError(
+        .poisoned, "this node's folder could not take what the shared log has; open the journal again",
+        cause: error)
+      throw error
+    }
+    turn.head = reader.head
+    brought.raise(to: turn.head.revision)
+    return false
+  }
+
+  // MARK: Appending
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    guard let first = entries.first, let last = entries.last else { return }
+    try turn.withLock { turn throws(AppendFailure) in
+      if let failure = turn.failure { throw .refused(failure) }
+      guard turn.head.revision == revision else { throw .conflict(newest: turn.head.revision) }
+      try store(entries, after: revision, &turn)
+      let date = (try? last.decode { entry throws(JournalError) in try entry.date() }) ?? turn.head.timestamp
+      do throws(AppendFailure) {
+        try local.append(entries, after: revision)
+      } catch {
+        let failure = JournalError(
+          .poisoned, "entry \(first.revision) is in the shared log, and this node's folder could not take it",
+          cause: error.cause)
+        turn.failure = failure
+        throw .unknown(failure)
+      }
+      turn.head = Head(revision: last.revision, timestamp: date, digest: last.digest)
+    }
+  }
+
+  /// Stores entries in the shared log, and finds out whether they are there when the connection was lost.
+  private func store(
+    _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn
+  ) throws(AppendFailure) {
+    var lost: JournalError?
+    let deadline = ContinuousClock.now + Self.patience
+    while true {
+      var failure: AppendFailure
+      do throws(JournalError) {
+        let connection = try connected(&turn)
+        guard
+          let found = Self.failure(of: { () throws(AppendFailure) in
+            try connection.append(entries, after: revision)
+          })
+        else { return }
+        failure = found
+        if case .conflict = failure {
+          if lost != nil, let last = entries.last, try connection.digest(of: last.revision) == last.digest {
+            // The first try has stored them, and may not have waited for a standby.
+            try connection.confirm()
+            return
+          }
+          while try !bringPiece(connection, &turn) {}
+        }
+      } catch {
+        failure = .refused(error)
+      }
+      switch failure {
+      case .conflict: throw failure
+      case .refused(let error):
+        if error.code == .unreachable { drop(&turn) }
+        // Nothing is lost as long as nothing was sent.
+        guard lost != nil, error.code == .unreachable else { throw lost.map { .unknown($0) } ?? failure }
+      case .unknown(let error):
+        drop(&turn)
+        lost = error
+      }
+      guard ContinuousClock.now < deadline, ending.wait(timeout: .now() + .milliseconds(100)) == .timedOut
+      else {
+        throw lost.map { .unknown($0) } ?? failure
+      }
+    }
+  }
+
+  private static func failure(of body: () throws(AppendFailure) -> Void) -> AppendFailure? {
+    do throws(AppendFailure) {
+      try body()
+      return nil
+    } catch { return error }
+  }
+
+  // MARK: Images
+
+  /// Whether the shared log has the bytes of an image.
+  func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
+    if stored.withLock({ $0.contains(blob) }) { return true }
+    return try turn.withLock { turn throws(JournalError) in
+      let isThere = try connected(&turn).hasImage(blob)
+      if isThere { stored.withLock { _ = $0.insert(blob) } }
+      return isThere
+    }
+  }
+
+  /// Returns when the shared log has the bytes of images that entries name which are to be appended.
+  func store(_ images: Set<Blob>, from blobs: BlobStore) throws(JournalError) {
+    for blob in images where !stored.withLock({ $0.contains(blob) }) {
+      try turn.withLock { turn throws(JournalError) in
+        do throws(JournalError) {
+          try blobs.send(blob, to: connected(&turn))
+        } catch {
+          if error.code == .unreachable { drop(&turn) }
+          throw error
+        }
+      }
+      stored.withLock { stored in
+        if stored.count >= 10_000 { stored.removeAll() }
+        stored.insert(blob)
+      }
+    }
+  }
+
+  // MARK: Taking turns
+
+  /// Waits for the turn to append, and brings what others have appended: the next append will not come too late.
+  func reserve() throws(JournalError) {
+    try turn.withLock { turn throws(JournalError) in
+      do throws(JournalError) {
+        let connection = try connected(&turn)
+        try connection.reserve()
+        while try !bringPiece(connection, &turn) {}
+      } catch {
+        drop(&turn)
+        throw error
+      }
+    }
+    // Nobody may be going to append: then the others must not wait.
+    if !releaser.runLater({ [weak self] in self?.release() }) { release() }
+  }
+
+  private func release() { turn.withLock { $0.connection?.release() } }
+
+  // MARK: Closing
+
+  func close() throws(JournalError) {
+    let wasEnding = isEnding.withLock { isEnding in
+      defer { isEnding = true }
+      return isEnding
+    }
+    if !wasEnding {
+      ending.signal()
+      brought.close()
+      let connection = listening.withLock { $0 }
+      try? connection?.close()
+      ending.signal()
+      thread.wait()
+      turn.withLock { drop(&$0) }
+      releaser.close()
+    }
+    try local.close()
+  }
+}

@@ -1,0 +1,38 @@
+import Files
+
+extension JournalFolder {
+  /// The file SHARED: where the log is that this journal shares with other nodes. The folder `entries` then has the
+  /// entries that this node has seen.
+  static let sharedName = "SHARED"
+
+  /// The address of the shared log; nil when the journal is not shared.
+  /// - Throws: ``JournalError`` with code `damaged` for a file of another form.
+  package func sharedAddress() throws(JournalError) -> String? {
+    guard try root.status(of: Self.sharedName) != nil else { return nil }
+    let bytes = try root.file(Self.sharedName, .reading).contents(limit: 64 << 10)
+    let lines = String(decoding: bytes, as: UTF8.self).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count == 3, lines[0] == "shared 1", !lines[1].isEmpty, lines[2].isEmpty else {
+      throw JournalError(
+        .damaged,
+        "SHARED does not say where the shared log is; join the shared journal again in another folder",
+        path: root.path(of: Self.sharedName))
+    }
+    return String(lines[1])
+  }
+
+  /// Notes where the shared log is, durably.
+  func noteShared(at address: String) throws(JournalError) {
+    try root.write(Self.sharedName, Array("shared 1\n\(address)\n".utf8))
+    try root.flush()
+  }
+
+  /// Fails for a journal whose log is shared: what it has can't be replaced here alone.
+  func checkIsNotShared() throws(JournalError) {
+    guard let address = try sharedAddress() else { return }
+    throw JournalError(
+      .wrongUse,
+      "the journal's log is shared with other nodes, at \(address); make it local with unshare first",
+      path: path)
+  }
+}

@@ -1,0 +1,240 @@
+import Files
+package import Foundation
+import Locks
+
+extension Journal {
+  /// Has a thread apply what other nodes commit, until the journal is closed.
+  func applyBroughtAsItComes() throws(JournalError) {
+    guard let node, let committer = try? writing() else { return }
+    let (published, options) = (published, options)
+    let isStarted = Threads.start {
+      var seen: Revision = 0
+      while let newest = node.brought.wait(after: seen, atMost: .seconds(60)) {
+        do {
+          if newest > seen { try committer.applyBrought() }
+        } catch {
+          options.note(
+            .error, "what other nodes have committed can't be applied", cause: error as? JournalError)
+          return published.close()
+        }
+        seen = newest
+      }
+    }
+    guard isStarted else {
+      throw JournalError(
+        .outOfResources, "the system has no thread for the entries of other nodes; try again")
+    }
+  }
+
+  /// Brings what other nodes have committed, and returns when ``state`` shows it.
+  func bringShared() throws {
+    guard let node else { return }
+    try node.bring()
+    try writing().applyBrought()
+  }
+}
+
+// MARK: Sharing, joining and leaving
+
+extension Journal {
+  /// Puts the log of a journal where other nodes can append to it too, proves that it is there, and notes where that is in the
+  /// journal's folder. When it is interrupted, the journal is local as before, and sharing it again goes on.
+  /// - Throws: ``JournalError``: `wrongUse` when it is shared already, or its history was pruned; `locked`; `unreachable`;
+  ///   `diverged` when there is another history under the journal's id.
+  @discardableResult
+  package static func share(
+    at url: URL, through sharing: any LogSharing, address: String, options: JournalOptions,
+    progress: (CopyProgress) throws -> Void
+  ) throws -> Head {
+    let storage = try sharing.storage(at: address)
+    var options = options
+    options.snapshots = .manual
+    let journal = try open(at: url, options: options)
+    defer { try? journal.close() }
+    try journal.folder.checkIsNotShared()
+    let format = journal.format
+    guard format.base == nil else {
+      throw JournalError(
+        .wrongUse,
+        "history was pruned, and a shared log begins with entry 1; share the original, or a copy of the state",
+        path: journal.folder.path)
+    }
+    try storage.begin(format.id, format: format.bytes)
+    let shared = try storage.connect(to: format.id)
+    defer { try? shared.close() }
+    try shared.beginWriting()
+    var reader = EntryReader(journal.log, journal: format.id, after: format.head)
+    var named = journal.namedBlobs
+    let head = journal.head
+    let there = try shared.newestRevision()
+    while true {
+      let before = reader.head.revision
+      let piece = try reader.next(through: head.revision)
+      guard let last = piece.last else { break }
+      try Task.checkCancellation()
+      for entry in piece {
+        for blob in try named.blobs(in: entry) { try journal.blobs.send(blob, to: shared) }
+      }
+      named.trim()
+      if last.revision > there {
+        // A run that was interrupted has stored some.
+        try shared.store(piece.filter { $0.revision > max(there, before) })
+      }
+      try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
+    }
+    var proof = EntryReader(shared, journal: format.id, after: format.head)
+    let newest = try shared.newestRevision()
+    while newest == head.revision, try !proof.next(through: newest).isEmpty {}
+    guard proof.head == head else {
+      throw JournalError.diverged(
+        "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it in "
+          + "another folder", at: min(newest, head.revision))
+    }
+    try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
+    try journal.folder.noteShared(at: storage.address)
+    return head
+  }
+
+  /// Makes the folder of another node of a shared journal, with all entries that are in the shared log.
+  /// - Parameter id: which journal, when there are several.
+  /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`.
+  package static func join(
+    through sharing: any LogSharing, address: String, id: JournalID?, at url: URL, options: JournalOptions,
+    progress: (CopyProgress) throws -> Void
+  ) throws -> Head {
+    let storage = try sharing.storage(at: address)
+    let journal = try id ?? onlyJournal(in: storage)
+    let format = try JournalFormat(try storage.format(of: journal), path: storage.address)
+    guard format.id == journal else {
+      throw JournalError(.damaged, "the server has another journal's FORMAT under the id \(journal)")
+    }
+    try ModelSchema(of: State.self).checkReads(format.schema, path: storage.address)
+    let shared = try storage.connect(to: journal)
+    defer { try? shared.close() }
+    var head = format.head
+    try JournalFolder.create(at: url, copying: format, options: options) { place in
+      let copy = try JournalCopy(making: place)
+      defer { try? copy.close() }
+      let newest = try shared.newestRevision()
+      var reader = EntryReader(shared, journal: journal, after: format.head)
+      while true {
+        let piece = try reader.next(through: newest)
+        if piece.isEmpty { break }
+        try Task.checkCancellation()
+        try copy.append(piece, head: reader.head)
+        try progress(CopyProgress(phase: .copying, done: reader.head.revision, all: newest))
+      }
+      head = reader.head
+      try copy.close()
+      try place.folder.noteShared(at: storage.address)
+    }
+    return head
+  }
+
+  private static func onlyJournal(in storage: any SharedLogStorage) throws(JournalError) -> JournalID {
+    let journals = try storage.journals()
+    guard let first = journals.first else {
+      throw JournalError(.notFound, "there is no journal in \(storage.address); share one first")
+    }
+    guard journals.count == 1 else {
+      throw JournalError(
+        .wrongUse,
+        "there are \(journals.count) journals in \(storage.address); say which one by its id: "
+          + journals.map { "\($0)" }.joined(separator: ", "))
+    }
+    return first
+  }
+
+  /// Makes a journal local again, with all entries that the shared log has, if that can be reached. The other nodes and the
+  /// shared log stay as they are; what is committed here from now on is in this folder alone.
+  /// - Parameter isForced: whether a shared log that can't be reached, or has another history, will do.
+  package static func leaveSharing(at url: URL, isForced: Bool, options: JournalOptions) throws -> Head {
+    var options = options
+    options.snapshots = .manual
+    let folder = try JournalFolder(url, hook: options.fileHook)
+    guard try folder.sharedAddress() != nil else {
+      throw JournalError(.wrongUse, "the journal is local already", path: folder.path)
+    }
+    if !isForced {
+      let journal = try open(at: url, options: options)
+      defer { try? journal.close() }
+      try journal.bringShared()
+      try journal.fetchImages()
+      try journal.close()
+    }
+    let lock = try FolderLock(folder)
+    defer { lock.release() }
+    try folder.root.removeFile(JournalFolder.sharedName)
+    try folder.root.flush()
+    let local = try open(at: url, mode: .readOnly, options: options)
+    defer { try? local.close() }
+    return local.head
+  }
+}
+
+extension Journal {
+  /// Brings all images that an entry names and this node has not got.
+  private func fetchImages() throws {
+    var named = namedBlobs
+    var reader = EntryReader(log, journal: id, after: format.head)
+    while true {
+      let piece = try reader.next(through: head.revision)
+      if piece.isEmpty { return }
+      for entry in piece { for blob in try named.blobs(in: entry) { try blobs.fetch(blob) } }
+      named.trim()
+    }
+  }
+}
+
+// MARK: Where the log is
+
+/// Where the log of a shared journal is, and how this node stands to it.
+public struct SharingStatus: Sendable {
+  /// The address of the shared log. It has no password in it.
+  public let address: String
+  /// How what is committed is flushed there; nil when that can't be asked.
+  public let summary: String?
+  /// The newest entry in the shared log; nil when that can't be asked.
+  public let newestRevision: Revision?
+  /// How many entries this node has not seen yet; nil when that can't be asked.
+  public let missingCount: Int?
+  /// Why nothing can be asked, or why this node and the shared log do not have the same history.
+  public let problem: JournalError?
+}
+
+extension Journal {
+  /// The address of the shared log; nil for a journal that is local.
+  package func sharingAddress() throws -> String? { try folder.sharedAddress() }
+
+  /// Where the log of this journal is, and how far behind this node is; nil for a journal that is local.
+  ///
+  /// This asks the server, for some seconds at most.
+  /// - Throws: ``JournalError`` when the file SHARED can't be read.
+  public func sharing() throws -> SharingStatus? {
+    guard let address = try folder.sharedAddress() else { return nil }
+    let head = head
+    do {
+      guard let sharing = options.sharing else {
+        throw JournalError(.wrongUse, "this program lacks the library for shared journals, PostgresLog")
+      }
+      let shared = try sharing.storage(at: address).connect(to: id)
+      defer { try? shared.close() }
+      let newest = try shared.newestRevision()
+      let summary = try shared.summary()
+      var problem: JournalError?
+      if newest < head.revision {
+        problem = JournalError.diverged(
+          "the server has lost entries that this node has; it was put back from an older backup",
+          at: newest + 1)
+      } else if head.revision > format.head.revision, try shared.digest(of: head.revision) != head.digest {
+        problem = JournalError.diverged("the server has another history than this node", at: head.revision)
+      }
+      return SharingStatus(
+        address: address, summary: summary, newestRevision: newest,
+        missingCount: max(0, newest - head.revision), problem: problem)
+    } catch let error as JournalError {
+      return SharingStatus(
+        address: address, summary: nil, newestRevision: nil, missingCount: nil, problem: error)
+    }
+  }
+}

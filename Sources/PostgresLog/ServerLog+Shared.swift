@@ -1,0 +1,104 @@
+import Journaling
+import Locks
+import SHA256
+
+extension ServerLog: SharedLog {
+  func digest(of revision: Revision) throws(JournalError) -> ContentDigest? {
+    try using { connection in
+      let rows = try connection.run(
+        Schema.digest, [.uuid(journal), .integer(revision)], within: ServerAddress.patience)
+      return rows.count == 1 ? ContentDigest(bytes: rows.bytes(0, 0)) : nil
+    }
+  }
+
+  /// Locks the journal's row: those who wait for it get it in the order in which they came.
+  func reserve() throws(JournalError) {
+    try using { connection in
+      try isReserved.withLock { isReserved in
+        guard !isReserved else { return }
+        try connection.run("BEGIN", within: ServerAddress.patience)
+        do {
+          try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
+        } catch {
+          _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
+          throw error
+        }
+        isReserved = true
+      }
+    }
+  }
+
+  func release() {
+    _ = try? using { connection in
+      try isReserved.withLock { isReserved in
+        guard isReserved else { return }
+        isReserved = false
+        try connection.run("ROLLBACK", within: ServerAddress.patience)
+      }
+    }
+  }
+
+  /// Commits something, and with it all that was committed before: the standby confirms the log of the server in order.
+  func confirm() throws(JournalError) {
+    try using { connection in
+      let count = connection.warningCount
+      try connection.run(Schema.touch, [.uuid(journal)], within: Self.writingPatience)
+      if connection.warningCount > count {
+        throw ServerFailure(.lost, "the server has not waited for its standby")
+      }
+    }
+  }
+
+  func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
+    try using { connection in try Self.hasImage(blob, journal, connection) }
+  }
+
+  private static func hasImage(_ blob: Blob, _ journal: [UInt8], _ connection: Connection) throws -> Bool {
+    try connection.run(
+      Schema.hasImage, [.uuid(journal), .bytes(blob.digest.bytes)], within: ServerAddress.patience
+    ).count == 1
+  }
+
+  func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
+    try using { connection in
+      if try Self.hasImage(blob, journal, connection) { return }
+      let digest = Connection.Parameter.bytes(blob.digest.bytes)
+      var number = 0
+      while true {
+        let bytes = try piece()
+        if bytes.isEmpty { break }
+        try connection.run(
+          Schema.addPiece, [.uuid(journal), digest, .integer(number), .bytes(bytes)],
+          within: Self.writingPatience)
+        number += 1
+      }
+      try connection.run(
+        Schema.addImage, [.uuid(journal), digest, .integer(blob.byteCount)], within: Self.writingPatience)
+    }
+  }
+
+  func readImage(
+    _ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
+  ) throws(JournalError) -> Bool {
+    try using { connection in
+      guard try Self.hasImage(blob, journal, connection) else { return false }
+      var byteCount = 0
+      var number = 0
+      while byteCount < blob.byteCount {
+        let rows = try connection.run(
+          Schema.imagePiece, [.uuid(journal), .bytes(blob.digest.bytes), .integer(number)],
+          within: Self.writingPatience)
+        guard rows.count == 1 else { return false }
+        let bytes = rows.bytes(0, 0)
+        try body(bytes)
+        byteCount += bytes.count
+        number += 1
+      }
+      return true
+    }
+  }
+
+  func summary() throws(JournalError) -> String {
+    try using { connection in try ServerSettings(of: connection).summary }
+  }
+}

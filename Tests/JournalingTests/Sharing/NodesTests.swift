@@ -1,0 +1,380 @@
+import Foundation
+import Locks
+import PostgresLog
+import SHA256
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Several nodes of one journal, on each kind of shared log.
+@Suite(.serialized) struct NodesTests {
+  // MARK: Commits of several nodes
+
+  @Test(arguments: SharedKind.all) func nodesSeeWhatOthersCommitAndTheirOwn(_ kind: SharedKind) throws {
+    try withNodes(kind, 3) { _, nodes in
+      for turn in 0..<12 {
+        let node = nodes[turn % 3]
+        let commit = try node.commit(by: "\(turn)") { try $0.deposit(1, on: 1) }
+        #expect(node.head.revision == commit.revision && commit.revision == turn + 2)
+        #expect(node.state.accounts[1]?.balance == Int64(101 + turn))
+      }
+      for node in nodes {
+        try node.catchUp()
+        #expect(node.head == nodes[2].head && node.state.accounts[1]?.balance == 112)
+        #expect(try node.entry(at: 7).author == "5")
+        let found = try node.verify(deep: true)
+        #expect(found.isSound && found.entryCount == 13, "\(found.problems)")
+      }
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func aNodeLearnsOfEntriesByItself(_ kind: SharedKind) async throws {
+    try await withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      let (one, other) = (try nodes.open(0), try nodes.open(1))
+      for turn in 1...5 {
+        let revision = try await one.commit { try $0.deposit(1, on: 1) }.revision
+        var versions = other.versions.makeAsyncIterator()
+        while let version = await versions.next(), version.revision < revision {}
+        #expect(other.state.accounts[1]?.balance == Int64(100 + turn))
+      }
+      try one.close()
+      try other.close()
+    }
+  }
+
+  /// Nothing but the sum is known of the accounts: each transfer reads both and writes both.
+  @Test(arguments: SharedKind.all) func theSumOfABankStaysAndEachAcknowledgedEntryIsThereOnce(
+    _ kind: SharedKind
+  ) throws {
+    try withNodes(kind, 3) { _, nodes in
+      try nodes[0].commit {
+        for name in ["Bob", "Eve", "Kim"] { _ = try $0.open(owner: name, balance: 100) }
+      }
+      for node in nodes { try node.catchUp() }
+      let told = Lock<[Revision: String]>([:])
+      let conflicts = Lock(0)
+      Threads.forEach(below: 12, width: 12) { writer in
+        for turn in 0..<15 {
+          let name = "\(writer) \(turn)"
+          let (from, to) = ((writer + turn) % 4 + 1, (writer + turn * 3 + 1) % 4 + 1)
+          guard from != to else { continue }
+          do {
+            let node = nodes[writer % 3]
+            // Every third says what it has seen.
+            let seen = node.version
+            let expected: [Journaling.Expectation] =
+              turn % 3 == 0
+              ? [.entity(EntityKey.account(from), at: seen.state.revision(of: EntityKey.account(from)))] : []
+            let commit = try node.commit(by: name, expecting: expected) { draft in
+              guard (draft.state.accounts[from]?.balance ?? 0) > 0 else { return }
+              try draft.transfer(1, from: from, to: to)
+            }
+            if !commit.isEmpty { told.withLock { $0[commit.revision] = name } }
+          } catch let error as JournalError where error.code == .conflict {
+            conflicts.withLock { $0 += 1 }
+          } catch {
+            Issue.record(error)
+          }
+        }
+      }
+      for node in nodes { try node.catchUp() }
+      for node in nodes {
+        #expect(node.head == nodes[0].head)
+        #expect((1...4).reduce(0) { $0 + (node.state.accounts[$1]?.balance ?? 0) } == 400)
+        #expect(try node.verify(deep: true).isSound)
+      }
+      let authors = try (3...nodes[0].head.revision).map { try nodes[0].entry(at: $0).author }
+      #expect(Set(authors).count == authors.count)
+      for (revision, name) in told.withLock({ $0 }) {
+        #expect(authors.indices.contains(revision - 3) && authors[revision - 3] == name)
+      }
+      #expect(authors.count == told.withLock { $0.count })
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func whatACommitExpectsHoldsAcrossNodes(_ kind: SharedKind) throws {
+    try withNodes(kind, 2) { _, nodes in
+      let seen = nodes[1].state.revision(of: EntityKey.account(1))
+      try nodes[0].commit { try $0.deposit(1, on: 1) }
+      let error = #expect(throws: JournalError.self) {
+        try nodes[1].commit(expecting: [.entity(EntityKey.account(1), at: seen)]) { try $0.deposit(1, on: 1) }
+      }
+      #expect(error?.code == .conflict && error?.revision == 2)
+      #expect(nodes[1].head.revision == 2)
+    }
+  }
+
+  @Test func aBodyRunsAgainOverTheNewerStateUnlessThatIsForbidden() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      // The other node's entry comes between the body and its append.
+      func commit(runsOnce: Bool) throws -> (runs: Int, balance: Int64) {
+        var runs = 0
+        let balance = try open[1].commit(runsOnce: runsOnce) { draft in
+          runs += 1
+          if runs == 1 { try open[0].commit { try $0.deposit(10, on: 1) } }
+          try draft.deposit(1, on: 1)
+          return draft.state.accounts[1]?.balance ?? 0
+        }.value
+        return (runs, balance)
+      }
+      let (runs, balance) = try commit(runsOnce: false)
+      #expect(runs == 2 && balance == 111)
+      let error = #expect(throws: JournalError.self) { _ = try commit(runsOnce: true) }
+      #expect(error?.code == .conflict)
+      try open[1].catchUp()
+      #expect(open[1].state.accounts[1]?.balance == 121 && open[1].head.revision == 4)
+    }
+  }
+
+  /// However many commits others make meanwhile, the one that lost twice has the turn.
+  @Test(arguments: SharedKind.all) func aNodeThatLosesAgainAndAgainGetsItsTurn(_ kind: SharedKind) throws {
+    try withNodes(kind, 2) { _, open in
+      let isDone = Lock(false)
+      let others = DispatchGroup()
+      for _ in 0..<2 {
+        others.enter()
+        let isStarted = Threads.start {
+          while !isDone.withLock({ $0 }) { _ = try? open[0].commit { try $0.deposit(1, on: 1) } }
+          others.leave()
+        }
+        try #require(isStarted)
+      }
+      var most = 0
+      for _ in 0..<10 {
+        var runs = 0
+        try open[1].commit { draft in
+          runs += 1
+          // Slow enough to come late.
+          usleep(3000)
+          try draft.deposit(1, on: 1)
+        }
+        most = max(most, runs)
+      }
+      isDone.withLock { $0 = true }
+      others.wait()
+      #expect(most <= 4, "a body ran \(most) times")
+    }
+  }
+
+  // MARK: Failures
+
+  @Test func aLostConnectionLeavesNoDoubtWhileTheServerCanBeAsked() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      var count = 1
+      for faults in [
+        [SharedMemory.Fault.lostBefore], [.lostAfter], [.lostAfter, .lostBefore], [.lostBefore, .lostBefore],
+      ] {
+        memory.contents.withLock { $0.faults = faults }
+        let revision = try open[0].commit(by: "\(count)") { try $0.deposit(1, on: 1) }.revision
+        count += 1
+        #expect(revision == count && memory.contents.withLock { $0.entries.count } == count)
+      }
+      try open[1].catchUp()
+      #expect(open[1].head == open[0].head && open[1].state.accounts[1]?.balance == 104)
+      #expect(try open[1].verify().isSound)
+    }
+  }
+
+  @Test func withoutTheServerReadingGoesOnAndCommitsSayWhy() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.cut(isDown: true)
+      let journal = try nodes.open(0)
+      #expect(journal.state.accounts[1]?.balance == 100)
+      for _ in 0..<2 {
+        let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
+        #expect(error?.code == .unreachable)
+        #expect(journal.head.revision == 1 && journal.state.accounts[1]?.balance == 100)
+      }
+      memory.cut()
+      #expect(try journal.commit { try $0.deposit(1, on: 1) }.revision == 2)
+      try journal.close()
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func aServerThatWasPutBackIsNoticedAndNothingIsOverwritten(
+    _ kind: SharedKind
+  ) throws {
+    try withNodes(kind, 2) { nodes, open in
+      for _ in 0..<6 { try open[0].commit { try $0.deposit(1, on: 1) } }
+      try nodes.putBack(to: 4)
+      let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect(error?.code == .diverged || error?.code == .poisoned, "\(String(describing: error))")
+      #expect("\(String(describing: error))".contains("ends with entry 4"))
+      #expect(open[0].head.revision == 7 && open[0].state.accounts[1]?.balance == 106)
+      let status = try #require(try open[0].sharing())
+      #expect(status.problem?.code == .diverged && status.problem?.revision == 5)
+      // And it is still so in the next run.
+      try open[0].close()
+      let again = try nodes.open(0)
+      let found = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
+      #expect(found?.code == .diverged || found?.code == .poisoned)
+      try again.close()
+      // What the node knows is not lost.
+      let head = try Journal<Ledger>.leaveSharing(at: nodes.url(0), isForced: true, options: nodes.options)
+      #expect(head.revision == 7)
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func aDivergenceIsNamedByItsFirstRevision(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      let one = try nodes.open(0)
+      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      try nodes.join(1)
+      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      try one.close()
+      // The server is put back, and goes on with another node, which knew no more.
+      try nodes.putBack(to: 4)
+      let other = try nodes.open(1)
+      for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
+      try other.close()
+      let again = try nodes.open(0)
+      defer { try? again.close() }
+      let error = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
+      #expect("\(String(describing: error))".contains("from entry 5 on"), "\(String(describing: error))")
+      #expect(again.head.revision == 7 && again.state.accounts[1]?.balance == 106)
+    }
+  }
+
+  // MARK: A node's folder
+
+  @Test(arguments: SharedKind.all) func aNodeThatWasAwayCatchesUpFromWhereItWas(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      let one = try nodes.open(0)
+      for _ in 0..<1100 { _ = try one.submit { try $0.deposit(1, on: 1) } }
+      #expect(one.head.revision == 1101)
+      let away = try nodes.open(1)
+      try away.catchUp()
+      #expect(away.head == one.head && away.state.accounts[1]?.balance == 1200)
+      try away.close()
+      try one.close()
+      // Another process of the node reads and follows its folder, without the server.
+      let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly)
+      #expect(reader.head.revision == 1101)
+      #expect(try reader.verify(deep: true).isSound)
+      try reader.close()
+    }
+  }
+
+  @Test func openingAndReadingNeverTouchTheNetwork() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      let before = memory.contents.withLock { $0.connectionCount }
+      for mode in [Journal<Ledger>.Mode.readOnly, .follow] {
+        let journal = try Journal<Ledger>.open(at: nodes.url(0), mode: mode, options: nodes.options)
+        #expect(journal.state.accounts[1]?.balance == 100)
+        #expect(try journal.history(of: EntityKey.account(1)).count == 1)
+        #expect(try journal.verify(deep: true).isSound)
+        try journal.close()
+      }
+      #expect(memory.contents.withLock { $0.connectionCount } == before)
+    }
+  }
+
+  @Test func whatNeedsTheLogForItselfIsRefusedInASharedJournal() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      // Without the library for it, nobody writes beside the shared log.
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: nodes.url(0)) }
+      #expect(error?.code == .wrongUse && error?.message.contains("memory://here") == true)
+      let backup = folder.url.appending(path: "Other.journal")
+      let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly)
+      try reader.backup(to: backup)
+      let refused = #expect(throws: JournalError.self) { try reader.backup(to: nodes.url(0)) }
+      #expect(refused != nil)
+      try reader.close()
+      // A backup is a journal of its own, and local.
+      let local = try Journal<Ledger>.open(at: backup)
+      try local.commit { try $0.deposit(1, on: 1) }
+      let into = #expect(throws: JournalError.self) { try local.backup(to: nodes.url(0)) }
+      #expect(into?.code == .wrongUse)
+      try local.close()
+      let erasing = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.erase([EntityKey.account(1)], at: nodes.url(0), reason: "privacy")
+      }
+      #expect(erasing?.code == .wrongUse)
+    }
+  }
+
+  // MARK: Sharing, joining, leaving
+
+  @Test(arguments: SharedKind.all) func aJournalIsSharedOnceJoinedAndMadeLocalAgain(_ kind: SharedKind) throws
+  {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      let empty = #expect(throws: JournalError.self) { try nodes.join(1) }
+      #expect(empty?.code == .notFound)
+      try nodes.share()
+      let twice = #expect(throws: JournalError.self) { try nodes.share() }
+      #expect(twice != nil)
+      let again = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.share(
+          at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
+        ) { _ in }
+      }
+      #expect(again?.code == .wrongUse)
+      try nodes.join(1)
+      let there = #expect(throws: JournalError.self) { try nodes.join(1) }
+      #expect(there?.code == .alreadyExists)
+      let one = try nodes.open(0)
+      try one.commit { try $0.deposit(1, on: 1) }
+      let status = try #require(try one.sharing())
+      #expect(status.newestRevision == 2 && status.missingCount == 0 && status.problem == nil)
+      #expect(status.address == nodes.address && status.summary?.isEmpty == false)
+      try one.close()
+      let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly, options: nodes.options)
+      #expect(try reader.sharing()?.missingCount == 1)
+      try reader.close()
+      let head = try Journal<Ledger>.leaveSharing(at: nodes.url(1), isForced: false, options: nodes.options)
+      #expect(head.revision == 2)
+      let local = try Journal<Ledger>.open(at: nodes.url(1))
+      #expect(try local.sharing() == nil)
+      try local.commit { try $0.deposit(5, on: 1) }
+      #expect(local.state.accounts[1]?.balance == 106)
+      try local.close()
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func sharingThatWasInterruptedGoesOn(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      let journal = try Journal<Ledger>.create(at: nodes.url(0))
+      try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
+      for _ in 0..<5000 { _ = try journal.submit { try $0.deposit(1, on: 1) } }
+      try journal.close()
+      struct Enough: Error {}
+      #expect(throws: Enough.self) {
+        try Journal<Ledger>.share(
+          at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
+        ) { _ in throw Enough() }
+      }
+      // It is local, and goes on.
+      let local = try Journal<Ledger>.open(at: nodes.url(0))
+      try local.commit { try $0.deposit(1, on: 1) }
+      try local.close()
+      let head = try Journal<Ledger>.share(
+        at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
+      ) { _ in }
+      #expect(head.revision == 5002)
+      try nodes.join(1)
+      let joined = try nodes.open(1)
+      #expect(joined.head == head && joined.state.accounts[1]?.balance == 5101)
+      try joined.close()
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Locks
+import PostgresLog
+import TestSupport
+
+@testable import Journaling
+
+/// A place for shared logs, and how tests get at it.
+struct SharedKind: Sendable, CustomStringConvertible {
+  let description: String
+  /// Options that reach it, and its address.
+  let make: @Sendable () throws -> (sharing: any LogSharing, address: String)
+  /// Puts it back to what it was at a revision, as from a backup.
+  let putBack: @Sendable (_ sharing: any LogSharing, _ address: String, Revision) throws -> Void
+
+  static let all = [memory] + (PostgresServer.isInstalled ? [postgres] : [])
+
+  static let memory = SharedKind(
+    description: "memory",
+    make: {
+      let memory = SharedMemory()
+      return (memory, memory.address)
+    },
+    putBack: { sharing, _, revision in
+      guard let memory = sharing as? SharedMemory else { return }
+      memory.cut(isDown: true)
+      memory.contents.withLock { $0.entries.removeSubrange(revision...) }
+      memory.cut()
+    })
+
+  static let postgres = SharedKind(
+    description: "PostgreSQL",
+    make: {
+      let address = try PostgresServer.shared.get().makeDatabase()
+      let sharing = JournalOptions().sharingThroughPostgres().sharing
+      guard let sharing else { throw JournalError(.wrongUse, "there is no sharing") }
+      return (sharing, address)
+    },
+    putBack: { _, address, revision in
+      let server = try PostgresServer.shared.get()
+      let database = address.split(separator: "/").last?.split(separator: "?").first ?? ""
+      try server.sql("DELETE FROM journal_entries WHERE revision > \(revision)", at: address)
+      try server.sql("UPDATE journal_logs SET revision = \(revision)", at: address)
+      try server.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database)' AND pid <> pg_backend_pid()"
+      )
+    })
+}
+
+/// Several nodes of one journal, each in a folder of its own.
+final class Nodes {
+  let kind: SharedKind
+  let sharing: any LogSharing
+  let address: String
+  private let folder: TemporaryFolder
+
+  init(_ kind: SharedKind, in folder: TemporaryFolder) throws {
+    self.kind = kind
+    self.folder = folder
+    (sharing, address) = try kind.make()
+  }
+
+  var options: JournalOptions {
+    var options = JournalOptions()
+    options.sharing = sharing
+    return options
+  }
+
+  func url(_ node: Int) -> URL { folder.url.appending(path: "Node\(node).journal") }
+
+  /// Makes a journal of one account with 100, and shares it.
+  func share() throws {
+    let journal = try Journal<Ledger>.create(at: url(0))
+    try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
+    try journal.close()
+    try Journal<Ledger>.share(at: url(0), through: sharing, address: address, options: options) { _ in }
+  }
+
+  func join(_ node: Int) throws {
+    _ = try Journal<Ledger>.join(
+      through: sharing, address: address, id: nil, at: url(node), options: options
+    ) { _ in }
+  }
+
+  func open(_ node: Int) throws -> Journal<Ledger> {
+    try Journal<Ledger>.open(at: url(node), options: options)
+  }
+
+  /// Puts the shared log back from an old backup.
+  func putBack(to revision: Revision) throws { try kind.putBack(sharing, address, revision) }
+}
+
+/// Calls `body` with the open nodes of one journal, and closes them.
+func withNodes(
+  _ kind: SharedKind, _ count: Int, _ body: (Nodes, [Journal<Ledger>]) throws -> Void
+) throws {
+  try withTemporaryFolder { folder in
+    let nodes = try Nodes(kind, in: folder)
+    try nodes.share()
+    for node in 1..<count { try nodes.join(node) }
+    let open = try (0..<count).map { try nodes.open($0) }
+    defer { for journal in open { try? journal.close() } }
+    try body(nodes, open)
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Locks
+import SHA256
+
+@testable import Journaling
+
+/// A shared log in memory, whose connections fail as they are told.
+final class SharedMemory: LogSharing, SharedLogStorage {
+  /// What goes wrong with an append.
+  enum Fault: Sendable {
+    /// The connection is lost before anything is stored.
+    case lostBefore
+    /// Everything is stored, and the connection is lost before it says so.
+    case lostAfter
+  }
+
+  struct Contents: Sendable {
+    var journal: JournalID?
+    var format: [UInt8] = []
+    var entries: [SealedEntry] = []
+    var images: [Blob: [UInt8]] = [:]
+    /// Whether nobody can connect; those who are connected have lost their connections.
+    var isDown = false
+    /// Counts up when all connections are cut.
+    var generation = 0
+    /// What goes wrong with the next appends, the next one last.
+    var faults: [Fault] = []
+    var appendCount = 0
+    var conflictCount = 0
+    var connectionCount = 0
+    var listeners: [ObjectIdentifier: NewestRevision] = [:]
+    /// Who has the turn.
+    var turn: ObjectIdentifier?
+  }
+
+  let contents = Lock(Contents())
+
+  var address: String { "memory://here" }
+  var appendByteCount: Int { 1 << 20 }
+
+  func storage(at address: String) throws(JournalError) -> any SharedLogStorage { self }
+
+  func journals() throws(JournalError) -> [JournalID] { contents.withLock { $0.journal.map { [$0] } ?? [] } }
+
+  func begin(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
+    contents.withLock { contents in
+      if contents.journal == nil { (contents.journal, contents.format) = (journal, format) }
+    }
+  }
+
+  func format(of journal: JournalID) throws(JournalError) -> [UInt8] { contents.withLock { $0.format } }
+
+  func connect(to journal: JournalID) throws(JournalError) -> any SharedLog {
+    let generation = try contents.withLock { contents throws(JournalError) in
+      contents.connectionCount += 1
+      if contents.isDown { throw Self.unreachable }
+      return contents.generation
+    }
+    return SharedMemoryLog(self, generation)
+  }
+
+  /// Cuts all connections; nobody can connect while it is down.
+  func cut(isDown: Bool = false) {
+    let listeners = contents.withLock { contents in
+      contents.generation += 1
+      contents.isDown = isDown
+      contents.turn = nil
+      return contents.listeners
+    }
+    for listener in listeners.values { listener.close() }
+  }
+
+  static let unreachable = JournalError(.unreachable, "the shared memory can't be reached")
+}
+
+private final class SharedMemoryLog: SharedLog {
+  private let storage: SharedMemory
+  private let generation: Int
+  private let newest: NewestRevision
+  private let isClosed = Lock(false)
+
+  init(_ storage: SharedMemory, _ generation: Int) {
+    self.storage = storage
+    self.generation = generation
+    newest = NewestRevision(storage.contents.withLock { $0.entries.count })
+    storage.contents.withLock { $0.listeners[ObjectIdentifier(newest)] = newest }
+  }
+
+  deinit { close() }
+
+  private func using<Result: Sendable>(
+    _ body: (inout SharedMemory.Contents) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    try storage.contents.withLock { contents throws(JournalError) in
+      guard contents.generation == generation, !contents.isDown else { throw SharedMemory.unreachable }
+      return try body(&contents)
+    }
+  }
+
+  var limits: LogLimits { LogLimits(appendByteCount: 1 << 20, spareByteCount: 0) }
+  var hasTornTail: Bool { false }
+  func acknowledged() throws(JournalError) -> LogMark? { nil }
+  func beginWriting() throws(JournalError) {}
+  func byteCount() throws(JournalError) -> Int { 0 }
+  func summary() throws(JournalError) -> String { "in memory" }
+  func hasImage(_ blob: Blob) throws(JournalError) -> Bool { try using { $0.images[blob] != nil } }
+
+  func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
+    var bytes: [UInt8] = []
+    while true {
+      let next = try piece()
+      if next.isEmpty { break }
+      bytes += next
+    }
+    let all = bytes
+    try using { $0.images[blob] = all }
+  }
+
+  func readImage(
+    _ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
+  ) throws(JournalError) -> Bool {
+    guard let bytes = try using({ $0.images[blob] }) else { return false }
+    try body(bytes)
+    return true
+  }
+
+  func confirm() throws(JournalError) { try using { _ in } }
+
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    for entry in try using({ contents in contents.entries.filter { range.contains($0.revision) } }) {
+      var failure: JournalError?
+      let goesOn = unsafe entry.bytes.withUnsafeBytes { bytes in
+        do throws(JournalError) { return try unsafe body(entry.revision, bytes) } catch {
+          failure = error
+          return false
+        }
+      }
+      if let failure { throw failure }
+      guard goesOn else { return }
+    }
+  }
+
+  func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
+  {
+    let now = try using { $0.entries.count }
+    if now > revision || time <= .zero { return now }
+    guard let found = newest.wait(after: revision, atMost: time) else { throw SharedMemory.unreachable }
+    return found
+  }
+
+  func digest(of revision: Revision) throws(JournalError) -> ContentDigest? {
+    try using { $0.entries.indices.contains(revision - 1) ? $0.entries[revision - 1].digest : nil }
+  }
+
+  func reserve() throws(JournalError) {
+    while try !using({ contents in
+      if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
+      contents.turn = ObjectIdentifier(self)
+      return true
+    }) { usleep(500) }
+  }
+
+  func release() {
+    storage.contents.withLock { if $0.turn == ObjectIdentifier(self) { $0.turn = nil } }
+  }
+
+  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    while true {
+      let outcome: Result<[NewestRevision]?, AppendFailure> = storage.contents.withLock { contents in
+        guard contents.generation == generation, !contents.isDown else {
+          return .failure(.unknown(SharedMemory.unreachable))
+        }
+        if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return .success(nil) }
+        contents.turn = nil
+        contents.appendCount += 1
+        let fault = contents.faults.popLast()
+        if fault == .lostBefore { return .failure(.unknown(SharedMemory.unreachable)) }
+        guard contents.entries.count == revision else {
+          contents.conflictCount += 1
+          return .failure(.conflict(newest: contents.entries.count))
+        }
+        contents.entries += entries
+        if fault == .lostAfter { return .failure(.unknown(SharedMemory.unreachable)) }
+        return .success(Array(contents.listeners.values))
+      }
+      guard let listeners = try outcome.get() else {
+        usleep(500)
+        continue
+      }
+      for listener in listeners { listener.raise(to: revision + entries.count) }
+      return
+    }
+  }
+
+  func close() {
+    release()
+    newest.close()
+    storage.contents.withLock { $0.listeners[ObjectIdentifier(newest)] = nil }
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import Locks
+import TestSupport
+
+/// Passes bytes between clients and a server, and cuts a connection after as many bytes as it is told.
+final class CuttingProxy: Sendable {
+  let port: Int
+  private let target: Int
+  private let listener: Int32
+  /// After how many bytes from then on the next connections are cut; never when nil.
+  private let limit = Lock<Int?>(nil)
+  private let open = Lock<Set<Int32>>([])
+
+  init(to target: Int) throws {
+    self.target = target
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    (port, _) = try unsafe Self.withLoopback(port: 0) { [listener] address, length in
+      guard unsafe bind(listener, address, length) == 0, listen(listener, 64) == 0 else { return -1 }
+      var size = length
+      return unsafe getsockname(listener, address, &size)
+    }
+    let isStarted = Threads.start { self.accept() }
+    guard isStarted else { throw PostgresFailure(description: "no thread for the proxy") }
+  }
+
+  /// Cuts after so many bytes in either direction, counted from now on; lets everything pass when nil.
+  func cut(after byteCount: Int?) { limit.withLock { $0 = byteCount } }
+
+  func close() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    Glibc.close(listener)
+    for descriptor in open.withLock({ $0 }) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
+
+  private func accept() {
+    while true {
+      let client = Glibc.accept(listener, nil, nil)
+      guard client >= 0 else { return }
+      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      let connected = unsafe try? Self.withLoopback(port: target) { address, length in
+        unsafe connect(server, address, length)
+      }
+      guard connected != nil else {
+        Glibc.close(client)
+        Glibc.close(server)
+        continue
+      }
+      var one: Int32 = 1
+      for descriptor in [client, server] {
+        _ = unsafe setsockopt(
+          descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+      }
+      open.withLock { $0.formUnion([client, server]) }
+      let done = DispatchGroup()
+      for (from, to) in [(client, server), (server, client)] {
+        done.enter()
+        let isStarted = Threads.start {
+          self.pass(from, to)
+          done.leave()
+        }
+        if !isStarted { done.leave() }
+      }
+      _ = Threads.start {
+        done.wait()
+        self.open.withLock { $0.subtract([client, server]) }
+        Glibc.close(client)
+        Glibc.close(server)
+      }
+    }
+  }
+
+  private func pass(_ from: Int32, _ to: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(from, $0.baseAddress, $0.count) }
+      guard count > 0 else { break }
+      // A part of what was to pass may still pass.
+      let (passing, isCut) = limit.withLock { limit -> (Int, Bool) in
+        guard let rest = limit else { return (count, false) }
+        if count < rest {
+          limit = rest - count
+          return (count, false)
+        }
+        limit = nil
+        return (rest, true)
+      }
+      var sent = 0
+      while sent < passing {
+        let written = unsafe buffer.withUnsafeBytes {
+          unsafe send(to, $0.baseAddress! + sent, passing - sent, Int32(MSG_NOSIGNAL))
+        }
+        guard written > 0 else { break }
+        sent += written
+      }
+      if isCut { break }
+    }
+    shutdown(from, Int32(SHUT_RDWR))
+    shutdown(to, Int32(SHUT_RDWR))
+  }
+
+  private static func withLoopback(
+    port: Int, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+  ) throws -> (port: Int, result: Int32) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else { throw PostgresFailure(description: "no connection to port \(port)") }
+    return (Int(UInt16(bigEndian: address.sin_port)), result)
+  }
+}

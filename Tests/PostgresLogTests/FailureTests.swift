@@ -1,0 +1,271 @@
+import Foundation
+import Journaling
+import Locks
+import LogbookModel
+import PostgresLog
+import TestSupport
+import Testing
+
+/// Nodes that go on writing while connections, servers and standbys fail: what was acknowledged is in the log once, and all
+/// nodes come to the same history.
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+struct FailureTests {
+  private static let options = JournalOptions().sharingThroughPostgres()
+
+  /// Commits by several threads of several nodes, and what was acknowledged.
+  private final class Writing: Sendable {
+    let nodes: [Journal<Logbook>]
+    let told = Lock<[Revision: String]>([:])
+    let unknown = Lock<Set<String>>([])
+    private let isEnding = Lock(false)
+    private let group = DispatchGroup()
+
+    init(_ nodes: [Journal<Logbook>]) { self.nodes = nodes }
+
+    func start(writers: Int) throws {
+      for writer in 0..<writers {
+        group.enter()
+        let node = nodes[writer % nodes.count]
+        let isStarted = Threads.start {
+          var turn = 0
+          while !self.isEnding.withLock({ $0 }) {
+            turn += 1
+            let name = "\(writer) \(turn)"
+            do {
+              let commit = try node.commit(by: name) { try $0.write(writer * 1000 + turn % 5 + 1, name) }
+              self.told.withLock { $0[commit.revision] = name }
+            } catch let error as JournalError where error.code == .outcomeUnknown {
+              self.unknown.withLock { _ = $0.insert(name) }
+            } catch let error as JournalError
+              where [.unreachable, .conflict, .outOfResources].contains(error.code)
+            {
+              usleep(2000)
+            } catch {
+              Issue.record(error)
+              break
+            }
+          }
+          self.group.leave()
+        }
+        try #require(isStarted)
+      }
+    }
+
+    /// Waits until so many more were acknowledged.
+    func wait(for count: Int) -> Bool {
+      let goal = told.withLock { $0.count } + count
+      for _ in 0..<3000 where told.withLock({ $0.count }) < goal { usleep(10_000) }
+      return told.withLock { $0.count } >= goal
+    }
+
+    func finish() {
+      isEnding.withLock { $0 = true }
+      group.wait()
+    }
+
+    /// What is not as it must be.
+    func check() throws {
+      for node in nodes { try node.catchUp() }
+      let head = nodes[0].head
+      let told = told.withLock { $0 }
+      let unknown = unknown.withLock { $0 }
+      var authors: [String: Revision] = [:]
+      for revision in 2...head.revision {
+        let author = try nodes[0].entry(at: revision).author
+        #expect(authors.updateValue(revision, forKey: author) == nil, "\(author) is there twice")
+      }
+      for (revision, name) in told {
+        #expect(authors[name] == revision, "\(name) was acknowledged as \(revision)")
+      }
+      let others = Set(authors.keys).subtracting(told.values)
+      #expect(others.isSubset(of: unknown), "nobody was told of \(others.subtracting(unknown))")
+      for node in nodes {
+        #expect(node.head == head)
+        let found = try node.verify(deep: true)
+        #expect(found.isSound, "\(found.problems)")
+      }
+    }
+  }
+
+  private func share(at address: String, in folder: TemporaryFolder) throws {
+    let url = folder.url.appending(path: "Node0.journal")
+    let journal = try Journal<Logbook>.create(at: url)
+    try journal.commit(by: "first") { try $0.write(1, "first") }
+    try journal.close()
+    try Journal<Logbook>.share(at: url, on: address)
+  }
+
+  private func nodes(_ count: Int, at address: String, in folder: TemporaryFolder) throws -> [Journal<
+    Logbook
+  >] {
+    try (0..<count).map { node in
+      let url = folder.url.appending(path: "Node\(node).journal")
+      if node > 0 { try Journal<Logbook>.join(address, at: url) }
+      return try Journal<Logbook>.open(at: url, options: Self.options)
+    }
+  }
+
+  @Test func connectionsThatAreCutAtAnyByteLoseNothingAndDoubleNothing() throws {
+    var random = SeededGenerator()
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    try withTemporaryFolder { folder in
+      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      try share(at: through, in: folder)
+      let nodes = try nodes(2, at: through, in: folder)
+      defer { for node in nodes { try? node.close() } }
+      let writing = Writing(nodes)
+      try writing.start(writers: 6)
+      for _ in 0..<25 {
+        #expect(writing.wait(for: 5))
+        proxy.cut(after: Int.random(in: 1..<6000, using: &random))
+        usleep(UInt32.random(in: 1000..<60_000, using: &random))
+      }
+      proxy.cut(after: nil)
+      #expect(writing.wait(for: 5))
+      writing.finish()
+      try writing.check()
+    }
+  }
+
+  @Test func aServerThatIsKilledAndComesBackHasAllThatWasAcknowledged() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      let nodes = try nodes(2, at: server.address, in: folder)
+      defer { for node in nodes { try? node.close() } }
+      let writing = Writing(nodes)
+      try writing.start(writers: 4)
+      for _ in 0..<2 {
+        #expect(writing.wait(for: 20))
+        try server.kill()
+        // Reading goes on.
+        #expect(nodes[0].state.pages.count > 0)
+        try server.start()
+      }
+      #expect(writing.wait(for: 20))
+      writing.finish()
+      try writing.check()
+    }
+    try server.stop()
+  }
+
+  @Test func aFailoverToASynchronousStandbyLosesNothingAcknowledged() throws {
+    let primary = try PostgresServer()
+    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+    try primary.sql("SELECT pg_reload_conf()")
+    let address =
+      "postgresql://journal@127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)/postgres"
+      + "?target_session_attrs=read-write&connect_timeout=5"
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let nodes = try nodes(3, at: address, in: folder)
+      defer { for node in nodes { try? node.close() } }
+      let writing = Writing(nodes)
+      try writing.start(writers: 6)
+      #expect(writing.wait(for: 40))
+      try primary.kill()
+      try standby.promote()
+      #expect(writing.wait(for: 40))
+      writing.finish()
+      try writing.check()
+      let status = try nodes[0].sharing()
+      #expect(status?.summary?.contains("no standby") == true && status?.missingCount == 0)
+    }
+    try standby.stop()
+  }
+
+  @Test func imagesGoToTheServerOnceAndComeWhenTheyAreAskedFor() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let url = folder.url.appending(path: "Node0.journal")
+      let journal = try Journal<Logbook>.create(at: url)
+      let before = try journal.blobs.add(bytes)
+      try journal.commit { try $0.write(1, "before", blob: before) }
+      try journal.close()
+      try Journal<Logbook>.share(at: url, on: address)
+      let nodes = try nodes(2, at: address, in: folder)
+      let small = try nodes[0].blobs.add(Data("small".utf8))
+      try nodes[0].commit { try $0.write(2, "after", blob: small) }
+      try nodes[1].catchUp()
+      #expect(try nodes[1].statistics().blobCount == 0)
+      #expect(try nodes[1].verify().isSound)
+      // An entity can be changed whose image is elsewhere.
+      try nodes[1].commit { try $0.write(1, "again", blob: before) }
+      #expect(try nodes[1].blobs.data(of: before) == bytes)
+      #expect(try nodes[1].statistics().blobCount == 1)
+      #expect(
+        try PostgresServer.shared.get().sql("SELECT count(*) FROM journal_image_pieces", at: address) == "4\n"
+      )
+      for node in nodes { try node.close() }
+      let reader = try Journal<Logbook>.open(
+        at: folder.url.appending(path: "Node1.journal"), mode: .readOnly, options: Self.options)
+      #expect(try reader.blobs.data(of: small) == Data("small".utf8))
+      #expect(try reader.statistics().blobCount == 1)
+      try reader.close()
+      // Made local, it has all of them.
+      try Journal<Logbook>.unshare(at: folder.url.appending(path: "Node1.journal"))
+      let local = try Journal<Logbook>.open(at: folder.url.appending(path: "Node1.journal"))
+      #expect(try local.statistics().blobCount == 2)
+      #expect(try local.verify(deep: true).isSound)
+      try local.close()
+    }
+  }
+
+  @Test func aRoleThatMayOnlyReadFollowsAndItsCommitsAreRefused() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let name = "reader\(UUID().uuidString.prefix(8).lowercased())"
+    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      try server.sql("CREATE ROLE \(name) LOGIN")
+      try server.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO \(name)", at: address)
+      let own = server.address(database: database, user: name)
+      let url = folder.url.appending(path: "Reader.journal")
+      try Journal<Logbook>.join(own, at: url)
+      let reader = try Journal<Logbook>.open(at: url, options: Self.options)
+      let writer = try Journal<Logbook>.open(
+        at: folder.url.appending(path: "Node0.journal"), options: Self.options)
+      let revision = try writer.commit { try $0.write(2, "second") }.revision
+      try reader.catchUp()
+      #expect(reader.head.revision == revision)
+      let error = #expect(throws: JournalError.self) { try reader.commit { try $0.write(3, "third") } }
+      #expect(error?.code == .permission)
+      try reader.catchUp()
+      try reader.close()
+      try writer.close()
+    }
+  }
+
+  /// Of what is kept and said, nothing has the password.
+  @Test func thePasswordIsNowhere() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let secret = "s3cret-\(UUID().uuidString)"
+      try "*:*:*:*:\(secret)\n".write(
+        to: folder.url.appending(path: "pass"), atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: folder.path("pass"))
+      let with = "\(address)&passfile=\(folder.path("pass"))"
+      try share(at: with, in: folder)
+      let notices = Lock<[String]>([])
+      var options = JournalOptions { notice in notices.withLock { $0.append(notice.description) } }
+      options = options.sharingThroughPostgres()
+      let url = folder.url.appending(path: "Node0.journal")
+      let journal = try Journal<Logbook>.open(at: url, options: options)
+      try journal.commit { try $0.write(1, "second") }
+      try journal.close()
+      for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+        guard let bytes = try? Data(contentsOf: url.appending(path: name)) else { continue }
+        #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(name)")
+      }
+      #expect(notices.withLock { $0 }.allSatisfy { !$0.contains(secret) })
+    }
+  }
+}
