@@ -330,7 +330,7 @@ final class Committer<State: EventSourced>: Sendable {
     } catch {
       let cause = error.cause
       switch error {
-      case .refused where Self.passes(cause): return takeBack(batch, because: cause)
+      case .refused where passes(cause): return takeBack(batch, because: cause)
       case .conflict where node != nil: return takeBackLost(batch, because: cause)
       // The node appends again when the shared log can be asked what came of it.
       case .unknown where node != nil && cause.code == .unreachable:
@@ -446,8 +446,8 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Whether a failure of which nothing was written can be followed by successes.
-  private static func passes(_ error: JournalError) -> Bool {
-    [.outOfResources, .unreachable, .permission].contains(error.code)
+  private func passes(_ error: JournalError) -> Bool {
+    error.code == .outOfResources || node != nil && [.unreachable, .permission].contains(error.code)
   }
 
   /// Fails a batch of which nothing was written, and all that was accepted after it: it rests on that one.

@@ -163,6 +163,7 @@ extension Journal {
 
   /// Opens a journal for work that rewrites what is on disk; fails when another process has it open for writing.
   static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
+    if let folder = try? JournalFolder(url, hook: nil) { try folder.checkIsNotShared() }
     do {
       return try open(at: url, mode: mode, options: options)
     } catch let error as JournalError where error.code == .locked {
