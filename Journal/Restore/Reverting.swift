@@ -96,7 +96,7 @@ private struct Reversal<State: EventSourced> {
     if now == before { return }
     guard let before, let after, let now else {
       // It was added or deleted, then or since: the entity comes and goes as a whole.
-      let (isReverted, edits) = touches.standing { _ in true }
+      let (isReverted, edits) = touches.standing(isAsLeft: now == after) { _ in true }
       if isReverted, later != .override { return }
       for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
       if edits.isEmpty || later == .override { targets.set(event.entity, before) }
@@ -104,7 +104,8 @@ private struct Reversal<State: EventSourced> {
     }
     var wanted: Set<FieldKey> = []
     for part in EntityRecord.differences(from: before, to: after) {
-      let (isReverted, edits) = touches.standing { $0.touches(part.key) }
+      let isAsLeft = now.changes(to: after) { $0 == part.key } == nil
+      let (isReverted, edits) = touches.standing(isAsLeft: isAsLeft) { $0.touches(part.key) }
       if isReverted, later != .override { continue }
       let isLost = now.changes(to: before) { $0 == part.key } != nil
       if isLost { for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } } }
@@ -149,27 +150,35 @@ private struct Reversal<State: EventSourced> {
 /// The events of one entity after an entry, newest first, from which those are taken out that were reverted.
 private struct Touches {
   private let events: [PastEvent]
+  private let revisions: Set<Revision>
   private let entry: Revision
   private let reverted: Set<Revision>
 
   init(of events: [PastEvent], since entry: Revision, reverted: Set<Revision>) {
     self.events = events
+    revisions = Set(events.map(\.revision))
     self.entry = entry
     self.reverted = reverted
   }
 
   /// The later events that still count, of those that are asked for, newest first; and whether one of them has
   /// reverted the entry already.
-  func standing(where isAskedFor: (PastEvent) -> Bool) -> (isReverted: Bool, events: [PastEvent]) {
+  /// - Parameter isAsLeft: whether all is as the entry left it. If not, the newest event counts, even when reverts of
+  ///   one another, some of which overrode later edits, seem to have taken all of them back.
+  func standing(
+    isAsLeft: Bool, where isAskedFor: (PastEvent) -> Bool
+  ) -> (isReverted: Bool, events: [PastEvent]) {
     var reverted = reverted
     var standing: [PastEvent] = []
     for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
       switch past.words.reverted {
       case entry?: return (true, standing)
-      case let target? where target > entry: reverted.insert(target)
+      // What a revert of another entry did to this entity on the way counts as an edit.
+      case let target? where revisions.contains(target): reverted.insert(target)
       default: standing.append(past)
       }
     }
+    if standing.isEmpty, !isAsLeft, let newest = events.first(where: isAskedFor) { return (false, [newest]) }
     return (false, standing)
   }
 }
