@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Locks
 
@@ -18,6 +19,23 @@ enum BackgroundThread {
       lowerPriority()
       body()
     }
+  }
+
+  /// Runs work in the same way and waits for it; on the caller's own thread when there is no other to be had.
+  static func run<Value: Sendable>(
+    _ body: @escaping @Sendable () throws(JournalError) -> Value
+  ) throws(JournalError) -> Value {
+    let result = Lock<Result<Value, JournalError>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    let isStarted = start {
+      let outcome = Result(catching: body)
+      result.withLock { $0 = outcome }
+      done.signal()
+    }
+    guard isStarted else { return try body() }
+    done.wait()
+    guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the work has ended") }
+    return try outcome.get()
   }
 
   private static func lowerPriority() {

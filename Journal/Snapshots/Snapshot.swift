@@ -39,7 +39,9 @@ extension Journal {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
     let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
-    let record = try keeper.take(version, eventCount: eventCount)
+    let record = try BackgroundThread.run { () throws(JournalError) in
+      try keeper.take(version, eventCount: eventCount)
+    }
     if let digest = record.facts?.stateDigest {
       try writing().note(Checkpoint(revision: revision, stateDigest: digest))
     }

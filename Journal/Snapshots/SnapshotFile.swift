@@ -170,11 +170,14 @@ private final class SnapshotSink {
   private(set) var failure: JournalError?
   private let reserve: Int
   private let isCancelled: () -> Bool
-  private var unflushedByteCount = 0
+  /// How many bytes the drive has been given.
+  private var writtenOutByteCount = 0
 
-  /// A file is flushed after so many bytes, so that no flush takes long: commits have theirs meanwhile, and closing
-  /// waits for one.
-  private static let flushByteCount = 4 << 20
+  /// The drive is given so many bytes at a time, so that the flushes of commits don't wait long for it. Of 4,000
+  /// `fdatasync` of 300 bytes, the slowest hundredth took 0.3 ms alone, 0.7 ms beside a file written in this way, 1.4 ms
+  /// beside one that is flushed after as many bytes, and 2.7 ms beside one that is flushed every 4 MiB (ext4, a virtual
+  /// drive of 690 MB/s).
+  private static let writeOutByteCount = 256 << 10
 
   init(_ file: consuming File, reserve: Int, isCancelled: @escaping () -> Bool) {
     self.file = file
@@ -191,8 +194,11 @@ private final class SnapshotSink {
           path: file.path)
       }
       try unsafe file.write(bytes, at: byteCount)
-      unflushedByteCount += bytes.count
-      if unflushedByteCount >= Self.flushByteCount { try flush() }
+      let end = byteCount + bytes.count
+      if end - writtenOutByteCount >= Self.writeOutByteCount {
+        try file.writeOut(writtenOutByteCount..<end)
+        writtenOutByteCount = end
+      }
     } catch {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
@@ -214,11 +220,6 @@ private final class SnapshotSink {
     }
   }
 
-  private func flush() throws(JournalError) {
-    try file.flush()
-    unflushedByteCount = 0
-  }
-
   private func finishPage() {
     checksums.append(checksum.value)
     checksum = CRC32C()
@@ -229,7 +230,7 @@ private final class SnapshotSink {
   func finish() throws(JournalError) -> [UInt32] {
     if byteCount % SnapshotFacts.pageByteCount != 0 { finishPage() }
     try checkIsWanted()
-    try flush()
+    try file.flush()
     return checksums
   }
 }

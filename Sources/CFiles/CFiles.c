@@ -123,6 +123,21 @@ void cfiles_begin_flush(int descriptor) {
 #endif
 }
 
+int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count) {
+#if defined(__linux__)
+  int result;
+  CALL(result, sync_file_range(descriptor, (off_t)offset, (off_t)count,
+                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+  // A file system that can't be asked writes with the flush.
+  return result == -ENOSYS || result == -EINVAL || result == -ENOTSUP || result == -ESPIPE ? 0 : result;
+#else
+  (void)descriptor;
+  (void)offset;
+  (void)count;
+  return 0;
+#endif
+}
+
 static int KindOf(mode_t mode) {
   if (S_ISREG(mode)) return CFILES_IS_FILE;
   if (S_ISDIR(mode)) return CFILES_IS_FOLDER;

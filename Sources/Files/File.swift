@@ -145,6 +145,14 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// Lets the drive begin with what was written so far, and returns at once. It promises nothing.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
+  /// Writes some bytes to the drive and waits, so that the flush that follows takes no longer however large the file
+  /// is. It promises nothing.
+  package func writeOut(_ range: Range<Int>) throws(Failure) {
+    try Failure.check("can't write the file to the drive", path) {
+      cfiles_write_out(descriptor, UInt64(range.lowerBound), UInt64(range.count))
+    }
+  }
+
   /// Another descriptor of the same open file, for who owns one by itself.
   package func duplicateDescriptor() throws(Failure) -> Int32 {
     try Failure.check("can't open the file once more", path) { cfiles_duplicate(descriptor) }

@@ -62,6 +62,9 @@ int cfiles_flush(int descriptor, bool is_folder);
 int cfiles_flush_file_system(int folder);
 /// Asks the system to begin writing the file's bytes to the drive, and returns at once. It promises nothing.
 void cfiles_begin_flush(int descriptor);
+/// Writes some bytes of the file to the drive, where the system can be asked for that, and waits. It promises nothing
+/// but that the flush that follows has less to do.
+int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count);
 
 int cfiles_status_of(int descriptor, cfiles_status *status);
 /// Does not follow a link.
