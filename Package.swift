@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "PostgresLog", targets: ["PostgresLog"]),
     .library(name: "Tables", targets: ["Tables"]),
     .executable(name: "journal", targets: ["journal"]),
+    .executable(name: "recipes", targets: ["Examples"]),
   ],
   targets: [
     // The modules, lowest first: each knows only those below it.
@@ -40,8 +41,8 @@ let package = Package(
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
-    // The models of six small apps: how little code one needs.
-    .target(
+    // The models of six small apps, and one of them as a program: how little code an app needs.
+    .executableTarget(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
     // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
