@@ -21,38 +21,10 @@ struct RestoreReport {
   private func printJSON(_ revision: Revision?) throws {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.key("revision")
-    if let revision { writer.integer(revision) } else { writer.null() }
-    writer.member("dryRun", isDryRun)
-    writer.key("changes")
-    writer.beginArray()
-    for change in plan.changes { Catalog.write(change, to: &writer) }
-    writer.endArray()
-    write(plan.undoes, "undoes", to: &writer)
-    write(plan.conflicts, "conflicts", to: &writer)
+    plan.writeMembers(to: &writer, revision: revision, isDryRun: isDryRun)
     writer.endObject()
     writer.newline()
     try terminal.output.write(writer.bytes)
-  }
-
-  private func write(_ edits: [LaterEdit], _ key: String, to writer: inout JSONWriter) {
-    writer.key(key)
-    writer.beginArray()
-    for edit in edits {
-      writer.beginObject()
-      writer.member("revision", edit.revision)
-      writer.member("author", edit.author)
-      writer.member("note", edit.note)
-      writer.member("entity", Catalog.name(of: edit.entity))
-      writer.key("fields")
-      writer.beginArray()
-      for field in edit.fields where !field.isByteCount(of: edit.entity.kind) {
-        writer.string(Catalog.name(of: field, of: edit.entity.kind))
-      }
-      writer.endArray()
-      writer.endObject()
-    }
-    writer.endArray()
   }
 
   private func printText(_ revision: Revision?) throws {

@@ -34,15 +34,7 @@ enum BlameVerb: Verb {
     if arguments.has("--json") {
       var writer = JSONWriter()
       for line in blame where !line.key.isByteCount(of: entity.kind) {
-        writer.beginObject()
-        writer.member("field", Catalog.name(of: line.key, of: entity.kind))
-        writer.member("value", Catalog.shown(line.value, line.key, of: entity.kind))
-        writer.member("revision", line.revision)
-        writer.member("date", line.date.precise)
-        writer.member("author", line.author)
-        writer.member("note", line.note)
-        if line.isPruned { writer.member("pruned", true) }
-        writer.endObject()
+        line.write(to: &writer, of: entity.kind)
         writer.newline()
       }
       try terminal.output.write(writer.bytes)
@@ -66,11 +58,6 @@ enum BlameVerb: Verb {
     try TextTable.print(columns, rows, isCut: !arguments.has("--full"), terminal)
     return .done
   }
-}
-
-extension FieldKey {
-  /// Whether it is the size of an image's bytes, of which machines learn through their digest.
-  func isByteCount(of kind: EntityKind) -> Bool { Catalog.name(of: self, of: kind) == "@byteCount" }
 }
 
 extension Failure {

@@ -44,11 +44,7 @@ enum Find: Verb {
     try journal.find(query, asOf: point, deleted: isDeleted) { found in
       count += 1
       if arguments.has("--json") {
-        writer.beginObject()
-        writer.member("entity", Catalog.name(of: found.entity))
-        writer.member("label", found.label)
-        writer.member("kind", found.kind)
-        writer.endObject()
+        found.write(to: &writer)
         writer.newline()
         try terminal.output.write(writer.bytes)
         writer.removeAll()

@@ -88,20 +88,7 @@ enum History: Verb {
   private static func printJSON(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
     var writer = JSONWriter()
     for change in changes {
-      writer.beginObject()
-      writer.member("revision", change.revision)
-      writer.member("date", change.date.precise)
-      if change.isPruned { writer.member("pruned", true) }
-      if change.date.differs(from: change.clockDate) {
-        writer.member("clockDate", change.clockDate.precise)
-      }
-      writer.member("author", change.isAnnotationErased ? nil : change.author)
-      writer.member("note", change.isAnnotationErased ? nil : change.note)
-      writer.key("event")
-      Catalog.write(change.event, to: &writer)
-      writer.key("changes")
-      Catalog.write(change.parts, of: change.event.entity.kind, to: &writer)
-      writer.endObject()
+      change.write(to: &writer)
       writer.newline()
       try terminal.output.write(writer.bytes)
       writer.removeAll()

@@ -80,13 +80,7 @@ enum TagVerb: Verb {
 
   private static func printJSON(_ tag: Catalog.Tag, _ entry: Entry, _ terminal: Terminal) throws {
     var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("name", tag.name)
-    writer.member("revision", tag.revision)
-    writer.member("date", entry.date.precise)
-    writer.member("author", entry.author)
-    writer.member("note", entry.note)
-    writer.endObject()
+    tag.write(to: &writer, made: entry)
     writer.newline()
     try terminal.output.write(writer.bytes)
   }

@@ -1,0 +1,151 @@
+package import Foundation
+package import JSON
+
+// Entries, histories, blame and plans, as the command line prints them with `--json` and the HTTP API answers them.
+
+extension Date {
+  /// RFC 3339 with microseconds, in UTC.
+  package var precise: String { Timestamp(self)?.description ?? "?" }
+
+  /// Whether the date of an entry and what the clock said are further apart than two clocks that are right.
+  package func differs(from clockDate: Date) -> Bool { abs(timeIntervalSince(clockDate)) > 1 }
+}
+
+extension Entry {
+  /// Writes the entry as `log --json` prints it, without the line's end.
+  package func write(to writer: inout JSONWriter) {
+    write(to: &writer) { writer in
+      for event in events { Catalog.write(event, to: &writer) }
+    }
+  }
+
+  /// The same with events that `body` writes.
+  package func write(to writer: inout JSONWriter, events body: (inout JSONWriter) -> Void) {
+    writer.beginObject()
+    writeHead(to: &writer)
+    writer.key("events")
+    writer.beginArray()
+    body(&writer)
+    writer.endArray()
+    writer.endObject()
+  }
+
+  /// Writes all members but the events into the object that is open.
+  package func writeHead(to writer: inout JSONWriter) {
+    writer.member("revision", revision)
+    writer.member("date", date.precise)
+    if date.differs(from: clockDate) { writer.member("clockDate", clockDate.precise) }
+    writer.member("author", isAnnotationErased ? nil : author)
+    writer.member("note", isAnnotationErased ? nil : note)
+    writer.key("metadata")
+    if isAnnotationErased {
+      writer.null()
+    } else {
+      writer.beginObject()
+      for (key, value) in metadata.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        writer.member(key, value)
+      }
+      writer.endObject()
+    }
+    writer.member("digest", digest.hex)
+  }
+}
+
+extension EntityChange {
+  /// Writes one event of a history as `history --json` prints it.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("revision", revision)
+    writer.member("date", date.precise)
+    if isPruned { writer.member("pruned", true) }
+    if date.differs(from: clockDate) { writer.member("clockDate", clockDate.precise) }
+    writer.member("author", isAnnotationErased ? nil : author)
+    writer.member("note", isAnnotationErased ? nil : note)
+    writer.key("event")
+    Catalog.write(event, to: &writer)
+    writer.key("changes")
+    Catalog.write(parts, of: event.entity.kind, to: &writer)
+    writer.endObject()
+  }
+}
+
+extension Blame {
+  /// Writes who set a part, as `blame --json` prints it.
+  package func write(to writer: inout JSONWriter, of kind: EntityKind) {
+    writer.beginObject()
+    writer.member("field", Catalog.name(of: key, of: kind))
+    writer.member("value", Catalog.shown(value, key, of: kind))
+    writer.member("revision", revision)
+    writer.member("date", date.precise)
+    writer.member("author", author)
+    writer.member("note", note)
+    if isPruned { writer.member("pruned", true) }
+    writer.endObject()
+  }
+}
+
+extension FieldKey {
+  /// Whether it is the size of an image's bytes, of which machines learn through their digest.
+  package func isByteCount(of kind: EntityKind) -> Bool { Catalog.name(of: self, of: kind) == "@byteCount" }
+}
+
+extension FoundEntity {
+  /// Writes what was found, as `find --json` prints it.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("entity", Catalog.name(of: entity))
+    writer.member("label", label)
+    writer.member("kind", kind)
+    writer.endObject()
+  }
+}
+
+extension Tag {
+  /// Writes a tag and who made it, as `tag --json` prints it.
+  /// - Parameter entry: the one of ``created``.
+  package func write(to writer: inout JSONWriter, made entry: Entry) {
+    writer.beginObject()
+    writer.member("name", name)
+    writer.member("revision", revision)
+    writer.member("date", entry.date.precise)
+    writer.member("author", entry.author)
+    writer.member("note", entry.note)
+    writer.endObject()
+  }
+}
+
+extension RestorePlan {
+  /// Writes what a plan would do or has done into the object that is open, as `restore --json` prints it.
+  /// - Parameter revision: of its entry; nil when there is none.
+  package func writeMembers(to writer: inout JSONWriter, revision: Revision?, isDryRun: Bool) {
+    writer.key("revision")
+    if let revision { writer.integer(revision) } else { writer.null() }
+    writer.member("dryRun", isDryRun)
+    writer.key("changes")
+    writer.beginArray()
+    for change in changes { Catalog.write(change, to: &writer) }
+    writer.endArray()
+    Self.write(undoes, "undoes", to: &writer)
+    Self.write(conflicts, "conflicts", to: &writer)
+  }
+
+  private static func write(_ edits: [LaterEdit], _ key: String, to writer: inout JSONWriter) {
+    writer.key(key)
+    writer.beginArray()
+    for edit in edits {
+      writer.beginObject()
+      writer.member("revision", edit.revision)
+      writer.member("author", edit.author)
+      writer.member("note", edit.note)
+      writer.member("entity", Catalog.name(of: edit.entity))
+      writer.key("fields")
+      writer.beginArray()
+      for field in edit.fields where !field.isByteCount(of: edit.entity.kind) {
+        writer.string(Catalog.name(of: field, of: edit.entity.kind))
+      }
+      writer.endArray()
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}
