@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
+    .library(name: "JournalServer", targets: ["JournalServer"]),
     .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
     .library(name: "LegacyStores", targets: ["LegacyStores"]),
     .library(name: "PostgresLog", targets: ["PostgresLog"]),
@@ -41,6 +42,24 @@ let package = Package(
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
+    // A journal over HTTP. Nothing above needs it, and an app that does not serve links neither it nor libmicrohttpd.
+    .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
+    .target(name: "HTTPServer", dependencies: ["CMicroHTTPD", "Locks"]),
+    .target(
+      name: "ViewerPage",
+      resources: [
+        .embedInCode("index.html"), .embedInCode("style.css"), .embedInCode("openapi.json"),
+        .embedInCode("app.js"), .embedInCode("api.js"), .embedInCode("dom.js"), .embedInCode("timeline.js"),
+        .embedInCode("items.js"), .embedInCode("item.js"), .embedInCode("entries.js"),
+        .embedInCode("changes.js"),
+        .embedInCode("edit.js"), .embedInCode("proof.js"), .embedInCode("icon.svg"),
+      ]),
+    .target(
+      name: "JournalServer",
+      dependencies: [
+        "HTTPServer", "ViewerPage", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks",
+      ]),
+
     // The models of six small apps, and one of them as a program: how little code an app needs.
     .executableTarget(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
@@ -50,7 +69,8 @@ let package = Package(
     .executableTarget(
       name: "journal",
       dependencies: [
-        "LegacyStores", "KeyedArchiving", "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256",
+        "LegacyStores", "KeyedArchiving", "JournalServer", "CatalogModel", "Journaling", "PostgresLog",
+        "CBOR", "SHA256",
         "JSON",
         "Locks",
       ],
@@ -95,6 +115,12 @@ let package = Package(
         "ForeignNames", "TestSupport",
       ]),
     .testTarget(
+      name: "JournalServerTests",
+      dependencies: [
+        "JournalServer", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks", "TestSupport",
+        "journal",
+      ]),
+    .testTarget(
       name: "ExamplesTests",
       dependencies: [
         "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
@@ -126,7 +152,7 @@ let package = Package(
 )
 
 for target in package.targets
-where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CPeers", "CLibPQ"].contains(target.name) {
+where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD", "CPeers", "CLibPQ"].contains(target.name) {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

@@ -297,6 +297,9 @@ public final class Journal<State: EventSourced>: Sendable {
     try writing().submit(request(author, note, metadata, date, expecting), body)
   }
 
+  /// Whether it was opened to commit.
+  package var isOpenForWriting: Bool { committer != nil }
+
   func writing() throws(JournalError) -> Committer<State> {
     guard let committer else { throw notForWriting }
     return committer

@@ -22,17 +22,30 @@ missing_packages() {
 
 # Programs count wherever they come from; libraries must be the system's.
 require_packages() {
-  local packages=(libleveldb-dev libssl-dev libsqlite3-dev libpq-dev) missing root=()
+  local packages=(libleveldb-dev libssl-dev libsqlite3-dev libmicrohttpd-dev libpq-dev)
   command -v git >/dev/null || packages+=(git)
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
+  command -v curl >/dev/null || packages+=(curl)
   # The tests start servers of their own.
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
+  install_packages "${packages[@]}"
+}
+
+# What the tests of the page need. They are skipped where it can't be had.
+require_browser() {
+  if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then return; fi
+  (install_packages chromium chromium-driver) || say "There is no chromium: the tests of the page are skipped."
+}
+
+# Installs those of the given Debian packages that are missing, and ends the script when that fails.
+install_packages() {
+  local missing root=()
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     # Another system: the build says what it does not find.
     return
   fi
-  mapfile -t missing < <(missing_packages "${packages[@]}")
+  mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" != 0 ]; then
     if ! command -v sudo >/dev/null; then

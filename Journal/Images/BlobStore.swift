@@ -147,6 +147,19 @@ public final class BlobStore: Sendable {
     return unsafe Data(bytesNoCopy: bytes, count: blob.byteCount, deallocator: .free)
   }
 
+  /// The bytes of a blob, to be read in parts.
+  /// - Parameter isChecked: whether all of them were read and compared with the digest not long ago. They are otherwise,
+  ///   piece by piece.
+  /// - Throws: as ``data(of:)``.
+  package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
+    if let shared, try !contains(blob) {
+      if isReadOnly { return BlobReader(data: try sharedData(of: blob, shared)) }
+      try fetch(blob)
+    }
+    if !isChecked { try check(blob) }
+    return BlobReader(file: try open(blob))
+  }
+
   /// Where the bytes of a blob are. The file must not be changed. In a shared journal, ``fetch(_:)`` makes sure that it
   /// is there.
   public func url(of blob: Blob) -> URL {
@@ -333,6 +346,26 @@ public final class BlobWriter {
     isFinished = true
     return blob
   }
+}
+
+/// An open blob. Safe to use from many threads.
+package final class BlobReader: Sendable {
+  private final class Box: Sendable {
+    let file: File
+    init(_ file: consuming File) { self.file = file }
+  }
+
+  private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
+
+  fileprivate init(file: consuming File) {
+    let box = Box(file)
+    read = { try box.file.piece(at: $0, byteCount: $1) }
+  }
+
+  fileprivate init(data: Data) { read = { Array(data.dropFirst($0).prefix($1)) } }
+
+  /// The bytes from an offset on: fewer than asked for only at the end.
+  package func piece(at offset: Int, byteCount: Int) throws -> [UInt8] { try read(offset, byteCount) }
 }
 
 extension Files.File where Failure == JournalError {

@@ -84,6 +84,33 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
+  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows the
+  /// points of a person who goes through history.
+  /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
+  package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
+    let revision = try self.revision(at: .revision(revision))
+    let newest = version
+    if revision == newest.revision { return newest }
+    if revision == near.revision { return near }
+    var start = chain.start(atOrBefore: revision)
+    if near.revision < revision, near.revision >= start.revision {
+      start = ReplayStart(revision: near.revision, state: near.state, eventCount: 0)
+    }
+    let found = try Replay<State>(log: log, format: format).version(through: revision, from: start).version
+    try chain.faults.check()
+    return found
+  }
+
+  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty when nobody was
+  /// named or it was erased. Events are not read.
+  package func forEachHead(
+    _ range: ClosedRange<Revision>, _ body: (_ date: Timestamp, _ author: String) -> Void
+  ) throws {
+    try log.readAll(range) { entry throws(JournalError) in
+      body(try entry.date(), try entry.annotation()?.author ?? "")
+    }
+  }
+
   /// The same from where history begins, using no snapshot: the state that the log itself makes.
   /// - Complexity: O(n) in the number of entries before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {

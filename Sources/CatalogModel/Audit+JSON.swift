@@ -100,7 +100,7 @@ extension FoundEntity {
   }
 }
 
-extension Tag {
+extension Catalog.Tag {
   /// Writes a tag and who made it, as `tag --json` prints it.
   /// - Parameter entry: the one of ``created``.
   package func write(to writer: inout JSONWriter, made entry: Entry) {

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 
 /// What entities are looked for: those that fulfil everything that is set.
-public struct EntityQuery: Sendable {
+public struct EntityQuery: Hashable, Sendable {
   /// Something that a part of an entity must be.
   public struct Condition: Hashable, Sendable {
     /// An attribute, a place inside of one such as `name.common`, or one of the catalog's fields such as `@category`.

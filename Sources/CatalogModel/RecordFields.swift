@@ -116,6 +116,13 @@ struct ImageFields {
   }
 }
 
+extension Catalog {
+  /// What the bytes of an image with that record are; empty for any other record.
+  package static func mediaType(of record: EntityRecord) -> String {
+    (try? ImageFields(record)).map { record.text(at: $0.mediaType) } ?? ""
+  }
+}
+
 extension EntityRecord {
   /// Calls `body` with a cursor before the first numbered field.
   @inline(__always)

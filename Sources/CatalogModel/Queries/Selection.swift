@@ -16,11 +16,17 @@ struct Selection {
 
   /// Takes an item; false when no further one can be among the best.
   mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
+    let orders = orders
+    return take(number) { orders.map { record.key(at: $0.path) } }
+  }
+
+  /// The same with what the orders look at.
+  mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
       return numbers.count < needed
     }
-    let candidate = (keys: orders.map { record.key(at: $0.path) }, number: number)
+    let candidate = (keys: keys(), number: number)
     if let bound, orders.isBefore(bound, candidate) { return true }
     sorted.append(candidate)
     // With few needed of many, twice as many are kept, and now and then the worse half goes.

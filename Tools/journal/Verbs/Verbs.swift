@@ -5,11 +5,11 @@ enum Verbs {
       "What is there, and who changed it",
       [
         Find.self, Log.self, Show.self, History.self, BlameVerb.self, Diff.self, Bisect.self, Cat.self,
-        ReplayVerb.self,
+        ReplayVerb.self, View.self,
       ]
     ),
     ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
-    ("Getting things in and out", [Init.self, Import.self, Export.self]),
+    ("Getting things in and out", [Init.self, Import.self, Export.self, Serve.self]),
     ("Several machines", [Share.self, Join.self, Unshare.self]),
     ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
     (

@@ -1,0 +1,37 @@
+#include "CMicroHTTPD.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct MHD_Daemon *chttp_start(
+    const chttp_options *options, MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
+    MHD_NotifyConnectionCallback connected, void *context) {
+  struct sockaddr_in address;
+  memset(&address, 0, sizeof address);
+  address.sin_family = AF_INET;
+  address.sin_port = htons(options->port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return MHD_start_daemon(
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, options->port, NULL, NULL,
+      answer, context, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+      options->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->head_byte_limit, MHD_OPTION_THREAD_STACK_SIZE,
+      options->stack_byte_count, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION,
+      connected, context, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+}
+
+uint16_t chttp_port(struct MHD_Daemon *server) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT);
+  return info == NULL ? 0 : info->port;
+}
+
+int chttp_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
+}
+
+uint64_t chttp_unknown_length(void) { return MHD_SIZE_UNKNOWN; }
+ssize_t chttp_end_of_body(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
+ssize_t chttp_failed_body(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }

@@ -1,0 +1,128 @@
+internal import CMicroHTTPD
+
+/// One request and its answer. Used by the thread of its connection alone.
+final class Exchange {
+  private let reception: HTTPReception
+  /// Whether the answer is there and a body would come, which is not read then.
+  let isAnsweredEarly: Bool
+
+  /// - Parameter request: nil for one that is not valid UTF-8.
+  init(_ request: HTTPRequest?, _ handler: any HTTPHandler) {
+    guard let request else {
+      reception = .answer(HTTPResponse(400))
+      isAnsweredEarly = true
+      return
+    }
+    reception = handler.receive(request)
+    if case .answer = reception { isAnsweredEarly = request.hasBody } else { isAnsweredEarly = false }
+  }
+
+  func take(_ piece: [UInt8]) -> Bool {
+    // What nobody reads is thrown away: a request that should have none has a body.
+    if case .read(let reader) = reception { reader.take(piece) } else { true }
+  }
+
+  func answer() -> HTTPResponse {
+    switch reception {
+    case .answer(let response): response
+    case .read(let reader): reader.answer()
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// Copies what libmicrohttpd has read; nil when it is not valid UTF-8.
+  init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
+    guard let path = unsafe String(validatingCString: url),
+      let method = unsafe String(validatingCString: method),
+      let query = unsafe KeyValues.read(connection, .GET_ARGUMENT_KIND),
+      let headers = unsafe KeyValues.read(connection, .HEADER_KIND)
+    else { return nil }
+    self.init(
+      method: method, path: path, query: query,
+      headers: Dictionary(headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" })
+  }
+}
+
+/// Collects headers or arguments.
+private final class KeyValues {
+  private var values: [(name: String, value: String)] = []
+  private var isValid = true
+
+  static func read(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [(name: String, value: String)]? {
+    let found = KeyValues()
+    // SAFETY: the object outlives the call, and the bytes of each pair are read during its own.
+    withExtendedLifetime(found) {
+      _ = unsafe MHD_get_connection_values_n(
+        connection, kind,
+        { context, _, name, nameCount, value, valueCount in
+          guard let context = unsafe context else { return .NO }
+          let found = unsafe Unmanaged<KeyValues>.fromOpaque(context).takeUnretainedValue()
+          func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> String? {
+            guard let bytes = unsafe bytes else { return "" }
+            return unsafe String(
+              validating: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+          }
+          guard let name = unsafe text(name, nameCount), let value = unsafe text(value, valueCount) else {
+            found.isValid = false
+            return .NO
+          }
+          found.values.append((name, value))
+          return .YES
+        }, Unmanaged.passUnretained(found).toOpaque())
+    }
+    return found.isValid ? found.values : nil
+  }
+}
+
+extension HTTPResponse {
+  /// Hands the response to libmicrohttpd.
+  func queue(on connection: OpaquePointer) -> MHD_Result {
+    guard let response = unsafe makeResponse() else { return .NO }
+    defer { unsafe MHD_destroy_response(response) }
+    for (name, value) in headers { unsafe MHD_add_response_header(response, name, value) }
+    return unsafe MHD_queue_response(connection, UInt32(status), response)
+  }
+
+  private func makeResponse() -> OpaquePointer? {
+    switch body {
+    case .bytes(var bytes):
+      return unsafe bytes.withUnsafeMutableBytes { buffer in
+        unsafe MHD_create_response_from_buffer(buffer.count, buffer.baseAddress, .RESPMEM_MUST_COPY)
+      }
+    case .stream(let length, let source):
+      let box = unsafe Unmanaged.passRetained(SourceBox(source))
+      // SAFETY: libmicrohttpd reads pieces until it calls the second function, which gives the reference back. It has
+      // room for as many bytes as it asks for.
+      let response = unsafe MHD_create_response_from_callback(
+        length.map { UInt64($0) } ?? chttp_unknown_length(), SourceBox.pieceByteCount,
+        { context, _, buffer, count in
+          guard let context = unsafe context, let buffer = unsafe buffer else { return chttp_failed_body() }
+          let box = unsafe Unmanaged<SourceBox>.fromOpaque(context).takeUnretainedValue()
+          do {
+            guard let piece = try box.source.nextPiece(atMost: count) else { return chttp_end_of_body() }
+            precondition(piece.count <= count, "a piece is longer than was asked for")
+            unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: piece)
+            return piece.count
+          } catch {
+            return chttp_failed_body()
+          }
+        }, box.toOpaque(),
+        { context in if let context = unsafe context { unsafe SourceBox.release(context) } })
+      if unsafe response == nil { unsafe box.release() }
+      return unsafe response
+    }
+  }
+}
+
+/// A reference to a source that C can hold.
+private final class SourceBox {
+  static let pieceByteCount = 64 << 10
+  let source: any HTTPBodySource
+
+  init(_ source: any HTTPBodySource) { self.source = source }
+
+  static func release(_ context: UnsafeMutableRawPointer) {
+    unsafe Unmanaged<SourceBox>.fromOpaque(context).release()
+  }
+}

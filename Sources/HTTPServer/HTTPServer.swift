@@ -1,0 +1,204 @@
+internal import CMicroHTTPD
+import Foundation
+import Locks
+
+/// An HTTP server on the loopback: libmicrohttpd, with a thread for each connection.
+///
+/// 1. All unsafe code of the module is in this file and in `Exchange.swift`.
+/// 2. libmicrohttpd is given a reference to the server's core when it starts. ``stop()`` gives it back, after all threads
+///    of connections have ended. Each request has a reference to its exchange, and each streamed body one to its source;
+///    libmicrohttpd calls back when it is done with them.
+/// 3. A connection has so long to send the head of a request, and so long for its body. Neither depends on how many bytes
+///    come meanwhile: who sends a byte a second is cut off too.
+///
+/// Safe to use from many threads.
+package final class HTTPServer: Sendable {
+  /// How much a client may ask for.
+  package struct Limits: Sendable {
+    /// How many connections there are at most.
+    package var connections = 256
+    /// After how many seconds without a byte a connection is closed.
+    package var idleSeconds = 30
+    /// How many bytes the line and the headers of a request may have.
+    package var headBytes = 32 << 10
+    /// How many seconds the head of a request may take.
+    package var headSeconds = 20.0
+    /// How many seconds its body may take.
+    package var bodySeconds = 300.0
+
+    package init() {}
+  }
+
+  /// Why a server did not start.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// The port that it listens on.
+  package let port: UInt16
+  private let core: ServerCore
+  private let daemon: Lock<Daemon?>
+
+  // SAFETY: the daemon may be used from any thread; the lock sees to it that it is stopped once.
+  @safe private struct Daemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
+
+  /// Starts to answer requests on the loopback.
+  /// - Parameter port: 0 for one that is free.
+  /// - Throws: ``Failure`` when the port is taken.
+  package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
+    var options = chttp_options(
+      port: port, connection_limit: UInt32(limits.connections), idle_seconds: UInt32(limits.idleSeconds),
+      head_byte_limit: limits.headBytes, stack_byte_count: 2 << 20)
+    let core = ServerCore(handler, limits)
+    self.core = core
+    let context = unsafe Unmanaged.passRetained(core)
+    errno = 0
+    guard
+      let started = unsafe chttp_start(
+        &options, answerRequest, requestCompleted, connectionChanged, context.toOpaque())
+    else {
+      let number = errno
+      unsafe context.release()
+      let reason = unsafe String(cString: strerror(number))
+      throw Failure(
+        description: number == EADDRINUSE || number == EACCES
+          ? "the port \(port) can't be had: \(reason); name another one"
+          : "the server can't listen on the loopback: \(reason)")
+    }
+    self.port = unsafe chttp_port(started)
+    daemon = Lock(unsafe Daemon(pointer: started))
+    core.watch()
+  }
+
+  deinit { stop() }
+
+  /// Ends all connections and waits for their threads. Stopping twice is fine. It must not be called by a handler.
+  ///
+  /// A body that is streamed and waits for something must end by itself when the server is stopped.
+  package func stop() {
+    let daemon = daemon.withLock { daemon in
+      defer { daemon = nil }
+      return daemon
+    }
+    guard let daemon else { return }
+    core.end()
+    unsafe MHD_stop_daemon(daemon.pointer)
+    unsafe Unmanaged.passUnretained(core).release()
+  }
+}
+
+/// What the callbacks of libmicrohttpd share.
+final class ServerCore: Sendable {
+  let handler: any HTTPHandler
+  let limits: HTTPServer.Limits
+  /// The sockets of connections, and until when each must have sent what is due.
+  private let connections = Lock<[UInt: Connection]>([:])
+  private let isEnding = DispatchSemaphore(value: 0)
+
+  private struct Connection: Sendable {
+    let socket: Int32
+    var deadline: ContinuousClock.Instant?
+  }
+
+  init(_ handler: any HTTPHandler, _ limits: HTTPServer.Limits) {
+    self.handler = handler
+    self.limits = limits
+  }
+
+  /// Cuts connections off whose time is over, about once a second, until the server ends.
+  func watch() {
+    // Without a thread for it, the limit of idle connections is still there.
+    _ = Threads.start { [self] in
+      while isEnding.wait(timeout: .now() + 0.5) == .timedOut { cutLateConnections() }
+    }
+  }
+
+  func end() { isEnding.signal() }
+
+  private func cutLateConnections() {
+    let now = ContinuousClock.now
+    // Under the lock, so that no socket is closed, and its number given again, in between.
+    connections.withLock { connections in
+      for (key, connection) in connections {
+        guard let deadline = connection.deadline, deadline < now else { continue }
+        shutdown(connection.socket, Int32(SHUT_RDWR))
+        connections[key]?.deadline = nil
+      }
+    }
+  }
+
+  func began(_ key: UInt, socket: Int32) {
+    let deadline = ContinuousClock.now + .seconds(limits.headSeconds)
+    connections.withLock { $0[key] = Connection(socket: socket, deadline: deadline) }
+  }
+
+  func ended(_ key: UInt) { connections.withLock { $0[key] = nil } }
+
+  /// Sets until when what is due must be there; nil when the client owes nothing.
+  func expect(_ key: UInt, within seconds: Double?) {
+    let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
+    connections.withLock { $0[key]?.deadline = deadline }
+  }
+}
+
+// SAFETY of the three: the context is the core that `HTTPServer.init` retained, until all connections have ended.
+
+private func connectionChanged(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ what: MHD_ConnectionNotificationCode
+) {
+  guard let context = unsafe context, let connection = unsafe connection else { return }
+  let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+  let key = UInt(bitPattern: connection)
+  if what == .CONNECTION_NOTIFY_STARTED {
+    core.began(key, socket: unsafe chttp_socket(connection))
+  } else {
+    core.ended(key)
+  }
+}
+
+private func requestCompleted(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _: MHD_RequestTerminationCode
+) {
+  guard let context = unsafe context, let connection = unsafe connection else { return }
+  let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+  // The next request of this connection has as long for its head as the first; before it comes, the connection is idle.
+  core.expect(UInt(bitPattern: connection), within: Double(core.limits.idleSeconds) + core.limits.headSeconds)
+  guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
+  unsafe request.pointee = nil
+  unsafe Unmanaged<Exchange>.fromOpaque(exchange).release()
+}
+
+private func answerRequest(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
+  _ count: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
+    let method = unsafe method, let count = unsafe count, let request = unsafe request
+  else { return .NO }
+  let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+  let key = UInt(bitPattern: connection)
+  guard let known = unsafe request.pointee else {
+    let head = unsafe HTTPRequest(connection, url: url, method: method)
+    core.expect(key, within: nil)
+    let exchange = Exchange(head, core.handler)
+    unsafe request.pointee = Unmanaged.passRetained(exchange).toOpaque()
+    if exchange.isAnsweredEarly { return unsafe exchange.answer().queue(on: connection) }
+    // One without a body is answered when libmicrohttpd calls again, which is at once.
+    core.expect(key, within: core.limits.bodySeconds)
+    return .YES
+  }
+  let exchange = unsafe Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+  if unsafe count.pointee > 0 {
+    guard let data = unsafe data else { return .NO }
+    let piece = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count.pointee))
+    unsafe count.pointee = 0
+    return exchange.take(piece) ? .YES : .NO
+  }
+  core.expect(key, within: nil)
+  return unsafe exchange.answer().queue(on: connection)
+}

@@ -1,0 +1,84 @@
+import CatalogModel
+import Foundation
+import HTTPServer
+import JSON
+
+/// Why a request was not done: a status, a code for machines and a sentence for people.
+struct APIError: Error {
+  let status: Int
+  let code: String
+  let message: String
+  var revision: Revision?
+  var headers: [(name: String, value: String)] = []
+  /// Writes more members of the answer.
+  var details: (@Sendable (inout JSONWriter) -> Void)?
+
+  init(_ status: Int, _ code: String, _ message: String) {
+    self.status = status
+    self.code = code
+    self.message = message
+  }
+
+  /// What is wrong with what was sent.
+  static func wrongUse(_ message: String) -> APIError { APIError(400, "wrongUse", message) }
+
+  /// Any error, without anything of the disk in it.
+  init(_ error: any Error, hiding path: String) {
+    switch error {
+    case let error as APIError: self = error
+    case let error as JournalError:
+      self.init(
+        Self.status(of: error.code), error.code.rawValue,
+        // Paths are apart from messages, but for those of a cause that a message may repeat.
+        error.message.replacing(path, with: "the journal"))
+      revision = error.revision
+    default: self.init(500, "internal", "the request failed in an unforeseen way")
+    }
+  }
+
+  private static func status(of code: JournalError.Code) -> Int {
+    switch code {
+    case .invalidSelector, .wrongUse: 400
+    case .readOnly: 403
+    case .notFound: 404
+    case .conflict: 409
+    case .pruned: 410
+    case .tooLarge: 413
+    case .rejected: 422
+    case .outOfResources, .closed: 503
+    default: 500
+    }
+  }
+
+  /// `{"error":{"code":"notFound","message":"…","revision":120}}`
+  var response: HTTPResponse {
+    var response = HTTPResponse.json(status) { writer in
+      writer.beginObject()
+      writer.key("error")
+      writer.beginObject()
+      writer.member("code", code)
+      writer.member("message", message)
+      if let revision { writer.member("revision", revision) }
+      writer.endObject()
+      details?(&writer)
+      writer.endObject()
+    }
+    response.headers += headers
+    if status == 401 { response.headers.append(("WWW-Authenticate", "Bearer")) }
+    return response
+  }
+}
+
+extension HTTPResponse {
+  /// A value in JSON, which nobody keeps.
+  static func json<Failure: Error>(
+    _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) -> HTTPResponse {
+    var writer = JSONWriter()
+    try write(&writer)
+    writer.newline()
+    return HTTPResponse(
+      status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .bytes(writer.bytes))
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HTTPServer
+import Locks
+import SHA256
+
+/// Who may ask what.
+///
+/// 1. The `Host` must be a name that this server has: a page elsewhere that lets its own name point here is refused.
+/// 2. An `Origin`, when there is one, must be this server, and so must the site that a browser says a request comes from.
+/// 3. A one-time token becomes a session; a session is a cookie that scripts can't read and other sites can't send, or a
+///    bearer token. Secrets are kept as their digests, and looked up by them, so that time tells nothing of them.
+/// 4. Something that changes the journal, with a cookie, must say its origin.
+///
+/// Safe to use from many threads.
+final class Access: Sendable {
+  private struct Secrets: Sendable {
+    var invitations: Set<ContentDigest> = []
+    /// The newest last.
+    var sessions: [ContentDigest] = []
+    var port: UInt16 = 0
+  }
+
+  /// So many sessions and unused invitations are kept.
+  private static let mostKept = 1000
+
+  private let tokens: Set<ContentDigest>
+  private let hostNames: Set<String>
+  private let secrets = Lock(Secrets())
+
+  init(_ options: JournalServer.Options) {
+    tokens = Set(options.tokens.map { SHA256Hash.digest(Array($0.utf8)) })
+    hostNames = Set(options.hostNames.map { $0.lowercased() })
+  }
+
+  func begin(port: UInt16) { secrets.withLock { $0.port = port } }
+
+  private var port: UInt16 { secrets.withLock { $0.port } }
+
+  // MARK: Hosts and origins
+
+  /// Why a request is refused whoever sends it; nil when it is not.
+  func refusal(of request: HTTPRequest) -> APIError? {
+    guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
+      return APIError(421, "wrongHost", "this server does not have that name")
+    }
+    if let origin = request.headers["origin"]?.lowercased(), origin != "http://\(host)",
+      !(origin == "https://\(host)" && hostNames.contains(host))
+    {
+      return APIError(403, "wrongOrigin", "another origin may ask nothing here")
+    }
+    let isNavigation = request.headers["sec-fetch-mode"] == "navigate" && request.method == "GET"
+    if let site = request.headers["sec-fetch-site"], !["same-origin", "none"].contains(site),
+      !(isNavigation && !request.path.hasPrefix("/api/"))
+    {
+      return APIError(403, "wrongOrigin", "another site may ask nothing here")
+    }
+    return nil
+  }
+
+  private func isOwn(host: String) -> Bool {
+    let port = port
+    return ["127.0.0.1:\(port)", "localhost:\(port)"].contains(host) || hostNames.contains(host)
+  }
+
+  // MARK: Tokens and sessions
+
+  /// A token that opens a session once.
+  func invite() -> String {
+    let token = Self.secret()
+    secrets.withLock { secrets in
+      if secrets.invitations.count >= Self.mostKept { secrets.invitations.removeAll() }
+      secrets.invitations.insert(Self.digest(token))
+    }
+    return token
+  }
+
+  /// Opens a session for a one-time token, which is worth nothing afterwards; nil when it is none.
+  func session(for token: String) -> String? {
+    let session = Self.secret()
+    return secrets.withLock { secrets in
+      guard secrets.invitations.remove(Self.digest(token)) != nil else { return nil }
+      if secrets.sessions.count >= Self.mostKept { secrets.sessions.removeFirst() }
+      secrets.sessions.append(Self.digest(session))
+      return session
+    }
+  }
+
+  /// The header that gives a browser its session.
+  func cookie(_ session: String) -> (name: String, value: String) {
+    ("Set-Cookie", "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
+  }
+
+  // Browsers give all servers of a host the same cookies, whatever their ports.
+  private var cookieName: String { "journal-\(port)" }
+
+  /// Why a request is refused for want of a session; nil when it has one.
+  func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
+    if let header = request.headers["authorization"] {
+      let parts = header.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, parts[0].lowercased() == "bearer", isKnown(String(parts[1])) else {
+        return APIError(401, "unauthorized", "the token is not one of this server")
+      }
+      return nil
+    }
+    guard hasCookie(request) else {
+      return APIError(
+        401, "unauthorized",
+        "a token is missing: send Authorization: Bearer …, or open the address that was printed")
+    }
+    // A cookie comes with whatever a browser sends.
+    if request.method != "GET", request.method != "HEAD", request.headers["origin"] == nil,
+      request.headers["sec-fetch-site"] != "same-origin"
+    {
+      return APIError(403, "wrongOrigin", "a change that comes with a cookie must say its origin")
+    }
+    return nil
+  }
+
+  /// Whether a browser has a session.
+  func hasCookie(_ request: HTTPRequest) -> Bool {
+    let cookies = request.headers["cookie"]?.split(separator: ";") ?? []
+    return cookies.contains { cookie in
+      let parts = cookie.trimmingCharacters(in: .whitespaces).split(separator: "=", maxSplits: 1)
+      return parts.count == 2 && parts[0] == cookieName && isKnown(String(parts[1]))
+    }
+  }
+
+  private func isKnown(_ secret: String) -> Bool {
+    let digest = Self.digest(secret)
+    return tokens.contains(digest) || secrets.withLock { $0.sessions.contains(digest) }
+  }
+
+  private static func digest(_ text: String) -> ContentDigest { SHA256Hash.digest(Array(text.utf8)) }
+
+  /// 256 random bits as digits.
+  private static func secret() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<4).map { _ in
+      let word = String(generator.next() as UInt64, radix: 16)
+      return String(repeating: "0", count: 16 - word.count) + word
+    }.joined()
+  }
+}

@@ -1,0 +1,46 @@
+import CatalogModel
+import Locks
+
+/// The numbers of the items that some searches have found, for the next page of a long list.
+///
+/// Safe to use from many threads.
+final class AnswerCache: Sendable {
+  private struct Question: Hashable, Sendable {
+    let revision: Revision
+    let search: ItemSearch
+  }
+
+  private struct Answer: Sendable {
+    let question: Question
+    let numbers: [Int]
+  }
+
+  /// So many are kept, of which the newest is the last: eight bytes an item.
+  private static let keptCount = 6
+  private let kept = Lock<[Answer]>([])
+
+  /// A part of what is found, and how many there are.
+  ///
+  /// The first items of a list without conditions and orders are found without looking at the others.
+  func numbers(
+    _ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int
+  ) -> (numbers: [Int], total: Int) {
+    let catalog = version.state
+    if search.isEverything, offset + limit <= 10_000 {
+      return (
+        Array(catalog.numbers(search, limit: offset + limit).dropFirst(offset).prefix(limit)),
+        catalog.itemCount
+      )
+    }
+    let question = Question(revision: version.revision, search: search)
+    let known = kept.withLock { kept in kept.last { $0.question == question }?.numbers }
+    let numbers = known ?? catalog.numbers(search)
+    if known == nil {
+      kept.withLock { kept in
+        kept.append(Answer(question: question, numbers: numbers))
+        if kept.count > Self.keptCount { kept.removeFirst() }
+      }
+    }
+    return (Array(numbers.dropFirst(offset).prefix(limit)), numbers.count)
+  }
+}

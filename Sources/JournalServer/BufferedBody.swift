@@ -1,0 +1,18 @@
+import HTTPServer
+
+/// A body that is made in portions of any size and handed on in pieces.
+class BufferedBody: HTTPBodySource {
+  private var portion: ArraySlice<UInt8> = []
+
+  /// The next portion, which is not empty; nil at the end.
+  func nextPortion() throws -> [UInt8]? { nil }
+
+  final func nextPiece(atMost count: Int) throws -> [UInt8]? {
+    while portion.isEmpty {
+      guard let next = try nextPortion() else { return nil }
+      portion = next[...]
+    }
+    defer { portion = portion.dropFirst(count) }
+    return Array(portion.prefix(count))
+  }
+}

@@ -1,0 +1,153 @@
+import CatalogModel
+
+/// One event of a commit, in the form in which `log --json` prints it.
+///
+/// An added entity has no number yet: its `entity` is its kind alone, or is left out and is an item then.
+struct CommitEvent {
+  private enum Target {
+    case new(EntityKind)
+    case known(EntityKey)
+  }
+
+  private let target: Target
+  private let operation: String
+  private let changes: Members
+
+  init(_ value: FieldValue) throws {
+    let event = try Members(value, of: "an event", allowing: ["operation", "entity", "previous", "changes"])
+    operation = try event.required("operation")
+    guard ["add", "update", "delete"].contains(operation) else {
+      throw APIError.wrongUse("operation is add, update or delete, not \"\(operation)\"")
+    }
+    let name = try event.string("entity")
+    if operation == "add" {
+      guard let kind = Catalog.kindNames.firstIndex(of: name ?? "item") else {
+        throw APIError.wrongUse(
+          "what is added is \(Catalog.kindNames.joined(separator: ", ")), without a number")
+      }
+      target = .new(EntityKind(rawValue: UInt8(kind)))
+    } else {
+      target = .known(try Catalog.entity(named: try event.required("entity")))
+    }
+    let kind =
+      switch target {
+      case .new(let kind): kind
+      case .known(let entity): entity.kind
+      }
+    let names = Self.names[Int(kind.rawValue)]
+    changes = try Members(event.value("changes") ?? .dictionary([:]), of: "changes", allowing: names)
+    if operation == "delete", names.contains(where: { changes.has($0) }) {
+      throw APIError.wrongUse("what is deleted has no changes")
+    }
+  }
+
+  /// The parts of each kind.
+  private static let names = [
+    ["name", "color"], ["kind", "category", "attributes", "removed"],
+    ["item", "name", "mediaType", "sha256", "byteCount"], ["name", "revision"],
+  ]
+
+  func apply(to draft: inout Draft<Catalog>) throws {
+    switch target {
+    case .new(let kind): try add(kind, to: &draft)
+    case .known(let entity) where operation == "delete":
+      switch entity.kind {
+      case .item: try draft.deleteItem(entity.number)
+      case .category: try draft.deleteCategory(entity.number)
+      case .image: try draft.deleteImage(entity.number)
+      default:
+        guard let tag = draft.state.tags.first(where: { $0.id == entity.number }) else {
+          throw JournalError(.rejected, "there is no \(Catalog.name(of: entity))")
+        }
+        try draft.deleteTag(tag.name)
+      }
+    case .known(let entity): try update(entity, in: &draft)
+    }
+  }
+
+  private func add(_ kind: EntityKind, to draft: inout Draft<Catalog>) throws {
+    switch kind {
+    case .item:
+      try draft.addItem(
+        kind: try changes.required("kind"), category: try changes.integer("category"),
+        attributes: try changes.object("attributes"))
+    case .category: try draft.addCategory(name: try changes.required("name"), color: try color())
+    case .image:
+      guard let item = try changes.integer("item"), let blob = try blob() else {
+        throw APIError.wrongUse("an image needs item, name, mediaType, sha256 and byteCount")
+      }
+      try draft.addImage(
+        to: item, name: try changes.required("name"), mediaType: try changes.required("mediaType"), blob: blob
+      )
+    default:
+      guard let revision = try changes.integer("revision") else {
+        throw APIError.wrongUse("a tag needs name and revision")
+      }
+      try draft.addTag(try changes.required("name"), at: revision)
+    }
+  }
+
+  private func update(_ entity: EntityKey, in draft: inout Draft<Catalog>) throws {
+    let id = entity.number
+    switch entity.kind {
+    case .item:
+      if let kind = try changes.string("kind") { try draft.setKind(ofItem: id, to: kind) }
+      if changes.has("category") { try draft.setCategory(ofItem: id, to: try changes.integer("category")) }
+      if changes.has("attributes") || changes.has("removed") {
+        let removed = try changes.array("removed").map { value throws(APIError) in
+          try Members.string(value, "removed")
+        }
+        try draft.updateItem(id, set: try changes.object("attributes"), remove: removed)
+      }
+    case .category:
+      if let name = try changes.string("name") { try draft.setName(ofCategory: id, to: name) }
+      if changes.has("color") { try draft.setColor(ofCategory: id, to: try color()) }
+    case .image:
+      try draft.updateImage(
+        id, name: try changes.string("name"), mediaType: try changes.string("mediaType"), blob: try blob())
+    default: throw APIError.wrongUse("a tag is not changed; delete it and add another")
+    }
+  }
+
+  private func color() throws(APIError) -> Catalog.Color? {
+    guard let hex = try changes.string("color") else { return nil }
+    guard let color = Catalog.Color(hex: hex) else {
+      throw .wrongUse("color is #RRGGBB or #RRGGBBAA, not \"\(hex)\"")
+    }
+    return color
+  }
+
+  private func blob() throws(APIError) -> Blob? {
+    guard let hex = try changes.string("sha256") else { return nil }
+    guard let digest = ContentDigest(hex: hex), let byteCount = try changes.integer("byteCount"),
+      byteCount >= 0
+    else {
+      throw .wrongUse("sha256 has 64 hexadecimal digits, and byteCount says how many bytes there are")
+    }
+    return Blob(digest: digest, byteCount: byteCount)
+  }
+}
+
+/// What an `If-Match` header expects: `"item:42@17"`, several of them, or `"journal@120"` for the newest entry of all.
+struct Expectations {
+  private(set) var all: [Expectation] = []
+  private(set) var entities: [(entity: EntityKey, revision: Revision)] = []
+
+  init(_ header: String?) throws {
+    guard let header else { return }
+    for part in header.split(separator: ",") {
+      guard let match = part.wholeMatch(of: /\s*"([a-z]+(?::[0-9]+)?)@([0-9]+)"\s*/),
+        let revision = Int(match.2)
+      else {
+        throw APIError.wrongUse("If-Match is a list of ETags such as \"item:42@17\"")
+      }
+      if match.1 == "journal" {
+        all.append(.journal(at: revision))
+      } else {
+        let entity = try Catalog.entity(named: String(match.1))
+        all.append(.entity(entity, at: revision))
+        entities.append((entity, revision))
+      }
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import CatalogModel
+import Foundation
+import HTTPServer
+import JSON
+import SHA256
+
+// What changes the journal. Each request is at most one entry.
+
+extension JournalAPI {
+  /// Decides what takes the body of a request that changes something.
+  func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
+    let work: (FieldValue) throws -> HTTPResponse
+    switch request.path {
+    case "/api/commits": work = { [self] in try commit($0, request) }
+    case "/api/restore": work = { [self] in try restore($0) }
+    case "/api/revert": work = { [self] in try revert($0) }
+    case "/api/undo": work = { [self] in try undo($0, isRedo: false) }
+    case "/api/redo": work = { [self] in try undo($0, isRedo: true) }
+    case "/api/blobs":
+      try checkIsEditable()
+      if let count = request.contentLength, count > options.imageByteLimit {
+        throw tooLarge(options.imageByteLimit)
+      }
+      return ImageUpload(try journal.blobs.writer(), byteLimit: options.imageByteLimit) { [self] in
+        finished($0, request)
+      }
+    default: throw Self.unknown(request)
+    }
+    // A preview writes nothing, so it is there for those who only look, too.
+    if request.path == "/api/commits" { try checkIsEditable() }
+    guard request.headers["content-type"]?.lowercased().hasPrefix("application/json") == true else {
+      throw APIError(415, "wrongUse", "send JSON, with Content-Type: application/json")
+    }
+    if let count = request.contentLength, count > Self.bodyByteLimit { throw tooLarge(Self.bodyByteLimit) }
+    return JSONBody(byteLimit: Self.bodyByteLimit) { [self] bytes in
+      finished(
+        Result {
+          do throws(JSONError) {
+            return try FieldValue(json: bytes, decodingWrappers: true)
+          } catch {
+            throw APIError.wrongUse("the body is no JSON: \(error)")
+          }
+        }.flatMap { value in Result { try work(value) } }, request)
+    }
+  }
+
+  /// A record has at most as much, so nothing larger could be committed as one item.
+  private static let bodyByteLimit = 16 << 20
+
+  private func tooLarge(_ limit: Int) -> APIError {
+    APIError(413, "tooLarge", "the body may have \(limit) bytes at most")
+  }
+
+  private func finished(_ result: Result<HTTPResponse, any Error>, _ request: HTTPRequest) -> HTTPResponse {
+    switch result {
+    case .success(let response): secured(response)
+    case .failure(let error): refused(error, request)
+    }
+  }
+
+  private func checkIsEditable() throws(APIError) {
+    guard options.isEditable else {
+      throw APIError(
+        403, "readOnly", "this server only shows the journal; start it with --edit to change something")
+    }
+  }
+
+  // MARK: Commits
+
+  /// `POST /api/commits`: an entry in the form in which `log --json` prints it.
+  private func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
+    let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
+    let expected = try Expectations(request.headers["if-match"])
+    let events = try body.array("events").map { try CommitEvent($0) }
+    guard !events.isEmpty else { throw APIError.wrongUse("events is empty; there is nothing to commit") }
+    let commit: Commit<Void>
+    do {
+      commit = try journal.commit(
+        by: body.string("author") ?? options.author, note: body.string("note") ?? "",
+        metadata: try body.texts("metadata"), expecting: expected.all
+      ) { draft in
+        for event in events { try event.apply(to: &draft) }
+      }
+    } catch let error as JournalError where error.code == .conflict {
+      throw try conflict(error, expected)
+    }
+    if commit.isEmpty {
+      return .json { writer in
+        writer.beginObject()
+        writer.member("revision", commit.revision)
+        writer.member("empty", true)
+        writer.endObject()
+      }
+    }
+    let entry = try journal.entry(at: commit.revision)
+    return HTTPResponse.json(201) { entry.write(to: &$0) }
+  }
+
+  /// Says what came since what the client has seen.
+  private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
+    var error = APIError(conflict, hiding: journal.url.path)
+    let since = try expected.entities.map { entity, revision in
+      try journal.history(of: entity).prefix { $0.revision > revision }.prefix(100)
+    }.flatMap { $0 }.sorted { $0.revision > $1.revision }
+    error.details = { writer in
+      writer.key("since")
+      writer.beginArray()
+      for change in since { change.write(to: &writer) }
+      writer.endArray()
+    }
+    return error
+  }
+
+  // MARK: Bringing back
+
+  /// `POST /api/restore`
+  private func restore(_ value: FieldValue) throws -> HTTPResponse {
+    let body = try Members(
+      value, of: "the body",
+      allowing: ["entities", "kind", "category", "all", "at", "fields", "keepNew"] + Members.ofPlans)
+    guard let at = try body.string("at") else { throw APIError.wrongUse("at is missing: a point in time") }
+    let point = RevisionSelector.revision(try journal.revision(at: RevisionSelector(at)))
+    let names = try body.array("entities").map { try Catalog.entity(named: Members.string($0, "entities")) }
+    let kind = try body.string("kind")
+    let category = try body.integer("category")
+    let isAll = try body.flag("all")
+    guard (names.isEmpty ? 0 : 1) + (kind == nil ? 0 : 1) + (category == nil ? 0 : 1) + (isAll ? 1 : 0) == 1
+    else {
+      throw APIError.wrongUse("name what to restore: entities, kind, category or all, and one of them only")
+    }
+    var scope = RestoreScope.entities(names.filter { Catalog.isRestored($0.kind) })
+    if isAll { scope = .everything }
+    if let kind { scope = .entities(try journal.entities(ofKind: kind, asOf: point)) }
+    if let category { scope = .entities(try journal.entities(ofCategory: category, asOf: point)) }
+    let plan = try journal.planRestore(
+      of: scope, asOf: point, fields: try fields(body), keepsNew: try body.flag("keepNew"))
+    return try carryOut(plan, body)
+  }
+
+  private func fields(_ body: Members) throws -> Set<FieldKey>? {
+    guard body.has("fields") else { return nil }
+    var keys: Set<FieldKey> = []
+    for name in try body.array("fields") {
+      let name = try Members.string(name, "fields")
+      let found = (0..<UInt8(Catalog.kindNames.count)).compactMap {
+        Catalog.key(named: name, of: EntityKind(rawValue: $0))
+      }
+      if found.isEmpty {
+        throw APIError.wrongUse("there is no field \(name); attributes are written without @")
+      }
+      keys.formUnion(found)
+    }
+    return keys
+  }
+
+  /// `POST /api/revert`
+  private func revert(_ value: FieldValue) throws -> HTTPResponse {
+    let body = try Members(value, of: "the body", allowing: ["revision", "later"] + Members.ofPlans)
+    guard let revision = try body.integer("revision"), revision > 0 else {
+      throw APIError.wrongUse("revision is missing: the entry to revert")
+    }
+    return try carryOut(try journal.planRevert(of: revision, later: try later(body)), body)
+  }
+
+  private func later(_ body: Members) throws -> LaterEdits {
+    switch try body.string("later") ?? "refuse" {
+    case "refuse": return .refuse
+    case "keep": return .keep
+    case "override": return .override
+    default: throw APIError.wrongUse("later is refuse, keep or override")
+    }
+  }
+
+  /// `POST /api/undo` and `POST /api/redo`
+  private func undo(_ value: FieldValue, isRedo: Bool) throws -> HTTPResponse {
+    let body = try Members(value, of: "the body", allowing: ["later"] + Members.ofPlans)
+    let author = try body.string("author") ?? options.author
+    let later = try later(body)
+    let plan =
+      isRedo ? try journal.planRedo(by: author, later: later) : try journal.planUndo(by: author, later: later)
+    guard let plan else {
+      throw APIError(
+        404, "notFound", "\(author.isEmpty ? "nobody" : author) has nothing to \(isRedo ? "redo" : "undo")")
+    }
+    return try carryOut(plan, body)
+  }
+
+  /// Commits a plan, unless it is only to be shown, something is in its way, or it is not the one that was shown.
+  private func carryOut(_ plan: RestorePlan, _ body: Members) throws -> HTTPResponse {
+    let isDryRun = try body.flag("dryRun")
+    let digest = plan.digest
+    func response(_ status: Int, _ revision: Revision?, _ details: (inout JSONWriter) -> Void = { _ in })
+      -> HTTPResponse
+    {
+      .json(status) { writer in
+        writer.beginObject()
+        plan.writeMembers(to: &writer, revision: revision, isDryRun: isDryRun)
+        writer.member("note", plan.note)
+        writer.member("basis", plan.basis)
+        writer.member("plan", digest)
+        details(&writer)
+        writer.endObject()
+      }
+    }
+    if isDryRun { return response(200, nil) }
+    try checkIsEditable()
+    var refusal: String?
+    if let shown = try body.string("plan"), shown != digest {
+      refusal = "something came between: this is not what was shown"
+    } else if !plan.conflicts.isEmpty {
+      refusal =
+        "later edits touched the same; later: keep leaves them and does the rest, override undoes them too"
+    }
+    if let refusal {
+      return response(409, nil) { writer in
+        writer.key("error")
+        writer.beginObject()
+        writer.member("code", "conflict")
+        writer.member("message", refusal)
+        writer.endObject()
+      }
+    }
+    if plan.isEmpty { return response(200, nil) }
+    let commit = try journal.commit(
+      plan, by: body.string("author") ?? options.author, note: try body.string("note"))
+    return response(201, commit.isEmpty ? nil : commit.revision)
+  }
+}
+
+extension RestorePlan {
+  /// What tells a plan from others: the digest of what it changes.
+  fileprivate var digest: String {
+    var writer = JSONWriter()
+    writer.beginArray()
+    for change in changes { Catalog.write(change, to: &writer) }
+    writer.endArray()
+    return SHA256Hash.digest(writer.bytes).hex
+  }
+}

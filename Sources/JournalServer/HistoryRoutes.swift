@@ -1,0 +1,246 @@
+import CatalogModel
+import Foundation
+import HTTPServer
+import JSON
+
+// What happened: entries, histories, blame, differences, the timeline, and what happens from now on.
+
+extension JournalAPI {
+  /// `GET /api/entries`: newest first, those up to `before`.
+  func entries(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(
+      request, allowing: ["since", "until", "order", "author", "note", "limit", "events"])
+    let since = try parameters.revision("since", else: .start, in: journal)
+    let until = try parameters.revision("until", else: .head(), in: journal)
+    let limit = try parameters.count("limit", else: 50, in: 1...500)
+    let eventLimit = try parameters.count("events", else: EntryOutline.eventLimit, in: 0...1000)
+    let author = parameters.text("author")?.lowercased()
+    let note = parameters.text("note")?.lowercased()
+    let order = parameters.text("order") ?? "newest"
+    guard ["newest", "oldest"].contains(order) else { throw APIError.wrongUse("order is newest or oldest") }
+    var writer = JSONWriter()
+    var next: Revision?
+    var count = 0
+    var seen = 0
+    writer.beginObject()
+    writer.member("newest", journal.head.revision)
+    writer.key("entries")
+    writer.beginArray()
+    if since < until {
+      let cursor = journal.entries((since + 1)...until, newestFirst: order == "newest")
+      while let entry = try cursor.next() {
+        // A filter that finds little says where it is after a while, and the client goes on from there.
+        guard count < limit, seen < 100_000, writer.bytes.count < Self.listByteLimit else {
+          next = entry.revision
+          break
+        }
+        seen += 1
+        if let author, !entry.author.lowercased().contains(author) { continue }
+        if let note, !entry.note.lowercased().contains(note) { continue }
+        entry.writeOutline(to: &writer, eventLimit: eventLimit)
+        count += 1
+      }
+    }
+    writer.endArray()
+    writer.key("next")
+    if let next { writer.integer(next) } else { writer.null() }
+    writer.endObject()
+    writer.newline()
+    return HTTPResponse(
+      200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .bytes(writer.bytes))
+  }
+
+  /// `GET /api/entries/120`: one entry with old and new values, as `log --patch --json` prints it.
+  func entry(_ request: HTTPRequest, _ selector: String) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["offset", "limit"])
+    let revision = try journal.revision(at: try RevisionSelector(selector))
+    guard revision > 0 else {
+      throw APIError(404, "notFound", "revision 0 is the empty journal; it has no entry")
+    }
+    let entry = try journal.entry(at: revision)
+    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
+    let limit = try parameters.count("limit", else: 100, in: 1...1000)
+    let changed = try entry.events.dropFirst(offset).prefix(limit).map {
+      (event: $0, parts: try journal.parts(changedBy: $0))
+    }
+    let labels = try changed.map { event, _ in
+      try journal.entity(event.entity, asOf: .revision(event.operation == .delete ? revision - 1 : revision))
+        .flatMap { Catalog.label(of: $0.record, of: event.entity.kind) }
+    }
+    return .json { writer in
+      writer.beginObject()
+      writer.key("entry")
+      writer.beginObject()
+      entry.writeHead(to: &writer)
+      writer.member("eventCount", entry.events.count)
+      writer.key("events")
+      writer.beginArray()
+      for (event, parts) in changed { Catalog.write(event, changing: parts, to: &writer) }
+      writer.endArray()
+      writer.endObject()
+      writer.member("offset", offset)
+      writer.key("labels")
+      writer.beginObject()
+      for (index, label) in labels.enumerated() {
+        writer.member(Catalog.name(of: changed[index].event.entity), label)
+      }
+      writer.endObject()
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/entities/item:42/history`, as `history --json` prints it.
+  func history(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["at", "offset", "limit", "digests"])
+    let entity = try Catalog.entity(named: name)
+    let revision = try parameters.revision("at", else: .head(), in: journal)
+    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
+    let limit = try parameters.count("limit", else: 200, in: 1...1000)
+    let changes = try journal.history(of: entity, asOf: .revision(revision))
+    guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
+    let hasDigests = try parameters.flag("digests")
+    return try .json { writer in
+      writer.beginObject()
+      writer.member("total", changes.count)
+      writer.member("offset", offset)
+      writer.key("history")
+      writer.beginArray()
+      for change in changes.dropFirst(offset).prefix(limit) where writer.bytes.count < Self.listByteLimit {
+        change.write(to: &writer)
+      }
+      writer.endArray()
+      if hasDigests {
+        writer.key("digests")
+        writer.beginObject()
+        for change in changes.dropFirst(offset).prefix(limit) where !change.isPruned {
+          writer.member("\(change.revision)", try journal.entry(at: change.revision).digest.hex)
+        }
+        writer.endObject()
+      }
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/entities/item:42/blame`, as `blame --json` prints it.
+  func blame(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["at", "origin"])
+    let entity = try Catalog.entity(named: name)
+    let revision = try parameters.revision("at", else: .head(), in: journal)
+    guard
+      let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
+    else { throw try absence(of: entity, at: revision) }
+    return .json { writer in
+      writer.beginObject()
+      writer.key("blame")
+      writer.beginArray()
+      for line in blame where !line.key.isByteCount(of: entity.kind) {
+        line.write(to: &writer, of: entity.kind)
+      }
+      writer.endArray()
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/diff`, as `diff --json` prints it.
+  func diff(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["from", "to", "entity", "offset", "limit"])
+    guard parameters.text("from") != nil else { throw APIError.wrongUse("from is missing: a point in time") }
+    let from = try parameters.revision("from", else: .start, in: journal)
+    let to = try parameters.revision("to", else: .head(), in: journal)
+    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
+    let limit = try parameters.count("limit", else: 200, in: 1...1000)
+    let differences: [EntityDifference]
+    if let name = parameters.text("entity") {
+      differences = try journal.diff(
+        of: [try Catalog.entity(named: name)], from: .revision(from), to: .revision(to))
+    } else {
+      differences = try journal.diff(from: .revision(from), to: .revision(to))
+    }
+    return .json { writer in
+      writer.beginObject()
+      writer.member("from", from)
+      writer.member("to", to)
+      writer.member("total", differences.count)
+      writer.member("offset", offset)
+      writer.key("differences")
+      writer.beginArray()
+      let shown = differences.dropFirst(offset).prefix(limit)
+      for difference in shown where writer.bytes.count < Self.listByteLimit {
+        Catalog.write(difference, to: &writer)
+      }
+      writer.endArray()
+      writer.key("labels")
+      writer.beginObject()
+      for difference in shown {
+        writer.member(
+          Catalog.name(of: difference.entity),
+          (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
+      }
+      writer.endObject()
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/timeline`: how many entries there are when, by whom.
+  func timeline(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["from", "to", "buckets"])
+    func moment(_ name: String) throws -> Int64? {
+      guard let text = parameters.text(name) else { return nil }
+      guard let timestamp = Timestamp(text) else {
+        throw APIError.wrongUse("\(name) is a date such as 2026-08-01T10:00:00Z")
+      }
+      return timestamp.microseconds
+    }
+    let bucketCount = try parameters.count("buckets", else: 200, in: 1...2000)
+    timeline.catchUp()
+    let histogram = timeline.histogram(
+      from: try moment("from"), to: try moment("to"), bucketCount: bucketCount, authorCount: 7)
+    return .json { writer in
+      writer.beginObject()
+      writer.member("newest", journal.head.revision)
+      writer.member("through", histogram?.through ?? 0)
+      writer.member("from", histogram.map { Timestamp(microseconds: $0.from).description })
+      writer.member("to", histogram.map { Timestamp(microseconds: $0.to).description })
+      writer.member("bucketCount", bucketCount)
+      writer.key("authors")
+      writer.beginArray()
+      for author in histogram?.authors ?? [] { writer.string(author) }
+      writer.endArray()
+      writer.member("others", histogram?.hasOthers ?? false)
+      writer.key("buckets")
+      writer.beginArray()
+      for (place, bucket) in histogram?.buckets ?? [] {
+        writer.beginObject()
+        writer.member("bucket", place)
+        writer.member("first", bucket.first)
+        writer.member("last", bucket.last)
+        writer.key("counts")
+        writer.beginArray()
+        for count in bucket.counts { writer.integer(count) }
+        writer.endArray()
+        writer.endObject()
+      }
+      writer.endArray()
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/events`: the entries after one, as they come.
+  func events(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["after"])
+    let newest = journal.head.revision
+    let text = request.headers["last-event-id"] ?? parameters.text("after")
+    guard let after = text.map({ Int($0) }) ?? newest else {
+      throw APIError.wrongUse("after and Last-Event-ID are revisions")
+    }
+    let start = try journal.revision(at: .start)
+    guard after >= start, after <= newest else {
+      throw APIError(
+        after > newest ? 404 : 410, after > newest ? "notFound" : "pruned", "there is no revision \(after)")
+    }
+    return HTTPResponse(
+      200, headers: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
+      body: .stream(length: nil, EventStream(journal, feed, after: after)))
+  }
+}

@@ -1,0 +1,130 @@
+import CatalogModel
+import HTTPServer
+import Locks
+
+// The bytes of images. Whatever they are, nothing in them ever runs: the browser is told the type of a known kind of
+// picture or none at all, to guess nothing, and to treat what it opens as if it came from nowhere.
+
+/// Which blobs were read whole and found to be what was stored, not long ago. Safe to use from many threads.
+final class ImageCheck: Sendable {
+  private static let mostKept = 100_000
+  private let blobs: BlobStore
+  private let checked = Lock<Set<Blob>>([])
+
+  init(_ blobs: BlobStore) { self.blobs = blobs }
+
+  /// Opens a blob for reading parts of it.
+  func reader(of blob: Blob) throws -> BlobReader {
+    let isKnown = checked.withLock { $0.contains(blob) }
+    let reader = try blobs.reader(of: blob, isChecked: isKnown)
+    if !isKnown {
+      checked.withLock { checked in
+        if checked.count >= Self.mostKept { checked.removeAll() }
+        checked.insert(blob)
+      }
+    }
+    return reader
+  }
+}
+
+extension JournalAPI {
+  private static let pictures: Set<String> = [
+    "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml",
+  ]
+
+  /// `GET /api/images/7/content`
+  func imageContent(_ request: HTTPRequest, _ number: String) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["at"])
+    guard let number = Int(number), number > 0 else { throw APIError.wrongUse("an image has a number") }
+    let revision = try parameters.revision("at", else: .head(), in: journal)
+    let entity = EntityKey.image(number)
+    // By the image's own history: no state is needed for its bytes.
+    guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
+      let blob = Catalog.blobs(in: record, of: .image).first
+    else { throw try absence(of: entity, at: revision) }
+    let mediaType = Catalog.mediaType(of: record).lowercased()
+    let isPicture = Self.pictures.contains(mediaType)
+    let tag = "\"\(blob.digest.hex)\""
+    // At a revision that was named, an image never changes.
+    let isFixed = ["\(revision)", "r\(revision)"].contains(parameters.text("at"))
+    var headers: [(name: String, value: String)] = [
+      ("ETag", tag), ("Accept-Ranges", "bytes"),
+      ("Content-Type", isPicture ? mediaType : "application/octet-stream"),
+      (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+      ),
+      ("Cache-Control", isFixed ? "private, max-age=31536000, immutable" : "private, no-cache"),
+    ]
+    if !isPicture { headers.append(("Content-Disposition", "attachment")) }
+    let known = request.headers["if-none-match"]?.split(separator: ",").map { $0.trimmingSpaces }
+    if known?.contains(where: { $0 == tag || $0 == "W/" + tag || $0 == "*" }) == true {
+      return HTTPResponse(304, headers: headers)
+    }
+    var range = 0..<blob.byteCount
+    var status = 200
+    if let wanted = request.headers["range"], request.headers["if-range"].map({ $0 == tag }) ?? true {
+      switch ByteRange(wanted, count: blob.byteCount) {
+      case .part(let part):
+        range = part
+        status = 206
+        headers.append(("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(blob.byteCount)"))
+      case .outside:
+        var error = APIError(416, "wrongRange", "the image has \(blob.byteCount) bytes")
+        error.headers.append(("Content-Range", "bytes */\(blob.byteCount)"))
+        throw error
+      case .everything: break
+      }
+    }
+    return HTTPResponse(
+      status, headers: headers,
+      body: .stream(length: range.count, BlobBody(try images.reader(of: blob), range)))
+  }
+}
+
+/// What a `Range` header asks for.
+enum ByteRange: Equatable {
+  case part(Range<Int>)
+  /// There are no such bytes.
+  case outside
+  /// It asks for several parts or in another unit, which a server may pass over.
+  case everything
+
+  init(_ header: String, count: Int) {
+    guard let match = header.wholeMatch(of: /bytes=([0-9]*)-([0-9]*)/) else {
+      self = .everything
+      return
+    }
+    switch (Int(match.1), Int(match.2)) {
+    case (let first?, let last?) where last < first: self = .everything
+    case (let first?, let last):
+      self = first < count ? .part(first..<min(last ?? count - 1, count - 1) + 1) : .outside
+    case (nil, let length?) where match.1.isEmpty:
+      self = length > 0 && count > 0 ? .part(max(0, count - length)..<count) : .outside
+    default: self = .everything
+    }
+  }
+}
+
+/// A part of a blob.
+private final class BlobBody: HTTPBodySource {
+  private let reader: BlobReader
+  private var range: Range<Int>
+
+  init(_ reader: BlobReader, _ range: Range<Int>) {
+    self.reader = reader
+    self.range = range
+  }
+
+  func nextPiece(atMost count: Int) throws -> [UInt8]? {
+    if range.isEmpty { return nil }
+    let piece = try reader.piece(at: range.lowerBound, byteCount: min(count, range.count))
+    guard !piece.isEmpty else { throw APIError(500, "io", "the image is shorter than it was") }
+    range = range.lowerBound + piece.count..<range.upperBound
+    return piece
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingSpaces: Substring { drop { $0 == " " }.prefix { $0 != " " } }
+}

@@ -1,0 +1,130 @@
+import CatalogModel
+import HTTPServer
+import JSON
+
+/// Collects a body of JSON.
+final class JSONBody: HTTPBodyReader {
+  private let byteLimit: Int
+  private let finish: ([UInt8]) -> HTTPResponse
+  private var bytes: [UInt8] = []
+
+  init(byteLimit: Int, finish: @escaping ([UInt8]) -> HTTPResponse) {
+    self.byteLimit = byteLimit
+    self.finish = finish
+  }
+
+  func take(_ piece: [UInt8]) -> Bool {
+    guard bytes.count + piece.count <= byteLimit else { return false }
+    bytes += piece
+    return true
+  }
+
+  func answer() -> HTTPResponse { finish(bytes) }
+}
+
+/// Writes a body to the blobs of a journal as it comes. What is cut off leaves nothing behind.
+final class ImageUpload: HTTPBodyReader {
+  private let writer: BlobWriter
+  private let byteLimit: Int
+  private let finish: (Result<HTTPResponse, any Error>) -> HTTPResponse
+  private var byteCount = 0
+  private var failure: (any Error)?
+
+  init(
+    _ writer: BlobWriter, byteLimit: Int, finish: @escaping (Result<HTTPResponse, any Error>) -> HTTPResponse
+  ) {
+    self.writer = writer
+    self.byteLimit = byteLimit
+    self.finish = finish
+  }
+
+  func take(_ piece: [UInt8]) -> Bool {
+    byteCount += piece.count
+    guard byteCount <= byteLimit else { return false }
+    if failure != nil { return true }
+    do { try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) } } catch { failure = error }
+    return true
+  }
+
+  func answer() -> HTTPResponse {
+    finish(
+      Result {
+        if let failure { throw failure }
+        let blob = try writer.finish()
+        return HTTPResponse.json(201) { writer in
+          writer.beginObject()
+          writer.member("sha256", blob.digest.hex)
+          writer.member("byteCount", blob.byteCount)
+          writer.endObject()
+        }
+      })
+  }
+}
+
+/// The members of a JSON object, checked as they are asked for.
+struct Members {
+  /// Those that all requests have that bring something back.
+  static let ofPlans = ["dryRun", "plan", "author", "note"]
+
+  private let members: [String: FieldValue]
+  private let place: String
+
+  init(_ value: FieldValue, of place: String, allowing names: [String]) throws(APIError) {
+    guard case .dictionary(let members) = value else { throw .wrongUse("\(place) is an object") }
+    if let unknown = members.keys.filter({ !names.contains($0) }).min() {
+      throw .wrongUse("\(place) has no member \"\(unknown)\"; it may have \(names.joined(separator: ", "))")
+    }
+    self.members = members
+    self.place = place
+  }
+
+  func has(_ name: String) -> Bool { members[name] != nil }
+
+  func value(_ name: String) -> FieldValue? { members[name] }
+
+  static func string(_ value: FieldValue, _ name: String) throws(APIError) -> String {
+    guard let text = value.string else { throw .wrongUse("\(name) has something that is no text") }
+    return text
+  }
+
+  func string(_ name: String) throws(APIError) -> String? {
+    guard let value = members[name], !value.isNull else { return nil }
+    guard let text = value.string else { throw .wrongUse("\(name) of \(place) is a text") }
+    return text
+  }
+
+  func required(_ name: String) throws(APIError) -> String {
+    guard let text = try string(name) else { throw .wrongUse("\(place) lacks \(name)") }
+    return text
+  }
+
+  func integer(_ name: String) throws(APIError) -> Int? {
+    guard let value = members[name], !value.isNull else { return nil }
+    guard let number = value.integer else { throw .wrongUse("\(name) of \(place) is a whole number") }
+    return number
+  }
+
+  func flag(_ name: String) throws(APIError) -> Bool {
+    guard let value = members[name] else { return false }
+    guard let flag = value.bool else { throw .wrongUse("\(name) of \(place) is true or false") }
+    return flag
+  }
+
+  func array(_ name: String) throws(APIError) -> [FieldValue] {
+    guard let value = members[name] else { return [] }
+    guard let array = value.array else { throw .wrongUse("\(name) of \(place) is an array") }
+    return array
+  }
+
+  func object(_ name: String) throws(APIError) -> [String: FieldValue] {
+    guard let value = members[name] else { return [:] }
+    guard let object = value.dictionary else { throw .wrongUse("\(name) of \(place) is an object") }
+    return object
+  }
+
+  func texts(_ name: String) throws(APIError) -> [String: String] {
+    var texts: [String: String] = [:]
+    for (key, value) in try object(name) { texts[key] = try Self.string(value, name) }
+    return texts
+  }
+}

@@ -1,0 +1,287 @@
+import CatalogModel
+import Foundation
+import HTTPServer
+import JSON
+
+// What there is or was: the journal itself, items, entities.
+
+extension JournalAPI {
+  /// How many bytes of JSON a list may have; the next page goes on where it ended.
+  static let listByteLimit = 4 << 20
+
+  /// `GET /api/journal`
+  func journalFacts(_ request: HTTPRequest) throws -> HTTPResponse {
+    _ = try Parameters(request, allowing: [])
+    let version = journal.version
+    let catalog = version.state
+    let start = try journal.revision(at: .start)
+    let first = version.revision > start ? try journal.entry(at: start + 1).date : nil
+    let health = journal.health
+    return try .json { writer in
+      writer.beginObject()
+      writer.member("id", journal.id.description)
+      writer.member("name", journal.url.lastPathComponent)
+      writer.member("revision", version.revision)
+      if let base = journal.base { writer.member("base", base.revision) }
+      writer.member("firstDate", first?.precise)
+      writer.member("date", first == nil ? nil : version.date.precise)
+      writer.member("digest", version.digest.hex)
+      writer.member("items", catalog.itemCount)
+      writer.member("categories", catalog.categoryCount)
+      writer.member("images", catalog.imageCount)
+      writer.member("editable", options.isEditable)
+      writer.member("author", options.author)
+      writer.key("tags")
+      writer.beginArray()
+      for tag in catalog.tags.suffix(1000) {
+        tag.write(to: &writer, made: try journal.entry(at: tag.created))
+      }
+      writer.endArray()
+      writer.key("health")
+      writer.beginObject()
+      writer.member("checkedRevision", health.checkedRevision)
+      writer.member("lastRevision", health.lastRevision)
+      writer.member(
+        "problem",
+        (health.problem ?? feed.problem ?? journal.damage ?? catalog.failure).map {
+          $0.message.replacing(journal.url.path, with: "the journal")
+        })
+      writer.endObject()
+      writer.endObject()
+    }
+  }
+
+  /// The version that a request is about.
+  func version(_ parameters: Parameters) throws -> Version<Catalog> {
+    try states.version(at: parameters.revision("at", else: .head(), in: journal))
+  }
+
+  /// `GET /api/state`: everything, as `replay --json` prints it.
+  func wholeState(_ request: HTTPRequest) throws -> HTTPResponse {
+    let version = try version(try Parameters(request, allowing: ["at"]))
+    return HTTPResponse(
+      200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .stream(length: nil, StateBody(version)))
+  }
+
+  /// `GET /api/items`: a page of a list.
+  func items(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(
+      request, allowing: ["at", "kind", "category", "text", "sort", "offset", "limit"], repeating: ["where"])
+    let version = try version(parameters)
+    let catalog = version.state
+    var search = ItemSearch(EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")))
+    if let category = parameters.text("category") {
+      search.query.categories = try categories(named: category, in: catalog)
+    }
+    for condition in request.values("where") { try search.add(condition: condition) }
+    for order in (parameters.text("sort") ?? "").split(separator: ",") {
+      try search.add(order: String(order))
+    }
+    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
+    let limit = try parameters.count("limit", else: 50, in: 1...500)
+    let (numbers, total) = answers.numbers(search, in: version, offset: offset, limit: limit)
+    return .json { writer in
+      writer.beginObject()
+      writer.member("revision", version.revision)
+      writer.member("date", version.date.precise)
+      writer.member("total", total)
+      writer.member("offset", offset)
+      writer.key("items")
+      writer.beginArray()
+      var shown: [Catalog.Item] = []
+      for item in numbers.lazy.compactMap({ catalog.item($0) }) where writer.bytes.count < Self.listByteLimit
+      {
+        item.write(to: &writer, in: catalog)
+        shown.append(item)
+      }
+      writer.endArray()
+      writer.key("labels")
+      writer.beginObject()
+      for item in shown { writer.member("item:\(item.id)", Catalog.label(of: item.record, of: .item)) }
+      writer.endObject()
+      writeGroups(of: catalog, to: &writer)
+      writer.endObject()
+    }
+  }
+
+  /// The kinds and the categories that items have, with how many items are in each where counting takes no time.
+  private func writeGroups(of catalog: Catalog, to writer: inout JSONWriter) {
+    let isCounted = catalog.itemCount <= 20_000
+    let kinds = catalog.kinds
+    writer.member("itemCount", catalog.itemCount)
+    writer.key("kinds")
+    writer.beginArray()
+    for kind in kinds.prefix(200) {
+      writer.beginObject()
+      writer.member("kind", kind)
+      if isCounted || kinds.count == 1 {
+        writer.member(
+          "count",
+          kinds.count == 1
+            ? catalog.itemCount : catalog.items(ofKind: kind).reduce(0) { count, _ in count + 1 })
+      }
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.key("categories")
+    writer.beginArray()
+    for category in catalog.categories.prefix(200) {
+      writer.beginObject()
+      writer.member("id", category.id)
+      writer.member("name", category.name)
+      writer.member("color", category.color?.hex)
+      if isCounted {
+        writer.member("count", catalog.items(in: category.id).reduce(0) { count, _ in count + 1 })
+      }
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+
+  /// The categories that a number, `category:3` or a name means.
+  func categories(named text: String, in catalog: Catalog) throws -> Set<Int> {
+    if let number = Int(text) ?? (try? Catalog.entity(named: text))?.number { return [number] }
+    let found = catalog.categories.filter { $0.name == text }.map(\.id)
+    if found.isEmpty { throw APIError(404, "notFound", "there is no category \"\(text)\" at this point") }
+    return Set(found)
+  }
+
+  /// `GET /api/find`
+  func find(_ request: HTTPRequest) throws -> HTTPResponse {
+    let parameters = try Parameters(request, allowing: ["at", "text", "kind", "deleted", "limit"])
+    let revision = try parameters.revision("at", else: .head(), in: journal)
+    let limit = try parameters.count("limit", else: 50, in: 1...500)
+    var found: [FoundEntity] = []
+    try journal.find(
+      EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")), asOf: .revision(revision),
+      deleted: parameters.flag("deleted")
+    ) { entity in
+      found.append(entity)
+      return found.count <= limit
+    }
+    return .json { writer in
+      writer.beginObject()
+      writer.member("revision", revision)
+      writer.key("found")
+      writer.beginArray()
+      for entity in found.prefix(limit) { entity.write(to: &writer) }
+      writer.endArray()
+      writer.member("more", found.count > limit)
+      writer.endObject()
+    }
+  }
+
+  /// `GET /api/entities/item:42`
+  func entity(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
+    let version = try version(try Parameters(request, allowing: ["at"]))
+    let entity = try Catalog.entity(named: name)
+    let catalog = version.state
+    guard let record = catalog.record(of: entity) else { throw try absence(of: entity, at: version.revision) }
+    var response = HTTPResponse.json { writer in
+      writer.beginObject()
+      writer.member("revision", version.revision)
+      writer.member("date", version.date.precise)
+      writer.member("label", Catalog.label(of: record, of: entity.kind))
+      writer.key("entity")
+      switch entity.kind {
+      case .category: catalog.category(entity.number)?.write(to: &writer)
+      case .item: catalog.item(entity.number)?.write(to: &writer, in: catalog)
+      case .tag: catalog.tags.first { $0.id == entity.number }?.write(to: &writer)
+      default: catalog.image(entity.number)?.write(to: &writer)
+      }
+      if entity.kind == .item, let category = catalog.item(entity.number)?.category {
+        writer.key("category")
+        catalog.category(category)?.write(to: &writer)
+      }
+      if entity.kind == .item {
+        writer.key("images")
+        writer.beginArray()
+        for image in catalog.images(of: entity.number).prefix(500) { image.write(to: &writer) }
+        writer.endArray()
+      }
+      writer.endObject()
+    }
+    response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
+    return response
+  }
+
+  /// Says why an entity is not there at a revision.
+  func absence(of entity: EntityKey, at revision: Revision) throws -> APIError {
+    let name = Catalog.name(of: entity)
+    let newest = try journal.history(of: entity, asOf: .revision(revision)).first
+    var error: APIError
+    if let newest {
+      error = APIError(
+        404, "deleted",
+        newest.event.operation == .delete && !newest.isPruned
+          ? "\(name) is not there at revision \(revision): it was deleted by revision \(newest.revision)"
+          : "\(name) is not there at revision \(revision): what it was has been erased or pruned")
+      error.revision = newest.revision
+    } else {
+      let ever = journal.state.revision(of: entity) > 0
+      error = APIError(
+        404, "notFound",
+        ever
+          ? "\(name) is not there at revision \(revision): it was not yet added" : "there never was \(name)")
+    }
+    return error
+  }
+}
+
+/// A state as `replay --json` prints it, written as it is read.
+private final class StateBody: BufferedBody {
+  private static let portionByteCount = 64 << 10
+
+  private let catalog: Catalog
+  private var writer = JSONWriter()
+  private var categories: Catalog.Categories.Iterator
+  private var items: Catalog.Items.Iterator
+  private var images: Catalog.Images.Iterator
+  private var step = 0
+
+  init(_ version: Version<Catalog>) {
+    catalog = version.state
+    categories = catalog.categories.makeIterator()
+    items = catalog.items.makeIterator()
+    images = catalog.images.makeIterator()
+    super.init()
+    writer.beginObject()
+    writer.member("revision", version.revision)
+    writer.member("date", version.date.precise)
+    writer.member("digest", version.digest.hex)
+    begin("categories")
+  }
+
+  private func begin(_ key: String) {
+    writer.key(key)
+    writer.beginArray()
+  }
+
+  override func nextPortion() throws -> [UInt8]? {
+    while step < 4, writer.bytes.count < Self.portionByteCount { advance() }
+    // What could not be read is missing: nobody shall take this for the whole state.
+    if let failure = catalog.failure { throw failure }
+    defer { writer.removeAll() }
+    return writer.bytes.isEmpty ? nil : writer.bytes
+  }
+
+  private func advance() {
+    switch step {
+    case 0:
+      if let category = categories.next() { return category.write(to: &writer) }
+      writer.endArray()
+      begin("items")
+    case 1:
+      if let item = items.next() { return item.write(to: &writer, in: catalog) }
+      writer.endArray()
+      begin("images")
+    case 2:
+      if let image = images.next() { return image.write(to: &writer) }
+      writer.endArray()
+      writer.endObject()
+    default: writer.newline()
+    }
+    step += 1
+  }
+}

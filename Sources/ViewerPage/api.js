@@ -1,0 +1,42 @@
+// The HTTP API: the same that any program uses.
+
+export class APIError extends Error {
+  constructor(status, code, message, body) {
+    super(message);
+    Object.assign(this, { status, code, body });
+  }
+}
+
+async function read(response) {
+  const type = response.headers.get("Content-Type") ?? "";
+  const body = type.includes("json") ? await response.json() : null;
+  if (response.ok) return body;
+  const error = body?.error ?? {};
+  throw new APIError(response.status, error.code ?? "", error.message ?? `the server answered ${response.status}`, body);
+}
+
+function failed(error) {
+  if (error instanceof APIError || error.name === "AbortError") throw error;
+  throw new APIError(0, "offline", "The program that serves this page does not answer. It may have been ended.");
+}
+
+/** Gets `/api/…`; parameters that are undefined, null or empty are left out. */
+export function get(path, parameters = {}, signal) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const one of [value].flat()) query.append(name, one);
+  }
+  const text = query.toString();
+  return fetch(`/api/${path}${text ? "?" + text : ""}`, { signal }).then(read).catch(failed);
+}
+
+export function post(path, body) {
+  return fetch(`/api/${path}`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  }).then(read).catch(failed);
+}
+
+export function imageURL(number, at) {
+  return `/api/images/${number}/content${at ? `?at=r${at}` : ""}`;
+}

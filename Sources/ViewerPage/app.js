@@ -1,0 +1,220 @@
+// Begins here: which view is shown, at which point in time, and what happens when entries come.
+
+import { get } from "./api.js";
+import { author, debounce, h, openDialog, replace, subject, time } from "./dom.js";
+import { Timeline } from "./timeline.js";
+import { ItemsView } from "./items.js";
+import { ItemView, ReportView } from "./item.js";
+import { CompareView, EntriesView, EntryView } from "./entries.js";
+import { ProofView } from "./proof.js";
+import { restoreEverything } from "./edit.js";
+
+const main = document.getElementById("main");
+const banner = document.getElementById("banner");
+
+/** What views share. */
+export const app = {
+  /** What `/api/journal` says. */
+  facts: null,
+  /** The revision that is shown; null is now, whatever comes. */
+  at: null,
+  /** The entry at that point. */
+  point: null,
+  navigate, setPoint, refresh, announce,
+  get revision() { return this.at ?? this.facts.revision; },
+  get isEditable() { return this.facts.editable; },
+  parameters() { return new URLSearchParams(location.search); },
+};
+
+let view = null;
+let viewPath = "";
+let timeline = null;
+
+const routes = [
+  [/^\/(items)?$/, () => new ItemsView(app)],
+  [/^\/items\/(\d+)$/, (number) => new ItemView(app, number)],
+  [/^\/items\/(\d+)\/report$/, (number) => new ReportView(app, number)],
+  [/^\/entries$/, () => new EntriesView(app)],
+  [/^\/entries\/(\d+)$/, (number) => new EntryView(app, Number(number))],
+  [/^\/compare$/, () => new CompareView(app)],
+  [/^\/proof$/, () => new ProofView(app)],
+];
+
+/** Goes to another view; the point in time goes with it unless the address names one. */
+function navigate(address, { replaces = false } = {}) {
+  const url = new URL(address, location.origin);
+  if (app.at !== null && !url.searchParams.has("at")) url.searchParams.set("at", app.at);
+  if (url.searchParams.get("at") === "now") url.searchParams.delete("at");
+  history[replaces ? "replaceState" : "pushState"](null, "", url);
+  render();
+}
+
+/** Shows another point in time in the same view. */
+function setPoint(revision, { replaces = false } = {}) {
+  if (revision !== null) {
+    const oldest = app.facts.base ?? 0;
+    revision = Math.max(oldest, Math.min(revision, app.facts.revision));
+    if (revision === app.facts.revision) revision = null;
+  }
+  if (revision === app.at) return;
+  const url = new URL(location.href);
+  if (revision === null) url.searchParams.delete("at"); else url.searchParams.set("at", revision);
+  history[replaces ? "replaceState" : "pushState"](null, "", url);
+  render();
+}
+
+function render() {
+  const text = app.parameters().get("at");
+  const at = text === null ? null : Number(text);
+  app.at = Number.isInteger(at) && at !== null && at >= 0 && at < app.facts.revision ? at : null;
+  const path = location.pathname;
+  for (const link of document.querySelectorAll("#views a")) {
+    const target = new URL(link.href).pathname;
+    const isCurrent = target === path || (target !== "/" && path.startsWith(target + "/")) || (target === "/" && path.startsWith("/items"));
+    if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  document.body.classList.toggle("printing", path.endsWith("/report"));
+  if (view && viewPath === path) {
+    view.update();
+  } else {
+    view?.leave?.();
+    viewPath = path;
+    view = null;
+    for (const [pattern, make] of routes) {
+      const match = path.match(pattern);
+      if (match) { view = make(...match.slice(1)); break; }
+    }
+    if (view) { replace(main); view.enter(main); } else replace(main, h("p", { class: "note" }, "There is no such page."));
+    main.scrollTop = 0;
+  }
+  updatePoint();
+}
+
+let pointRequest = null;
+
+/** Shows the entry at the point, in the banner and in the timeline. */
+async function updatePoint() {
+  timeline?.setRevision(app.revision);
+  pointRequest?.abort();
+  pointRequest = new AbortController();
+  const revision = app.revision;
+  let entry = null;
+  if (revision > (app.facts.base ?? 0)) {
+    try {
+      const found = await get("entries", { since: `r${revision - 1}`, until: `r${revision}`, events: 0 }, pointRequest.signal);
+      entry = found.entries[0] ?? null;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+    }
+  }
+  app.point = entry;
+  timeline?.setPoint(entry);
+  banner.hidden = app.at === null;
+  if (app.at === null) return;
+  replace(banner,
+    h("strong", {}, "This is not now."), " ",
+    h("span", {}, `As of revision ${app.at}`, entry ? [", ", time(entry.date), ", ", author(entry.author), entry.note ? ": " + subject(entry.note) : ""] : ""),
+    h("span", { class: "grow" }),
+    entry ? h("a", { href: `/entries/${app.at}` }, "What changed") : null,
+    h("a", { href: `/compare?from=${app.at}&to=now&at=now` }, "Compare with now"),
+    app.isEditable ? h("button", { type: "button", onclick: () => restoreEverything(app, app.at) }, "Restore everything…") : null,
+    h("button", { type: "button", id: "to-now", class: "primary", onclick: () => setPoint(null) }, "Back to now"));
+}
+
+/** Asks for everything anew: something was committed. */
+async function refresh() {
+  app.facts = await get("journal");
+  document.getElementById("name").textContent = app.facts.name.replace(/\.journal$/, "");
+  timeline?.refresh();
+  view?.update();
+  updatePoint();
+}
+
+function announce(text) { document.getElementById("live").textContent = text; }
+
+// What comes is shown soon, and many entries at once.
+const refreshSoon = debounce(150, () => refresh().catch(() => {}));
+
+function follow() {
+  const source = new EventSource(`/api/events?after=${app.facts.revision}`);
+  source.addEventListener("entry", (event) => {
+    const entry = JSON.parse(event.data);
+    announce(`Entry ${entry.revision} by ${entry.author || "nobody named"}: ${subject(entry.note ?? "")}`);
+    refreshSoon();
+  });
+  source.addEventListener("open", () => timeline.setLive(true));
+  source.addEventListener("error", () => timeline.setLive(false));
+  addEventListener("pagehide", () => source.close());
+}
+
+function showKeys() {
+  const keys = [
+    ["← →", "the entry before, the next one"], ["⇧← ⇧→", "ten entries"], ["Home End", "the first entry, now"],
+    ["Space", "play and pause, on the timeline"], ["/", "search"], ["n", "back to now"], ["e", "what changed here"],
+    ["g i, g e, g c, g p", "items, entries, compare, proof"], ["?", "this"],
+  ];
+  openDialog("Keys", h("dl", { class: "keys" }, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
+}
+
+let isGoing = false;
+
+function handleKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const isTyping = event.target.closest("input, select, textarea");
+  if (isTyping) { if (event.key === "Escape") event.target.blur(); return; }
+  if (isGoing) {
+    isGoing = false;
+    const target = { i: "/", e: "/entries", c: "/compare", p: "/proof" }[event.key];
+    if (target) { event.preventDefault(); navigate(target); }
+    return;
+  }
+  if (timeline.handleKey(event)) { event.preventDefault(); return; }
+  const actions = {
+    "/": () => { if (viewPath !== "/") navigate("/"); document.getElementById("search")?.focus(); },
+    n: () => setPoint(null), e: () => navigate(`/entries/${app.revision}`), g: () => { isGoing = true; }, "?": showKeys,
+  };
+  const action = actions[event.key];
+  if (action) { event.preventDefault(); action(); }
+}
+
+function begin() {
+  const url = new URL(location.href);
+  if (url.searchParams.has("token")) { url.searchParams.delete("token"); history.replaceState(null, "", url); }
+  const theme = localStorage.getItem("theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+  document.getElementById("theme").addEventListener("click", () => {
+    const isDark = document.documentElement.dataset.theme
+      ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    document.documentElement.dataset.theme = isDark ? "light" : "dark";
+    localStorage.setItem("theme", document.documentElement.dataset.theme);
+  });
+  document.getElementById("help").addEventListener("click", showKeys);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const target = new URL(link.href);
+    if (target.origin !== location.origin || target.pathname.startsWith("/api/") || link.hash) return;
+    event.preventDefault();
+    navigate(target.pathname + target.search);
+  });
+  document.addEventListener("keydown", handleKey);
+  addEventListener("popstate", render);
+}
+
+async function start() {
+  begin();
+  try {
+    app.facts = await get("journal");
+  } catch (error) {
+    replace(main, h("div", { class: "alone" }, h("h1", {}, "Journal"), h("p", {}, error.message)));
+    return;
+  }
+  const name = app.facts.name.replace(/\.journal$/, "");
+  document.title = name;
+  document.getElementById("name").textContent = name;
+  timeline = new Timeline(document.getElementById("timeline"), app);
+  render();
+  follow();
+}
+
+start();

@@ -1,0 +1,104 @@
+// Elements without markup: whatever a journal holds becomes text and never runs.
+
+/** Makes an element: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
+export function h(tag, properties = {}, ...children) {
+  const element = tag.startsWith("svg:")
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export function replace(parent, ...children) {
+  parent.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
+/** A moment in the reader's zone; the exact one in UTC is its title. */
+export function time(text, isShort) {
+  if (!text) return null;
+  const date = new Date(text);
+  return h("time", { datetime: text, title: text }, (isShort ? dayOnly : dateTime).format(date));
+}
+
+export function counted(count, singular, plural = singular + "s") {
+  return `${count.toLocaleString("en")} ${count === 1 ? singular : plural}`;
+}
+
+export function author(name) {
+  if (name === null) return h("span", { class: "faint" }, "(erased)");
+  return name === "" ? h("span", { class: "faint" }, "(nobody named)") : h("span", { class: "author" }, name);
+}
+
+/** The first line of a note. */
+export function subject(note) {
+  return note === null ? "(erased)" : note.split("\n", 1)[0];
+}
+
+/** A value as JSON has it, for a person. */
+export function valueText(value) {
+  if (value === undefined) return "(none)";
+  if (value === null) return "null";
+  if (typeof value === "string") return value;
+  if (typeof value === "object" && !Array.isArray(value)) {
+    const keys = Object.keys(value);
+    if (keys.length === 1) {
+      if (keys[0] === "$date") {
+        const date = new Date(value.$date);
+        return Number.isNaN(date.valueOf()) ? value.$date : dateTime.format(date);
+      }
+      if (keys[0] === "$data") return counted(Math.floor((value.$data.replace(/=+$/, "").length * 3) / 4), "byte");
+      if (keys[0] === "$double") return value.$double;
+    }
+  }
+  return typeof value === "object" ? JSON.stringify(value, null, 1).replace(/\n\s*/g, " ") : String(value);
+}
+
+/** A value in few words: `first edition, classic`, `amount 27, currency EUR`. */
+export function brief(value) {
+  const text = valueText(value);
+  if (value === null || typeof value !== "object" || !/^[[{]/.test(text)) return text.split("\n", 1)[0];
+  const parts = Array.isArray(value) ? value.map(brief) : Object.entries(value).map(([key, one]) => `${key} ${brief(one)}`);
+  return parts.join(", ");
+}
+
+/** The number that a value is; null for any other. */
+export function numberOf(value) {
+  return typeof value === "number" ? value : null;
+}
+
+/** `item:42` as a link to its view, or as text. */
+export function entityLink(name, label, at) {
+  const [kind, number] = name.split(":");
+  const text = [h("span", { class: "entity" }, name), label ? [" ", label] : null];
+  if (kind !== "item") return h("span", {}, text);
+  return h("a", { href: `/items/${number}${at ? `?at=${at}` : ""}` }, text);
+}
+
+export function debounce(milliseconds, body) {
+  let timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => body(...values), milliseconds);
+  };
+}
+
+/** A dialog that the keyboard can leave; it is shown at once and gone when it is closed. */
+export function openDialog(title, ...content) {
+  const heading = h("h2", { id: "dialog-title" }, title);
+  const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => dialog.close() }, "✕");
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, h("div", { class: "bar" }, heading, close), content);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

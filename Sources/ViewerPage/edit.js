@@ -1,0 +1,72 @@
+// The way back: a preview of what would change, then one entry, then an undo.
+
+import { post } from "./api.js";
+import { changeBlock, fieldName } from "./changes.js";
+import { author, counted, h, openDialog, replace, subject } from "./dom.js";
+
+export function restoreEntity(app, name, at) { propose(app, `Restore ${name} as of revision ${at}`, "restore", { entities: [name], at: `r${at}` }); }
+export function restoreField(app, name, field, at) { propose(app, `Restore ${fieldName(field)} of ${name} as of revision ${at}`, "restore", { entities: [name], fields: [field], at: `r${at}` }); }
+export function restoreEverything(app, at) { propose(app, `Restore everything as of revision ${at}`, "restore", { all: true, at: `r${at}` }); }
+export function revertEntry(app, revision) { propose(app, `Revert entry ${revision}`, "revert", { revision }); }
+
+/** Shows what a request would do, and does it when that is confirmed. */
+async function propose(app, title, path, request) {
+  const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Looking at what would change…"));
+  const note = h("input", { type: "text", placeholder: "Why (optional)", "aria-label": "Why" });
+  const confirm = h("button", { type: "button", class: "primary", id: "confirm", disabled: true }, "Do it");
+  const cancel = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  const dialog = openDialog(title, content, h("div", { class: "bar actions" }, note, cancel, confirm));
+  let plan = null;
+
+  const preview = async () => {
+    confirm.disabled = true;
+    try { plan = await post(path, { ...request, dryRun: true }); } catch (error) { replace(content, h("p", { class: "note bad" }, error.message)); return; }
+    const isBlocked = plan.conflicts.length > 0;
+    const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
+    replace(content,
+      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: all is as it should be already."),
+      plan.changes.slice(0, 50).map((change) => changeBlock(change)),
+      plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
+      edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Later edits that are in the way"),
+      isBlocked ? h("div", { class: "bar" }, choose("keep", "Keep them, revert the rest"), choose("override", "Override them")) : null);
+    confirm.disabled = isBlocked || plan.changes.length === 0;
+    confirm.textContent = `Make it an entry`;
+    if (!confirm.disabled) confirm.focus();
+  };
+
+  confirm.addEventListener("click", async () => {
+    confirm.disabled = true;
+    try {
+      const done = await post(path, { ...request, plan: plan.plan, ...(note.value ? { note: note.value } : {}) });
+      dialog.close();
+      app.setPoint(null);
+      await app.refresh();
+      toast(app, `Entry ${done.revision}: ${note.value || done.note}`, true);
+    } catch (error) {
+      replace(content, h("p", { class: "note bad" }, error.message), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Look again") : null);
+    }
+  });
+  preview();
+}
+
+function edits(list, title) {
+  if (!list.length) return null;
+  return h("section", { class: "edits" }, h("h3", {}, title), h("ul", {}, list.slice(0, 20).map((edit) => h("li", {},
+    h("a", { href: `/entries/${edit.revision}` }, `entry ${edit.revision}`), " ", author(edit.author), ` ${edit.entity} ${edit.fields.map(fieldName).join(", ")} `, h("span", { class: "faint" }, subject(edit.note))))),
+    list.length > 20 ? h("p", { class: "faint" }, `… and ${list.length - 20} more`) : null);
+}
+
+/** Says what was done, and offers to undo it. */
+export function toast(app, text, offersUndo) {
+  const undo = offersUndo ? h("button", { type: "button", id: "undo", onclick: async () => {
+    element.remove();
+    try {
+      const done = await post("undo", {});
+      await app.refresh();
+      toast(app, `Entry ${done.revision}: ${done.note}`, false);
+    } catch (error) { toast(app, error.message, false); }
+  } }, "Undo") : null;
+  const element = h("div", { class: "toast" }, h("span", {}, text), undo, h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: () => element.remove() }, "✕"));
+  document.getElementById("toasts").replaceChildren(element);
+  if (!offersUndo) setTimeout(() => element.remove(), 8000);
+}

@@ -1,0 +1,159 @@
+// One item: what it is, who set what, its images, its history; and a page of all that to be printed.
+
+import { get, imageURL } from "./api.js";
+import { changeBlock, fieldName } from "./changes.js";
+import { author, counted, h, numberOf, openDialog, replace, subject, time, valueText } from "./dom.js";
+import { restoreEntity, restoreField } from "./edit.js";
+
+const signs = { add: "+", update: "~", delete: "−" };
+
+export class ItemView {
+  constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}`, generation: 0 }); }
+
+  enter(root) { this.root = root; this.update(); }
+
+  leave() { this.request?.abort(); }
+
+  async update() {
+    this.request?.abort();
+    this.request = new AbortController();
+    const { app, name } = this;
+    const at = app.at === null ? undefined : `r${app.at}`;
+    const wanted = (promise) => promise.catch((error) => (error.name === "AbortError" ? Promise.reject(error) : error));
+    let found;
+    try {
+      const { signal } = this.request;
+      found = await Promise.all([
+        wanted(get(`entities/${name}`, { at }, signal)), wanted(get(`entities/${name}/blame`, { at }, signal)),
+        wanted(get(`entities/${name}/history`, { limit: 500 }, signal)),
+      ]);
+    } catch { return; }
+    const [entity, blame, history] = found;
+    if (history instanceof Error) { replace(this.root, h("p", { class: "note" }, history.message)); return; }
+    this.history = history;
+    const strip = this.strip(history);
+    if (entity instanceof Error) {
+      const last = history.history.find((change) => change.revision <= app.revision);
+      const isDeleted = last?.event.operation === "delete";
+      replace(this.root, h("h1", {}, name), h("p", { class: "note" }, entity.message),
+        isDeleted ? h("p", {}, h("a", { href: `/items/${this.number}?at=${last.revision - 1}` }, "What it was before")) : null,
+        isDeleted && app.isEditable ? h("p", {}, h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, last.revision - 1) }, "Bring it back…")) : null, strip);
+      return;
+    }
+    const item = entity.entity;
+    const blamed = new Map((blame instanceof Error ? [] : blame.blame).map((line) => [line.field, line]));
+    replace(this.root,
+      h("div", { class: "heading" }, h("h1", {}, entity.label ?? name), h("span", { class: "entity" }, name), h("span", { class: "kind" }, item.kind),
+        entity.category ? h("a", { class: "chip", href: `/?category=${entity.category.id}` }, h("i", { class: "swatch", style: entity.category.color ? { background: entity.category.color } : {} }), entity.category.name) : null,
+        h("span", { class: "grow" }),
+        app.at !== null && app.isEditable ? h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, app.at) }, "Restore this item…") : null,
+        h("a", { href: `/items/${this.number}/report` }, "Report")),
+      h("div", { class: "columns" },
+        h("section", { "aria-label": "Attributes" }, this.attributes(item, blamed)),
+        entity.images.length ? h("section", { class: "gallery", "aria-label": "Images" }, entity.images.map((image) => this.figure(image, entity.revision))) : null),
+      strip);
+  }
+
+  attributes(item, blamed) {
+    const { app } = this;
+    const fields = [...Object.entries(item.attributes)].sort(([a], [b]) => (a < b ? -1 : 1));
+    const row = ([field, value]) => {
+      const key = field.startsWith("@") ? "@" + field : field;
+      const line = blamed.get(key);
+      const text = valueText(value);
+      const note = line ? `Set by ${line.author || "nobody named"}, ${new Date(line.date).toLocaleString()}, revision ${line.revision}${line.note ? ": " + subject(line.note) : ""}` : "";
+      const who = line ? h("span", { class: "who" }, author(line.author), " ", time(line.date, true), " ", line.note ? h("span", { class: "faint" }, subject(line.note)) : null) : null;
+      return h("tr", { "data-field": field }, h("th", { scope: "row" }, field),
+        h("td", {}, h("button", { type: "button", class: "value", title: note, "aria-description": note, onclick: () => this.showValues(key) }, text.length > 2000 ? text.slice(0, 2000) + "…" : text === "" ? "“”" : text)),
+        h("td", { class: "blame" }, who),
+        app.isEditable && app.at !== null ? h("td", {}, h("button", { type: "button", class: "quiet restore-field", "aria-label": `Restore ${field}`, title: `Restore ${field} as of revision ${app.at}`, onclick: () => restoreField(app, this.name, key, app.at) }, "↺")) : null);
+    };
+    return fields.length ? h("table", { class: "attributes" }, h("tbody", {}, fields.map(row))) : h("p", { class: "note" }, "It has no attributes.");
+  }
+
+  figure(image, at) {
+    const address = imageURL(image.id, at);
+    return h("figure", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, h("img", { src: address, alt: image.name, loading: "lazy" })),
+      h("figcaption", {}, image.name, h("span", { class: "faint" }, ` ${counted(image.byteCount, "byte")}`)));
+  }
+
+  /** The history as a strip, and what the chosen event changed. */
+  strip(history) {
+    const { app } = this;
+    const chosen = history.history.find((change) => change.revision <= app.revision) ?? history.history[history.history.length - 1];
+    const steps = [...history.history].reverse();
+    const detail = h("div", { class: "detail" }, chosen ? this.event(chosen) : null);
+    return h("section", { class: "history", "aria-label": "History" },
+      h("h2", {}, `History`, h("span", { class: "faint" }, ` ${counted(history.total, "entry", "entries")}`)),
+      h("ol", { class: "strip" }, steps.map((change) => h("li", {}, h("button", {
+        type: "button", class: `step ${change.event.operation}`, "aria-current": change === chosen ? "step" : null,
+        onclick: () => this.app.setPoint(change.revision),
+      }, h("span", { class: "sign" }, signs[change.event.operation]), " ", time(change.date, true), h("br"), author(change.author))))), detail);
+  }
+
+  event(change) {
+    return [h("p", { class: "headline" }, h("a", { href: `/entries/${change.revision}` }, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
+      changeBlock({ entity: this.name, operation: change.event.operation, changes: change.changes, erased: change.event.erased }, { before: change.revision - 1, after: change.revision })];
+  }
+
+  /** The values of a field over time. */
+  showValues(field) {
+    const values = this.history.history.filter((change) => field in change.changes)
+      .map((change) => ({ revision: change.revision, date: change.date, author: change.author, note: change.note, value: change.changes[field].new }));
+    const numbers = values.filter((step) => numberOf(step.value) !== null).reverse();
+    const dialog = openDialog(`${fieldName(field)} over time`, numbers.length > 1 ? plot(numbers) : null,
+      h("table", { class: "over-time" }, h("tbody", {}, values.map((step) => h("tr", {},
+        h("td", {}, h("button", { type: "button", class: "link", onclick: () => { dialog.close(); this.app.setPoint(step.revision); } }, `r${step.revision}`)),
+        h("td", {}, time(step.date)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : valueText(step.value).slice(0, 400)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
+  }
+}
+
+/** A line through numbers over time, each held until the next. */
+function plot(steps) {
+  const [wide, tall] = [480, 120];
+  const times = steps.map((step) => Date.parse(step.date));
+  const numbers = steps.map((step) => step.value);
+  const [first, last] = [times[0], Math.max(times[times.length - 1], times[0] + 1)];
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  const x = (time) => 8 + ((time - first) / (last - first)) * (wide - 16);
+  const y = (number) => tall - 10 - ((number - low) / (high - low || 1)) * (tall - 20);
+  const path = steps.map((step, index) => (index ? `H${x(times[index])}V${y(step.value)}` : `M${x(times[0])},${y(step.value)}`)).join("");
+  return h("svg:svg", { class: "value-plot", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `from ${numbers[0]} to ${numbers[numbers.length - 1]}, between ${low} and ${high}` },
+    h("svg:path", { d: path }), steps.map((step, index) => h("svg:circle", { cx: x(times[index]), cy: y(step.value), r: 3 }, h("svg:title", {}, `${step.value}`))),
+    h("svg:text", { x: 8, y: 10 }, String(high)), h("svg:text", { x: 8, y: tall - 1 }, String(low)));
+}
+
+/** What is known of an item, with the digests that prove it, to be printed. */
+export class ReportView {
+  constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}` }); }
+
+  async enter(root) {
+    const { app, name } = this;
+    const at = app.at === null ? undefined : `r${app.at}`;
+    try {
+      const [facts, blame, history, entity] = await Promise.all([
+        get("journal"), get(`entities/${name}/blame`, { at }).catch(() => ({ blame: [] })),
+        get(`entities/${name}/history`, { at, limit: 1000, digests: 1 }), get(`entities/${name}`, { at }).catch(() => null),
+      ]);
+      replace(root, h("article", { class: "report" },
+        h("div", { class: "heading" }, h("h1", {}, `Report on ${entity?.label ?? name}`), h("span", { class: "grow" }), h("button", { type: "button", class: "primary", onclick: () => print() }, "Print")),
+        h("dl", { class: "facts" },
+          h("dt", {}, "Item"), h("dd", {}, name, entity ? `, ${entity.entity.kind}` : ", not there at this point"),
+          h("dt", {}, "Journal"), h("dd", {}, `${facts.name}, ${facts.id}`),
+          h("dt", {}, "As of"), h("dd", {}, `revision ${app.revision} of ${facts.revision}`),
+          h("dt", {}, "Newest digest"), h("dd", { class: "digest" }, facts.digest),
+          h("dt", {}, "Made"), h("dd", {}, time(new Date().toISOString()))),
+        blame.blame.length ? [h("h2", {}, "What it is"), h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Field", "Value", "Set by", "On", "Revision"].map((text) => h("th", {}, text)))),
+          h("tbody", {}, blame.blame.map((line) => h("tr", {}, h("th", { scope: "row" }, fieldName(line.field)), h("td", {}, valueText(line.value)), h("td", {}, author(line.author)), h("td", {}, time(line.date)), h("td", {}, line.revision)))))] : null,
+        h("h2", {}, "What happened to it"),
+        history.history.map((change) => h("section", { class: "reported" },
+          h("p", { class: "headline" }, h("strong", {}, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
+          h("p", { class: "digest" }, history.digests[change.revision]),
+          changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
+        h("p", { class: "note" }, "Each digest seals its entry and all entries before it. Whoever has kept the newest digest elsewhere can prove with journal verify that nothing of this was changed since.")));
+    } catch (error) { replace(root, h("p", { class: "note" }, error.message)); }
+  }
+
+  update() {}
+}
+

@@ -1,0 +1,230 @@
+// What there is: a list of any length, of which only what is seen is there.
+
+import { get, imageURL } from "./api.js";
+import { brief, counted, debounce, h, replace } from "./dom.js";
+
+const pageCount = 60;
+/** Browsers end elements at some thirty million pixels; a longer list moves by more rows a pixel. */
+const tallest = 8_000_000;
+
+export class ItemsView {
+  constructor(app) {
+    Object.assign(this, { app, pages: new Map(), asked: new Map(), total: 0, key: "" });
+  }
+
+  get query() {
+    const parameters = this.app.parameters();
+    const value = (name) => parameters.get(name) ?? "";
+    return { text: value("text"), kind: value("kind"), category: value("category"), sort: value("sort"), where: parameters.getAll("where"), layout: value("layout") || "rows", deleted: value("deleted") };
+  }
+
+  enter(root) {
+    const set = (name) => (event) => this.set(name, event.target.value);
+    this.search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search", autocomplete: "off", oninput: debounce(200, () => this.set("text", this.search.value)) });
+    this.kind = h("select", { "aria-label": "Kind", onchange: set("kind") });
+    this.category = h("select", { "aria-label": "Category", onchange: set("category") });
+    this.sort = h("select", { "aria-label": "Sort", onchange: set("sort") });
+    this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with)", onchange: () => this.set("where", this.filter.value) });
+    this.layout = h("button", { type: "button", onclick: () => this.set("layout", this.query.layout === "cards" ? "rows" : "cards") });
+    this.deleted = h("input", { type: "checkbox", id: "deleted", onchange: () => this.set("deleted", this.deleted.checked ? "1" : "") });
+    this.count = h("span", { class: "faint", role: "status" });
+    this.space = h("div", { class: "space" });
+    this.scroller = h("div", { class: "scroller", tabindex: "0", "aria-label": "Items", role: "region" }, this.space);
+    this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.scroller);
+    replace(root,
+      h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.layout,
+        h("label", { class: "check" }, this.deleted, "deleted"), h("span", { class: "grow" }), this.count),
+      this.message = h("p", { class: "note", hidden: true }), this.scroller);
+    this.scroller.addEventListener("keydown", (event) => this.moveFocus(event));
+    this.update();
+  }
+
+  leave() { this.observer.disconnect(); this.request?.abort(); }
+
+  set(name, value) {
+    const url = new URL(location.href);
+    url.searchParams.delete(name);
+    for (const one of [value].flat()) if (one) url.searchParams.append(name, one);
+    this.app.navigate(url.pathname + url.search, { replaces: name === "text" });
+  }
+
+  update() {
+    const { query } = this;
+    if (document.activeElement !== this.search) this.search.value = query.text;
+    if (document.activeElement !== this.filter) this.filter.value = query.where.join(" ");
+    this.layout.textContent = query.layout === "cards" ? "Rows" : "Cards";
+    this.deleted.checked = query.deleted === "1";
+    const filters = JSON.stringify({ ...query, layout: "" });
+    if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
+    // What is shown stays until its successor is there.
+    this.generation = (this.generation ?? 0) + 1;
+    this.asked.clear();
+    this.request?.abort();
+    this.request = new AbortController();
+    if (query.deleted === "1") { this.showDeleted(); return; }
+    this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
+  }
+
+  async load(page, isNew = false) {
+    const generation = this.generation;
+    if (this.asked.has(page)) return;
+    this.asked.set(page, true);
+    const { query, app } = this;
+    let found;
+    try {
+      found = await get("items", {
+        at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, category: query.category, sort: query.sort,
+        where: query.where, offset: page * pageCount, limit: pageCount,
+      }, this.request.signal);
+    } catch (error) {
+      if (error.name !== "AbortError" && generation === this.generation) this.fail(error);
+      return;
+    }
+    if (generation !== this.generation) return;
+    if (this.shownGeneration !== generation) { this.shownGeneration = generation; this.pages.clear(); }
+    this.message.hidden = true;
+    this.pages.set(page, found);
+    this.total = found.total;
+    if (isNew) this.showGroups(found);
+    this.draw();
+  }
+
+  fail(error) {
+    this.message.hidden = false;
+    this.message.textContent = error.message;
+    this.pages.clear();
+    this.total = 0;
+    this.draw();
+  }
+
+  showGroups(found) {
+    const { query } = this;
+    const option = (value, text) => h("option", { value, selected: value === (this.chosen ?? "") }, text);
+    const fill = (select, chosen, options) => {
+      if (document.activeElement === select && select.options.length) return;
+      this.chosen = chosen;
+      replace(select, options.map(([value, text]) => option(value, text)));
+      select.value = chosen;
+      select.hidden = options.length < 2;
+    };
+    const count = (group) => (group.count === undefined ? "" : ` (${group.count.toLocaleString("en")})`);
+    fill(this.kind, query.kind, [["", "All kinds"], ...found.kinds.map((kind) => [kind.kind, kind.kind + count(kind)])]);
+    fill(this.category, query.category, [["", "All categories"], ...found.categories.map((category) => [String(category.id), category.name + count(category)])]);
+    this.categories = new Map(found.categories.map((category) => [category.id, category]));
+    const names = new Set(found.items.flatMap((item) => Object.keys(item.attributes)));
+    const sorts = [["", "In order"], ["-@modified", "Changed last"], ["-@created", "Added last"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
+    if (query.sort && !sorts.some(([value]) => value === query.sort)) sorts.push([query.sort, query.sort]);
+    fill(this.sort, query.sort, sorts);
+    this.count.textContent = counted(found.total, "item");
+    if (found.total === 0) {
+      this.message.hidden = false;
+      const isFiltered = query.text || query.kind || query.category || query.where.length;
+      this.message.textContent = isFiltered ? "Nothing is found here. It may have been deleted, or be at another point in time."
+        : this.app.facts.revision === 0 ? "This journal is empty. What is committed appears here." : "There is nothing at this point in time.";
+    }
+  }
+
+  async showDeleted() {
+    const generation = this.generation;
+    try {
+      const { app, query } = this;
+      const found = await get("find", { deleted: 1, at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, limit: 200 }, this.request.signal);
+      if (generation !== this.generation) return;
+      this.total = 0;
+      this.pages.clear();
+      this.count.textContent = counted(found.found.length, "deleted entity", "deleted entities");
+      this.message.hidden = found.found.length > 0;
+      this.message.textContent = "Nothing like that was deleted.";
+      replace(this.space, found.found.map((entity) => this.deletedRow(entity)));
+      this.space.style.height = "";
+    } catch (error) { if (error.name !== "AbortError") this.fail(error); }
+  }
+
+  deletedRow(entity) {
+    const content = [h("span", { class: "label" }, entity.label ?? entity.entity), h("span", { class: "entity" }, entity.entity), h("span", { class: "faint" }, entity.kind)];
+    return entity.entity.startsWith("item:")
+      ? h("a", { class: "row static", href: `/items/${entity.entity.slice(5)}` }, content)
+      : h("div", { class: "row static" }, content);
+  }
+
+  /** Puts the rows there that can be seen. */
+  draw() {
+    if (this.query.deleted === "1") return;
+    const isCards = this.query.layout === "cards";
+    const perRow = isCards ? Math.max(1, Math.floor(this.scroller.clientWidth / 172)) : 1;
+    const rowHeight = isCards ? 196 : this.scroller.clientWidth < 600 ? 60 : 44;
+    const rows = Math.ceil(this.total / perRow);
+    const room = this.scroller.clientHeight;
+    const full = rows * rowHeight;
+    const tall = Math.min(full, tallest);
+    this.space.style.height = `${tall}px`;
+    const top = this.scroller.scrollTop;
+    const seen = Math.ceil(room / rowHeight) + 1;
+    let first = Math.floor(top / rowHeight);
+    let shift = first * rowHeight;
+    if (full > tall) {
+      first = Math.round((top / (tall - room)) * Math.max(0, rows - seen + 1));
+      shift = top;
+    }
+    first = Math.max(0, Math.min(first, rows - 1));
+    this.firstShown = first * perRow;
+    const elements = [];
+    for (let row = first; row < Math.min(rows, first + seen); row += 1) {
+      for (let column = 0; column < perRow; column += 1) {
+        const index = row * perRow + column;
+        if (index >= this.total) break;
+        const page = this.pages.get(Math.floor(index / pageCount));
+        if (!page) this.load(Math.floor(index / pageCount));
+        const item = page?.items[index % pageCount];
+        const place = { top: `${shift + (row - first) * rowHeight}px` };
+        if (isCards) Object.assign(place, { left: `${(column / perRow) * 100}%`, width: `calc(${100 / perRow}% - 10px)` });
+        elements.push(item ? (isCards ? this.card(item, page, place) : this.row(item, page, place)) : h("div", { class: isCards ? "card" : "row", style: place }));
+      }
+    }
+    const focused = document.activeElement?.dataset?.item;
+    replace(this.space, elements);
+    if (focused) this.space.querySelector(`[data-item="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  thumbnail(item, size) {
+    if (!item.images.length) return h("span", { class: `thumb ${size}`, "aria-hidden": "true" });
+    return h("img", { class: `thumb ${size}`, src: imageURL(item.images[0], `${this.app.revision}`), alt: "", loading: "lazy", onerror: (event) => event.target.replaceWith(h("span", { class: `thumb ${size}` })) });
+  }
+
+  chip(item) {
+    const category = this.categories?.get(item.category);
+    if (!item.category) return null;
+    return h("span", { class: "chip" }, h("i", { class: "swatch", style: category?.color ? { background: category.color } : {} }), category?.name ?? `category:${item.category}`);
+  }
+
+  row(item, page, place) {
+    const name = `item:${item.id}`;
+    const label = page.labels[name] ?? name;
+    const rest = Object.entries(item.attributes).filter(([, value]) => value !== label).slice(0, 4)
+      .map(([key, value]) => `${key}: ${brief(value).slice(0, 60)}`).join(" · ");
+    return h("a", { class: "row", href: `/items/${item.id}`, style: place, "data-item": item.id },
+      this.thumbnail(item, "small"), h("span", { class: "label" }, label), h("span", { class: "rest" }, rest),
+      this.chip(item), h("span", { class: "kind" }, item.kind));
+  }
+
+  card(item, page, place) {
+    const name = `item:${item.id}`;
+    return h("a", { class: "card", href: `/items/${item.id}`, style: place, "data-item": item.id },
+      this.thumbnail(item, "large"), h("span", { class: "label" }, page.labels[name] ?? name), h("span", { class: "line" }, h("span", { class: "kind" }, item.kind), this.chip(item)));
+  }
+
+  moveFocus(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const rows = [...this.space.querySelectorAll("a")];
+    const index = rows.indexOf(document.activeElement);
+    const next = index < 0 ? rows[0] : rows[index + step];
+    if (!next) { this.scroller.scrollTop += step * 44; return; }
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+}

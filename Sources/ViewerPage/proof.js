@@ -1,0 +1,34 @@
+// What can be proven: the newest digest, and how far the history was read and found whole.
+
+import { get } from "./api.js";
+import { counted, h, replace, time } from "./dom.js";
+
+export class ProofView {
+  constructor(app) { this.app = app; }
+
+  enter(root) { this.root = root; this.update(); }
+
+  leave() { clearTimeout(this.timer); }
+
+  async update() {
+    clearTimeout(this.timer);
+    let facts;
+    try { facts = await get("journal"); } catch (error) { replace(this.root, h("p", { class: "note" }, error.message)); return; }
+    const { health } = facts;
+    const copy = h("button", { type: "button", id: "copy", onclick: async () => { await navigator.clipboard.writeText(facts.digest); copy.textContent = "Copied"; } }, "Copy");
+    const isDone = health.checkedRevision >= health.lastRevision;
+    replace(this.root, h("h1", {}, "Proof"),
+      h("p", {}, "Each entry is sealed by a digest of what it says and of the digest before it. Keep the newest one elsewhere: nothing before it can then be changed, lost or reordered without being found out."),
+      h("dl", { class: "facts" }, h("dt", {}, "Newest entry"), h("dd", {}, facts.revision ? [`revision ${facts.revision.toLocaleString("en")}, `, time(facts.date)] : "none"),
+        h("dt", {}, "Its digest"), h("dd", { class: "digest" }, facts.digest, " ", copy),
+        h("dt", {}, "Checked"), h("dd", { id: "checked", class: health.problem ? "bad" : "" },
+          health.problem ? health.problem
+            : facts.revision === 0 ? "there is nothing to check"
+              : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} that were there when this was opened were read, and are what was committed`
+                : `read up to entry ${health.checkedRevision.toLocaleString("en")} of ${health.lastRevision.toLocaleString("en")}, and all is well so far`),
+        facts.base ? [h("dt", {}, "Pruned"), h("dd", {}, `history before revision ${facts.base} is not there any more`)] : null,
+        h("dt", {}, "Journal"), h("dd", {}, facts.id)),
+      h("p", { class: "faint" }, "journal verify reads everything, images and snapshots too. The report of an item, which can be printed, is on the item's page."));
+    if (!health.problem && !isDone) this.timer = setTimeout(() => this.update(), 1000);
+  }
+}

@@ -1,0 +1,94 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// `journal view` and `journal serve` as people start them.
+@Suite struct ViewVerbTests {
+  /// Starts a verb, gives its first line to `body`, and interrupts it.
+  /// - Returns: its exit code and what it said on standard error.
+  private func serving(
+    _ folder: TemporaryFolder, _ words: [String], _ body: (String) throws -> Void
+  ) throws -> (code: Int32, error: String) {
+    let names = ["output-\(UUID())", "error-\(UUID())"].map { folder.url.appending(path: $0) }
+    for name in names { try Data().write(to: name) }
+    let process = Process()
+    process.executableURL = URL(filePath: journalPath)
+    process.arguments = words
+    process.standardOutput = try FileHandle(forWritingTo: names[0])
+    process.standardError = try FileHandle(forWritingTo: names[1])
+    try process.run()
+    let end = Date() + 30
+    var line = ""
+    while !line.hasSuffix("\n"), process.isRunning, Date() < end {
+      usleep(10_000)
+      line = try String(contentsOf: names[0], encoding: .utf8)
+    }
+    if line.hasSuffix("\n") { try body(line.trimmingCharacters(in: .newlines)) }
+    // Tests may run on threads that block other signals, which the process inherits.
+    if process.isRunning { kill(process.processIdentifier, SIGTERM) }
+    let stopped = Date() + 10
+    while process.isRunning, Date() < stopped { usleep(10_000) }
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+    return (process.terminationStatus, try String(contentsOf: names[1], encoding: .utf8))
+  }
+
+  private func curl(_ words: String...) throws -> String {
+    let result = try run("curl", ["-s"] + words)
+    return String(decoding: result.output, as: UTF8.self)
+  }
+
+  @Test func viewShowsAJournalThatAnAppHasOpen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Shop.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      try app.commit(by: "till") { _ = try $0.addItem(kind: "order", attributes: ["title": "2 × Dune"]) }
+      let outcome = try serving(folder, ["view", path, "--no-browser"]) { (line) throws in
+        #expect(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\/\?token=[0-9a-f]{64}/) != nil)
+        let jar = folder.path("cookies")
+        #expect(try curl("-c", jar, line).contains("<title>Journal</title>"))
+        let api = String(line.prefix { $0 != "?" }) + "api/journal"
+        #expect(try curl("-b", jar, api).contains("\"revision\":1,"))
+        try app.commit(by: "till") { try $0.updateItem(1, set: ["paid": true]) }
+        let end = Date() + 20
+        while try !curl("-b", jar, api).contains("\"revision\":2,"), Date() < end {}
+        #expect(try curl("-b", jar, api).contains("\"revision\":2,"))
+        #expect(try curl(line).contains("was used already"))
+      }
+      #expect(outcome.error.contains("serving until it is interrupted"))
+      // Two can't write.
+      let second = try journal("view", path, "--edit", "--no-browser")
+      #expect(second.code == 3)
+      #expect(second.error.contains("another process has the journal open for writing"))
+      try app.close()
+    }
+  }
+
+  @Test func serveTakesTokensOfAFile() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let tokens = folder.path("tokens")
+      try "first-token-of-the-file\n\n second-token-of-the-file\n".write(
+        toFile: tokens, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens)
+      let outcome = try serving(folder, ["serve", path, "--edit", "--by", "zoe", "--token-file", tokens]) {
+        (line) throws in
+        #expect(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\//) != nil)
+        let body = "{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:1\"}]}"
+        let token = "Authorization: Bearer second-token-of-the-file"
+        #expect(try curl(line + "api/commits", "--json", body).contains("\"unauthorized\""))
+        #expect(try curl(line + "api/commits", "-H", token, "--json", body).contains("\"author\":\"zoe\""))
+      }
+      #expect(!outcome.error.contains("chmod"))
+      #expect(try journal("log", path, "-n", "1").output.contains("zoe"))
+      let short = folder.path("short")
+      try "short\n".write(toFile: short, atomically: true, encoding: .utf8)
+      let refused = try journal("serve", path, "--token-file", short)
+      #expect(refused.code == 2)
+      #expect(refused.error.contains("at least 16 characters"))
+      #expect(try journal("serve", path, "--port", "70000").code == 2)
+      #expect(try journal("view", folder.path("None.journal"), "--no-browser").code == 3)
+    }
+  }
+}

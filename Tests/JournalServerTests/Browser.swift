@@ -1,0 +1,153 @@
+import Foundation
+
+/// A real browser: headless Chromium, driven by its WebDriver.
+///
+/// Where neither can be had, tests that need them are skipped; `Tools/requirements.bash` installs both on Debian.
+final class Browser {
+  static let isInstalled = path(of: "chromedriver") != nil && path(of: "chromium") != nil
+
+  private static func path(of program: String) -> String? {
+    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  private let driver = Process()
+  private let port: UInt16
+  private var session = ""
+
+  init(width: Int = 1280, height: Int = 860) throws {
+    // A port that was free a moment ago; the driver can't be asked for one that it finds itself.
+    port = UInt16.random(in: 20_000...29_999)
+    driver.executableURL = URL(fileURLWithPath: Self.path(of: "chromedriver") ?? "")
+    driver.arguments = ["--port=\(port)"]
+    driver.standardOutput = FileHandle.nullDevice
+    driver.standardError = FileHandle.nullDevice
+    try driver.run()
+    let end = Date() + 30
+    while (try? command("GET", "/status")) == nil, Date() < end { usleep(50_000) }
+    let arguments = [
+      "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+      "--window-size=\(width),\(height)",
+    ]
+    let answer = try command(
+      "POST", "/session",
+      [
+        "capabilities": [
+          "alwaysMatch": [
+            "browserName": "chrome", "goog:chromeOptions": ["args": arguments],
+            "goog:loggingPrefs": ["browser": "ALL"],
+          ]
+        ]
+      ])
+    session = "/session/\((answer as? [String: Any])?["sessionId"] as? String ?? "")"
+  }
+
+  deinit {
+    _ = try? command("DELETE", session)
+    // Tests may run on threads that block other signals, which the process inherits.
+    kill(driver.processIdentifier, SIGKILL)
+    driver.waitUntilExit()
+  }
+
+  /// Sends a command of the WebDriver protocol, and gives its value.
+  @discardableResult
+  private func command(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any? {
+    let client = try Client(port: port, timeout: 60)
+    let data =
+      try body.map { try JSONSerialization.data(withJSONObject: $0) }
+      ?? (method == "POST" ? Data("{}".utf8) : Data())
+    let head =
+      "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Type: application/json\r\n"
+      + "Content-Length: \(data.count)\r\nConnection: close\r\n\r\n"
+    client.send(Array(head.utf8) + Array(data))
+    let answer = try Answer(client.receiveAnswer())
+    let value = (try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])?["value"]
+    guard answer.status == 200 else {
+      throw ClientFailure(description: "\(path): \(answer.text.prefix(400))")
+    }
+    return value
+  }
+
+  func open(_ url: String) throws { try command("POST", session + "/url", ["url": url]) }
+
+  func back() throws { try command("POST", session + "/back") }
+
+  /// Where the browser is, without the host.
+  func address() throws -> String {
+    try text("return location.pathname + location.search")
+  }
+
+  /// Runs a function's body in the page.
+  @discardableResult
+  func run(_ script: String) throws -> Any? {
+    try command("POST", session + "/execute/sync", ["script": script, "args": [String]()])
+  }
+
+  func text(_ script: String) throws -> String { try run(script) as? String ?? "" }
+
+  /// Presses keys one after the other, as a person does; those without a letter have a code of WebDriver's.
+  func press(_ keys: String...) throws {
+    let actions = keys.flatMap { key in ["keyDown", "keyUp"].map { ["type": $0, "value": key] } }
+    try command(
+      "POST", session + "/actions", ["actions": [["type": "key", "id": "keys", "actions": actions]]])
+  }
+
+  /// Presses, moves and lets go of the mouse, in parts of an element's width.
+  func drag(_ selector: String, from first: Double, to second: Double) throws {
+    let box = try run(
+      "const b = document.querySelector('\(selector)').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]"
+    )
+    guard let box = box as? [Double] else { throw ClientFailure(description: "no \(selector)") }
+    func point(_ place: Double) -> [String: Any] {
+      [
+        "type": "pointerMove", "duration": 60, "x": Int(box[0] + box[2] * place),
+        "y": Int(box[1] + box[3] / 2),
+      ]
+    }
+    try command(
+      "POST", session + "/actions",
+      [
+        "actions": [
+          [
+            "type": "pointer", "id": "mouse",
+            "actions": [
+              point(first), ["type": "pointerDown", "button": 0], point((first + second) / 2), point(second),
+              ["type": "pointerUp", "button": 0],
+            ],
+          ]
+        ]
+      ])
+  }
+
+  func click(_ selector: String) throws { try run("document.querySelector(`\(selector)`).click()") }
+
+  /// Waits until something holds in the page.
+  /// - Throws: ``ClientFailure`` with what is shown when it does not.
+  func wait(_ condition: String) throws {
+    let end = Date() + 20
+    while Date() < end {
+      if try run("try { return Boolean(\(condition)) } catch { return false }") as? Bool == true { return }
+      usleep(30_000)
+    }
+    let shown = try text("return document.body.innerText.slice(0, 1500)")
+    throw ClientFailure(description: "it never was so: \(condition)\n\(try address())\n\(shown)")
+  }
+
+  /// What scripts and the browser complained about.
+  func complaints() throws -> [String] {
+    let entries = try command("POST", session + "/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
+    return entries.compactMap { $0["message"] as? String }
+  }
+
+  /// The codes of keys.
+  enum Key {
+    static let left = "\u{E012}"
+    static let right = "\u{E014}"
+    static let down = "\u{E015}"
+    static let enter = "\u{E007}"
+    static let escape = "\u{E00C}"
+    static let tab = "\u{E004}"
+    static let end = "\u{E010}"
+    static let space = " "
+  }
+}

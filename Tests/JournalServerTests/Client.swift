@@ -1,0 +1,206 @@
+import CatalogModel
+import Foundation
+import JSON
+import JournalServer
+import TestSupport
+
+/// An HTTP client over a plain socket, which can be as rude as it likes.
+final class Client {
+  private let descriptor: Int32
+
+  /// - Throws: ``ClientFailure`` when nobody listens.
+  init(port: UInt16, timeout: Int = 20) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var time = timeval(tv_sec: timeout, tv_usec: 0)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else {
+      close(descriptor)
+      throw ClientFailure(description: "nobody listens at \(port)")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Sends bytes; false when the server has gone away.
+  @discardableResult
+  func send(_ bytes: some Collection<UInt8>) -> Bool {
+    var rest = Array(bytes)
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { buffer in
+        unsafe Foundation.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+      }
+      if count <= 0 { return false }
+      rest.removeFirst(count)
+    }
+    return true
+  }
+
+  /// What comes next; nil at the end, and when nothing comes for long.
+  func receive() -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
+    return count > 0 ? Array(buffer.prefix(count)) : nil
+  }
+
+  /// Everything up to the end of the connection.
+  func receiveAll() -> [UInt8] {
+    var all: [UInt8] = []
+    while let piece = receive() { all += piece }
+    return all
+  }
+
+  /// One answer, from a server that leaves the connection open behind it.
+  func receiveAnswer() -> [UInt8] {
+    var all: [UInt8] = []
+    while true {
+      if let end = all.firstRange(of: Array("\r\n\r\n".utf8)) {
+        let head = String(decoding: all[..<end.lowerBound], as: UTF8.self).lowercased()
+        let length = head.firstMatch(of: /content-length: *([0-9]+)/).flatMap { Int($0.1) } ?? 0
+        if all.count >= end.upperBound + length { return all }
+      }
+      guard let piece = receive() else { return all }
+      all += piece
+    }
+  }
+
+  /// Reads until a text has come; false when it does not.
+  func receive(until text: String, in all: inout String) -> Bool {
+    while !all.contains(text) {
+      guard let piece = receive() else { return false }
+      all += String(decoding: piece, as: UTF8.self)
+    }
+    return true
+  }
+}
+
+struct ClientFailure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// An answer, taken apart.
+struct Answer {
+  let status: Int
+  let headers: [String: String]
+  let body: [UInt8]
+
+  init(_ bytes: [UInt8]) throws {
+    guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
+      throw ClientFailure(description: "no answer: \(String(decoding: bytes.prefix(200), as: UTF8.self))")
+    }
+    let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+    guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+      throw ClientFailure(description: "no status: \(lines[0])")
+    }
+    self.status = status
+    var headers: [String: String] = [:]
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      headers[parts[0].lowercased()] = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+    }
+    self.headers = headers
+    let rest = Array(bytes[end.upperBound...])
+    body = headers["transfer-encoding"] == "chunked" ? Self.joined(rest) : rest
+  }
+
+  private static func joined(_ chunked: [UInt8]) -> [UInt8] {
+    var body: [UInt8] = []
+    var rest = chunked[...]
+    while let end = rest.firstRange(of: Array("\r\n".utf8)) {
+      guard let count = Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16), count > 0
+      else { break }
+      body += rest[end.upperBound...].prefix(count)
+      rest = rest[end.upperBound...].dropFirst(count + 2)
+    }
+    return body
+  }
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+
+  /// The body as JSON.
+  func json() throws -> FieldValue { try FieldValue(json: body, decodingWrappers: true) }
+
+  /// The code of an error.
+  var code: String? { (try? json())?["error"]?["code"]?.string }
+}
+
+/// A server over a journal of its own, with a token.
+final class ServedJournal {
+  static let token = "a-token-for-the-tests"
+  static let withoutToken: [String: String?] = ["Authorization": nil]
+  let journal: CatalogJournal
+  let server: JournalServer
+
+  init(
+    _ journal: CatalogJournal, editable: Bool = true,
+    _ change: (inout JournalServer.Options) -> Void = { _ in }
+  ) throws {
+    self.journal = journal
+    var options = JournalServer.Options()
+    options.isEditable = editable
+    options.author = "ana"
+    options.tokens = [Self.token]
+    change(&options)
+    server = try JournalServer(journal, options: options)
+  }
+
+  deinit { server.stop() }
+
+  var host: String { "127.0.0.1:\(server.port)" }
+
+  /// Asks something on a connection of its own.
+  /// - Parameter headers: those that are not given have what a well-behaved client sends; a name without a value is left out.
+  func ask(
+    _ method: String, _ path: String, _ headers: [String: String?] = [:], body: [UInt8]? = nil
+  ) throws -> Answer {
+    var all: [String: String?] = [
+      "Host": host, "Authorization": "Bearer \(Self.token)", "Connection": "close",
+      "Content-Length": body.map { "\($0.count)" }, "Content-Type": body == nil ? nil : "application/json",
+    ]
+    for (name, value) in headers { all[name] = value }
+    let client = try Client(port: server.port)
+    var head = "\(method) \(path) HTTP/1.1\r\n"
+    for case (let name, let value?) in all { head += "\(name): \(value)\r\n" }
+    client.send(Array((head + "\r\n").utf8) + (body ?? []))
+    return try Answer(client.receiveAll())
+  }
+
+  func get(_ path: String, _ headers: [String: String?] = [:]) throws -> Answer {
+    try ask("GET", path, headers)
+  }
+
+  func post(_ path: String, _ json: String, _ headers: [String: String?] = [:]) throws -> Answer {
+    try ask("POST", path, headers, body: Array(json.utf8))
+  }
+}
+
+/// A journal with three entries, an image and a tag.
+func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
+  let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+  func date(_ text: String) -> Date? { Timestamp(text)?.date }
+  let cover = try journal.blobs.add(
+    Data(
+      "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='60'><script>parent.hacked=1</script><rect width='40' height='60' fill='teal'/></svg>"
+        .utf8))
+  try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
+    let shelf = try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#2255AA"))
+    try draft.addItem(kind: "book", category: shelf, attributes: ["title": "Dun", "stars": 3])
+    try draft.addItem(kind: "book", category: shelf, attributes: ["title": "Emma", "stars": 4])
+    try draft.addItem(kind: "note", attributes: ["title": "<img src=x onerror=parent.hacked=1>"])
+    try draft.addImage(to: 1, name: "cover.svg", mediaType: "image/svg+xml", blob: cover)
+  }
+  try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
+    try draft.updateItem(1, set: ["title": "Dune", "stars": 5])
+  }
+  try journal.tag("proofread", by: "bob")
+  return journal
+}

@@ -1,0 +1,148 @@
+import CatalogModel
+import Foundation
+import JSON
+import JournalServer
+import TestSupport
+import Testing
+
+/// What changes a journal over HTTP.
+@Suite struct CommitTests {
+  private func withBooks(_ body: (ServedJournal) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      let served = try ServedJournal(journal)
+      try body(served)
+      served.server.stop()
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  @Test func aCommitIsTheEntryThatComesBack() throws {
+    try withBooks { (served) throws in
+      let bytes = Array("an image".utf8)
+      let blob = try served.ask("POST", "/api/blobs", ["Content-Type": "image/png"], body: bytes)
+      #expect(blob.status == 201)
+      let sha256 = try #require(try blob.json()["sha256"]?.string)
+      let answer = try served.post(
+        "/api/commits",
+        """
+        {"author":"eve","note":"new arrivals","metadata":{"device":"curl"},"events":[
+          {"operation":"add","entity":"category","changes":{"name":"Poems","color":"#FF8000"}},
+          {"operation":"add","changes":{"kind":"book","category":1,"attributes":{"title":"Solaris","read":{"$date":"2026-01-02T00:00:00Z"}}}},
+          {"operation":"add","entity":"image","changes":{"item":2,"name":"e.png","mediaType":"image/png","sha256":"\(sha256)","byteCount":8}},
+          {"operation":"update","entity":"item:1","changes":{"attributes":{"stars":4},"removed":["title"],"category":null}},
+          {"operation":"delete","entity":"item:3"},
+          {"operation":"add","entity":"tag","changes":{"name":"before-eve","revision":3}}]}
+        """)
+      #expect(answer.status == 201, "\(answer.text)")
+      let entry = try served.journal.entry(at: 4)
+      var writer = JSONWriter()
+      entry.write(to: &writer)
+      writer.newline()
+      #expect(answer.body == writer.bytes)
+      #expect(entry.author == "eve" && entry.metadata == ["device": "curl"])
+      let state = served.journal.state
+      #expect(
+        state.item(1)!["stars"] == 4 && state.item(1)!["title"] == nil && state.item(1)!.category == nil)
+      #expect(state.item(4)!["read"]?.date == Timestamp("2026-01-02T00:00:00Z")?.date)
+      #expect(state.item(3) == nil)
+      #expect(state.tag(named: "before-eve")?.revision == 3)
+      #expect(try served.get("/api/images/2/content").body == bytes)
+    }
+  }
+
+  @Test func whoDidNotSeeTheNewestIsToldWhatCameSince() throws {
+    try withBooks { (served) throws in
+      let seen = try #require(try served.get("/api/entities/item:1").headers["etag"])
+      #expect(seen == "\"item:1@2\"")
+      let body =
+        "{\"events\":[{\"operation\":\"update\",\"entity\":\"item:1\",\"changes\":{\"attributes\":{\"stars\":1}}}]}"
+      try served.journal.commit(by: "eve", note: "meanwhile") { try $0.updateItem(1, set: ["stars": 2]) }
+      let refused = try served.post("/api/commits", body, ["If-Match": seen])
+      #expect(refused.status == 409)
+      #expect(refused.code == "conflict")
+      #expect(try refused.json()["since"]?[0]?["author"] == "eve")
+      #expect(try refused.json()["since"]?[0]?["changes"]?["stars"] == ["old": 5, "new": 2])
+      #expect(served.journal.state.item(1)!["stars"] == 2)
+      let now = try #require(try served.get("/api/entities/item:1").headers["etag"])
+      #expect(try served.post("/api/commits", body, ["If-Match": now]).status == 201)
+      #expect(try served.post("/api/commits", body, ["If-Match": "\"journal@1\""]).status == 409)
+      #expect(try served.post("/api/commits", body, ["If-Match": "item:1"]).status == 400)
+    }
+  }
+
+  @Test func whatIsBroughtBackIsWhatWasShown() throws {
+    try withBooks { (served) throws in
+      let request = "\"entities\":[\"item:1\"],\"fields\":[\"title\"],\"at\":\"r1\""
+      let preview = try served.post("/api/restore", "{\(request),\"dryRun\":true}")
+      #expect(preview.status == 200)
+      #expect(try preview.json()["changes"]?[0]?["changes"]?["title"] == ["old": "Dune", "new": "Dun"])
+      #expect(try preview.json()["undoes"]?[0]?["author"] == "bob")
+      #expect(served.journal.head.revision == 3)
+      let plan = try #require(try preview.json()["plan"]?.string)
+      try served.journal.commit(by: "eve") { try $0.updateItem(1, set: ["title": "Duna"]) }
+      #expect(try served.post("/api/restore", "{\(request),\"plan\":\"\(plan)\"}").status == 409)
+      #expect(served.journal.state.item(1)!["title"] == "Duna")
+      let again = try #require(
+        try served.post("/api/restore", "{\(request),\"dryRun\":true}").json()["plan"]?.string)
+      let done = try served.post("/api/restore", "{\(request),\"plan\":\"\(again)\",\"note\":\"it was Dun\"}")
+      #expect(done.status == 201)
+      #expect(try done.json()["revision"] == 5)
+      #expect(served.journal.state.item(1)!["title"] == "Dun")
+      #expect(try served.journal.entry(at: 5).author == "ana")
+      let undone = try served.post("/api/undo", "{}")
+      #expect(undone.status == 201)
+      #expect(served.journal.state.item(1)!["title"] == "Duna")
+      #expect(try served.post("/api/redo", "{}").status == 201)
+      #expect(served.journal.state.item(1)!["title"] == "Dun")
+    }
+  }
+
+  @Test func aRevertSaysWhatIsInItsWay() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "eve") { try $0.updateItem(1, set: ["stars": 1]) }
+      let refused = try served.post("/api/revert", "{\"revision\":2}")
+      #expect(refused.status == 409)
+      #expect(try refused.json()["conflicts"]?[0]?["author"] == "eve")
+      #expect(try served.post("/api/revert", "{\"revision\":2,\"later\":\"keep\"}").status == 201)
+      #expect(served.journal.state.item(1)!["title"] == "Dun" && served.journal.state.item(1)!["stars"] == 1)
+      #expect(try served.post("/api/restore", "{\"all\":true,\"at\":\"1\"}").status == 201)
+      #expect(served.journal.state.item(1)!["stars"] == 3)
+    }
+  }
+
+  @Test func whatMakesNoSenseIsRefusedAndNothingIsWritten() throws {
+    try withBooks { (served) throws in
+      let event = "\"operation\":\"update\",\"entity\":\"item:1\""
+      for (body, status) in [
+        ("", 400), ("{", 400), ("[]", 400), ("{}", 400), ("{\"events\":[]}", 400), ("{\"events\":{}}", 400),
+        ("{\"frob\":1}", 400),
+        ("{\"events\":[{}]}", 400), ("{\"events\":[{\"operation\":\"frob\"}]}", 400),
+        ("{\"events\":[{\"operation\":\"add\",\"entity\":\"item:9\",\"changes\":{\"kind\":\"x\"}}]}", 400),
+        ("{\"events\":[{\"operation\":\"add\",\"changes\":{\"kind\":\"\"}}]}", 422),
+        ("{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:99\"}]}", 422),
+        ("{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:1\",\"changes\":{\"kind\":\"x\"}}]}", 400),
+        ("{\"events\":[{\(event),\"changes\":{\"category\":77}}]}", 422),
+        ("{\"events\":[{\(event),\"changes\":{\"attributes\":[1]}}]}", 400),
+        ("{\"events\":[{\(event),\"changes\":{\"stars\":1}}]}", 400),
+        ("{\"author\":7,\"events\":[{\(event),\"changes\":{\"attributes\":{\"a\":1}}}]}", 400),
+        (
+          "{\"events\":[{\"operation\":\"add\",\"entity\":\"image\",\"changes\":{\"item\":1,\"name\":\"n\",\"mediaType\":\"m\",\"sha256\":\""
+            + String(repeating: "0", count: 64) + "\",\"byteCount\":5}}]}", 422
+        ),
+      ] {
+        let answer = try served.post("/api/commits", body)
+        #expect(answer.status == status, "\(body): \(answer.status) \(answer.text)")
+        #expect(answer.code != nil, "\(body)")
+      }
+      #expect(try served.post("/api/commits", "{}", ["Content-Type": "text/plain"]).status == 415)
+      // A commit that changes nothing makes no entry.
+      let nothing = try served.post(
+        "/api/commits", "{\"events\":[{\(event),\"changes\":{\"attributes\":{\"stars\":5}}}]}")
+      #expect(nothing.status == 200)
+      #expect(try nothing.json()["empty"] == true)
+      #expect(served.journal.head.revision == 3)
+    }
+  }
+}

@@ -1,0 +1,294 @@
+import CatalogModel
+import Foundation
+import JournalServer
+import TestSupport
+import Testing
+
+/// The page in a real browser.
+@Suite(.serialized, .enabled(if: Browser.isInstalled, "chromium and chromedriver are not installed"))
+struct PageTests {
+  /// Opens the page over a small journal: ten entries, the newest of which is the tenth.
+  private func withPage(editable: Bool = true, _ body: (ServedJournal, Browser) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      for number in 1...7 {
+        try journal.commit(by: "eve", note: "turn \(number)") { draft in
+          try draft.updateItem(
+            2, set: ["stars": .integer(Int64(number)), "text": .string("a\nb\(number)\nc")])
+        }
+      }
+      let served = try ServedJournal(journal, editable: editable)
+      let browser = try Browser()
+      try browser.open(served.server.invitation().absoluteString)
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      try body(served, browser)
+      // Neither a fault of a script nor something that the policy had to stop; what is not there is asked for on purpose.
+      #expect(
+        try browser.complaints().filter { !$0.contains("404 (Not Found)") && !$0.contains("409 (Conflict)") }
+          == [])
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  private let now = "document.getElementById('where').innerText.startsWith('Now')"
+
+  @Test func oneScrubsThroughHistoryAndComesBack() throws {
+    try withPage { served, browser in
+      #expect(try browser.address() == "/")
+      try browser.press(Browser.Key.left)
+      try browser.wait("document.getElementById('where').innerText.startsWith('Revision 9')")
+      #expect(try browser.address() == "/?at=9")
+      try browser.wait("!document.getElementById('banner').hidden")
+      // By dragging to the very left, where nothing but the first entry was.
+      try browser.drag("#scrubber", from: 0.9, to: 0.002)
+      try browser.wait("document.querySelector('.row .label').innerText == 'Dun'")
+      try browser.click("#to-now")
+      try browser.wait(
+        "document.querySelector('.row .label').innerText == 'Dune' && document.getElementById('banner').hidden"
+      )
+      // The back button goes where one was.
+      try browser.back()
+      try browser.wait("document.querySelector('.row .label').innerText == 'Dun'")
+      // A tag is a flag.
+      try browser.click(".flag")
+      try browser.wait("location.search == '?at=2'")
+    }
+  }
+
+  @Test func oneZoomsByBrushingAndPlays() throws {
+    try withPage { _, browser in
+      try browser.drag(".brush", from: 0.5, to: 0.99)
+      try browser.wait("!document.getElementById('zoom-out').hidden")
+      try browser.click("#zoom-out")
+      try browser.wait("document.getElementById('zoom-out').hidden")
+      try browser.click("#play")
+      try browser.wait("location.search.startsWith('?at=')")
+      try browser.wait(
+        "location.search == '' && document.getElementById('play').getAttribute('aria-label') == 'Play'")
+    }
+  }
+
+  @Test func oneSearchesFiltersSortsAndOpens() throws {
+    try withPage { _, browser in
+      try browser.press("/")
+      try browser.wait("document.activeElement.id == 'search'")
+      try browser.press("e", "m", "m", "a")
+      try browser.wait("document.querySelectorAll('.row').length == 1 && location.search == '?text=emma'")
+      try browser.press(Browser.Key.escape)
+      try browser.click("#search + select")
+      try browser.open(try browser.text("return location.origin") + "/?kind=book&sort=-title")
+      try browser.wait(
+        "document.querySelectorAll('.row').length == 2 && document.querySelector('.row .label').innerText == 'Emma'"
+      )
+      try browser.run(
+        "const f = document.getElementById('filter'); f.value = 'stars>=6'; f.dispatchEvent(new Event('change'))"
+      )
+      try browser.wait("document.querySelectorAll('.row').length == 1")
+      try browser.click(".row")
+      try browser.wait("location.pathname == '/items/2' && document.querySelector('h1').innerText == 'Emma'")
+      // Who set a field, and its values over time with a plot.
+      try browser.wait("document.querySelector('[data-field=stars] .who').innerText.startsWith('eve')")
+      try browser.click("[data-field=stars] .value")
+      try browser.wait("document.querySelectorAll('dialog circle').length == 8")
+      try browser.press(Browser.Key.escape)
+      try browser.wait("!document.querySelector('dialog')")
+      // The history strip leads to a point, and shows texts by their lines.
+      try browser.click(".strip li:nth-child(3) button")
+      try browser.wait(
+        "location.search == '?at=5' && document.querySelector('.detail .lines ins').innerText == 'b2'")
+    }
+  }
+
+  @Test func everyViewHasAnAddress() throws {
+    try withPage { served, browser in
+      let origin = "http://\(served.host)"
+      for (address, shows) in [
+        ("/items/1?at=1", "document.querySelector('h1').innerText == 'Dun'"),
+        ("/entries/2", "document.querySelector('.change ins').innerText.length > 0"),
+        ("/entries?author=bob", "document.querySelectorAll('.entries li').length == 2"),
+        ("/compare?from=1&to=2", "document.querySelectorAll('#differences .change').length == 1"),
+        (
+          "/proof",
+          "document.querySelector('.digest').innerText.startsWith('\(served.journal.head.digest.hex.prefix(20))')"
+        ),
+        ("/items/1/report", "document.querySelectorAll('.reported .change').length == 2"),
+        ("/items/99", "document.querySelector('#main').innerText.includes('there never was item:99')"),
+        ("/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
+        ("/?text=nothing-like-it", "document.querySelector('.note').innerText.includes('Nothing is found')"),
+      ] {
+        try browser.open(origin + address)
+        try browser.wait(shows)
+      }
+    }
+  }
+
+  @Test func twoPointsAreCompared() throws {
+    try withPage { _, browser in
+      try browser.press("g", "c")
+      try browser.wait("document.querySelector('form input[name=from]')")
+      try browser.run(
+        "const f = document.querySelector('form'); f.elements.from.value = '1'; f.elements.to.value = 'now'; f.requestSubmit()"
+      )
+      try browser.wait("document.querySelectorAll('#differences .change').length == 3")
+      #expect(try browser.text("return document.querySelector('#differences del').innerText") != "")
+      #expect(try browser.address() == "/compare?from=1&to=now")
+    }
+  }
+
+  @Test func oneRestoresAndUndoes() throws {
+    try withPage { served, browser in
+      try browser.open("http://\(served.host)/items/1?at=1")
+      try browser.wait("document.getElementById('restore-item')")
+      try browser.click("[data-field=title] .restore-field")
+      try browser.wait(
+        "document.querySelector('dialog ins')?.innerText == 'Dun' && !document.getElementById('confirm').disabled"
+      )
+      #expect(served.journal.head.revision == 10)
+      #expect(try browser.text("return document.querySelector('dialog .edits').innerText").contains("bob"))
+      try browser.click("#confirm")
+      try browser.wait(
+        "document.querySelector('.toast')?.innerText.includes('Entry 11') && document.querySelector('h1').innerText == 'Dun'"
+      )
+      #expect(served.journal.state.item(1)!["title"] == "Dun" && served.journal.state.item(1)!["stars"] == 5)
+      try browser.click("#undo")
+      try browser.wait("document.querySelector('h1').innerText == 'Dune'")
+      #expect(served.journal.head.revision == 12)
+      // An entry that later ones stand in the way of is reverted when it is said what becomes of them.
+      try browser.open("http://\(served.host)/entries/4")
+      try browser.wait("document.getElementById('revert')")
+      try browser.click("#revert")
+      try browser.wait("document.querySelector('dialog').innerText.includes('in the way')")
+      #expect(try browser.run("return document.getElementById('confirm').disabled") as? Bool == true)
+      try browser.press(Browser.Key.escape)
+      // What was deleted comes back.
+      try served.journal.commit(by: "eve") { try $0.deleteItem(3) }
+      try browser.open("http://\(served.host)/items/3")
+      try browser.wait("document.getElementById('restore-item')")
+      try browser.click("#restore-item")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.attributes')")
+      #expect(served.journal.state.item(3) != nil)
+      // Everything at once.
+      try browser.open("http://\(served.host)/?at=1")
+      try browser.wait("document.querySelector('#banner button')")
+      try browser.click("#banner button:not(#to-now)")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      try browser.click("#confirm")
+      try browser.wait(
+        "document.querySelector('.toast') && document.querySelector('.row .label').innerText == 'Dun'")
+      #expect(served.journal.state.item(2)!["stars"] == 4)
+    }
+  }
+
+  @Test func aPageThatOnlyLooksOffersNoWayBack() throws {
+    try withPage(editable: false) { served, browser in
+      try browser.open("http://\(served.host)/items/1?at=1")
+      try browser.wait("document.querySelector('.attributes')")
+      #expect(
+        try browser.run(
+          "return document.querySelectorAll('#restore-item, .restore-field, #banner button:not(#to-now)').length"
+        ) as? Int == 0)
+    }
+  }
+
+  @Test func whatIsCommittedAppears() throws {
+    try withPage { served, browser in
+      try browser.wait("document.getElementById('live-mark').classList.contains('on')")
+      try served.journal.commit(by: "till 1", note: "just now") { draft in
+        _ = try draft.addItem(kind: "book", attributes: ["title": "Solaris"])
+      }
+      try browser.wait(
+        "document.querySelectorAll('.row').length == 4 && document.getElementById('where').innerText.includes('just now')"
+      )
+      // A person who looks at the past stays there.
+      try browser.press(Browser.Key.left, Browser.Key.left)
+      try browser.wait("location.search == '?at=9'")
+      try served.journal.commit(by: "till 1") { try $0.deleteItem(4) }
+      try browser.wait("document.getElementById('where').innerText.includes('of 12')")
+      #expect(try browser.address() == "/?at=9")
+    }
+  }
+
+  @Test func theKeyboardIsEnough() throws {
+    try withPage { _, browser in
+      // Past the link over the head, to the first item and into it.
+      try browser.run("document.querySelector('.scroller').focus()")
+      try browser.press(Browser.Key.down)
+      try browser.wait("document.activeElement.classList.contains('row')")
+      try browser.press(Browser.Key.down, Browser.Key.enter)
+      try browser.wait("location.pathname == '/items/2'")
+      try browser.press(Browser.Key.left, Browser.Key.left)
+      try browser.wait("location.search == '?at=8'")
+      try browser.press("e")
+      try browser.wait("location.pathname == '/entries/8'")
+      try browser.press("n")
+      try browser.wait(now)
+      try browser.press("g", "p")
+      try browser.wait("location.pathname == '/proof'")
+      try browser.press("?")
+      try browser.wait("document.querySelector('dialog').innerText.includes('search')")
+      try browser.press(Browser.Key.escape)
+      // All that can be used can be reached, and has a name.
+      let unnamed = try browser.run(
+        "return [...document.querySelectorAll('button, a, input, select, [role=slider]')].filter(e => !e.closest('[hidden]') && !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"
+      )
+      #expect(unnamed as? Int == 0)
+    }
+  }
+
+  @Test func nothingInAJournalRuns() throws {
+    try withPage { served, browser in
+      try served.journal.commit(
+        by: "<script>window.hacked=1</script>", note: "\"><img src=x onerror=window.hacked=1>"
+      ) { draft in
+        try draft.updateItem(
+          1,
+          set: [
+            "javascript:hacked=1": "<svg onload=window.hacked=1>",
+            "title": "</script><script>window.hacked=1</script>",
+          ])
+      }
+      for path in [
+        "/", "/items/1", "/items/1/report", "/items/3", "/entries", "/entries/11", "/compare?from=1&to=now",
+        "/?layout=cards", "/?text=%3Cscript%3Ewindow.hacked=1%3C/script%3E",
+      ] {
+        try browser.open("http://\(served.host)\(path)")
+        try browser.wait("document.querySelector('#main').innerText.length > 0")
+        usleep(150_000)
+        #expect(
+          try browser.run(
+            "return window.hacked === undefined && document.querySelectorAll('#main script').length == 0")
+            as? Bool == true, "\(path)")
+      }
+      // The image, opened as a page of its own, has a script in it.
+      try browser.open("http://\(served.host)/api/images/1/content")
+      #expect(
+        try browser.run("return window.hacked === undefined && parent.hacked === undefined") as? Bool == true)
+      let blocked = try browser.complaints()
+      #expect(blocked.allSatisfy { $0.contains("/content") || $0.contains("404") })
+    }
+  }
+
+  @Test func anEmptyJournalLooksRightAndFills() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Empty.journal"))
+      let served = try ServedJournal(journal)
+      let browser = try Browser(width: 390, height: 844)
+      try browser.open(served.server.invitation().absoluteString)
+      try browser.wait("document.getElementById('main').innerText.includes('This journal is empty')")
+      #expect(try browser.run("return document.documentElement.scrollWidth <= innerWidth") as? Bool == true)
+      // It fills while one looks.
+      try journal.commit(by: "ana", note: "first") {
+        _ = try $0.addItem(kind: "k", attributes: ["title": "One"])
+      }
+      try browser.wait("document.querySelectorAll('.row').length == 1")
+      // A used address says what to do, and so does a server that has gone.
+      try browser.open("http://\(served.host)/?token=used")
+      try browser.wait("document.querySelectorAll('.row').length == 1")
+      served.server.stop()
+      try journal.close()
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import CatalogModel
+import Foundation
+import JSON
+import JournalServer
+import TestSupport
+import Testing
+
+/// What the API answers, held against the library and what the command line prints.
+@Suite struct ReadingTests {
+  private func withBooks(_ body: (ServedJournal) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      let served = try ServedJournal(journal)
+      try body(served)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  @Test func theJournalSaysWhatItHas() throws {
+    try withBooks { (served) throws in
+      let facts = try served.get("/api/journal").json()
+      #expect(facts["revision"] == 3)
+      #expect(facts["items"] == 3)
+      #expect(facts["digest"]?.string == served.journal.head.digest.hex)
+      #expect(facts["name"] == "Books.journal")
+      #expect(facts["tags"]?[0]?["name"] == "proofread")
+      #expect(facts["editable"] == true)
+    }
+  }
+
+  @Test func aStateIsThatOfReplayAtAnyPoint() throws {
+    try withBooks { (served) throws in
+      for revision in 0...3 {
+        let version = try served.journal.version(asOf: .revision(revision))
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("revision", revision)
+        writer.member("date", Timestamp(version.date)!)
+        writer.member("digest", version.digest.hex)
+        version.state.writeMembers(to: &writer)
+        writer.endObject()
+        writer.newline()
+        #expect(try served.get("/api/state?at=r\(revision)").body == writer.bytes)
+      }
+    }
+  }
+
+  private func titles(_ served: ServedJournal, _ query: String) throws -> [String] {
+    let answer = try served.get("/api/items" + query)
+    #expect(answer.status == 200, "\(answer.text)")
+    return try answer.json()["items"]?.array?.compactMap { $0["attributes"]?["title"]?.string } ?? []
+  }
+
+  @Test func itemsAreFoundFilteredSortedAndCounted() throws {
+    try withBooks { (served) throws in
+      func titles(_ query: String) throws -> [String] { try self.titles(served, query) }
+      #expect(try titles("?kind=book") == ["Dune", "Emma"])
+      #expect(try titles("?kind=book&at=r1") == ["Dun", "Emma"])
+      #expect(try titles("?sort=-title&kind=book") == ["Emma", "Dune"])
+      #expect(try titles("?sort=-@modified").first == "Dune")
+      #expect(try titles("?text=dun") == ["Dune"])
+      #expect(try titles("?where=stars%3E%3D5") == ["Dune"])
+      #expect(try titles("?where=stars%3C5&where=title%5E%3DEm") == ["Emma"])
+      #expect(try titles("?where=stars!%3D5&kind=book") == ["Emma"])
+      #expect(try titles("?category=Novels") == ["Dune", "Emma"])
+      #expect(try titles("?limit=1&offset=1") == ["Emma"])
+      #expect(try served.get("/api/items?limit=1").json()["total"] == 3)
+      #expect(try served.get("/api/items?kind=book&limit=1").json()["total"] == 2)
+      #expect(try served.get("/api/items").json()["labels"]?["item:1"] == "Dune")
+      #expect(try served.get("/api/items?where=stars").status == 400)
+      #expect(try served.get("/api/items?limit=0").status == 400)
+      #expect(try served.get("/api/items?frobnicate=1").text.contains("there is no parameter"))
+    }
+  }
+
+  @Test func pastsAreTheSameWhicheverWayOneComesToThem() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Many.journal"))
+      for number in 1...300 {
+        try journal.commit(by: "a\(number % 3)") { draft in
+          try draft.addItem(kind: "k", attributes: ["n": .integer(Int64(number))])
+          if number > 1 { try draft.updateItem(number - 1, set: ["next": .integer(Int64(number))]) }
+        }
+      }
+      let served = try ServedJournal(journal)
+      var generator = SeededGenerator()
+      for revision in [300, 299, 298, 150, 149, 151, 1, 0, 42]
+        + (0..<40).map({ _ in Int.random(in: 0...300, using: &generator) })
+      {
+        let answer = try served.get("/api/items?at=r\(revision)&sort=-n&limit=1").json()
+        #expect(answer["total"]?.integer == revision)
+        #expect(answer["items"]?[0]?["id"]?.integer == (revision == 0 ? nil : revision))
+      }
+      // The timeline has each entry once, by its author.
+      var histogram = try served.get("/api/timeline?buckets=7").json()
+      while histogram["through"]?.integer != 300 {
+        histogram = try served.get("/api/timeline?buckets=7").json()
+      }
+      let counts =
+        histogram["buckets"]?.array?.compactMap { $0["counts"]?.array?.compactMap(\.integer) } ?? []
+      #expect(counts.flatMap { $0 }.reduce(0, +) == 300)
+      #expect((0..<3).map { author in counts.reduce(0) { $0 + $1[author] } } == [100, 100, 100])
+      #expect(histogram["authors"] == ["a0", "a1", "a2"])
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  @Test func entriesHistoriesBlameAndDifferencesAreThoseOfTheLibrary() throws {
+    try withBooks { (served) throws in
+      let entries = try served.get("/api/entries").json()["entries"]?.array ?? []
+      #expect(entries.map { $0["revision"]?.integer } == [3, 2, 1])
+      #expect(entries.last?["counts"]?["add"] == 5)
+      #expect(try served.get("/api/entries?author=bob&limit=1").json()["next"]?.integer == 2)
+      #expect(try served.get("/api/entries?order=oldest&note=spell").json()["entries"]?.array?.count == 1)
+      let entry = try served.get("/api/entries/2").json()
+      #expect(entry["entry"]?["events"]?[0]?["changes"]?["title"] == ["old": "Dun", "new": "Dune"])
+      #expect(entry["labels"]?["item:1"] == "Dune")
+      let history = try served.get("/api/entities/item:1/history?digests=1").json()
+      #expect(history["total"] == 2)
+      #expect(history["history"]?[0]?["changes"]?["stars"] == ["old": 3, "new": 5])
+      #expect(history["digests"]?["2"]?.string == (try served.journal.entry(at: 2).digest.hex))
+      let blame = try served.get("/api/entities/item:1/blame").json()["blame"]?.array ?? []
+      #expect(blame.first { $0["field"] == "title" }?["author"] == "bob")
+      let diff = try served.get("/api/diff?from=1&to=HEAD").json()
+      #expect(diff["differences"]?[0]?["changes"]?["title"] == ["old": "Dun", "new": "Dune"])
+      #expect(try served.get("/api/diff?from=1&to=2&entity=item:2").json()["total"] == 0)
+      #expect(try served.get("/api/find?text=emma").json()["found"]?[0]?["entity"] == "item:2")
+    }
+  }
+
+  @Test func whatIsNotThereIsSaidInTheSameForm() throws {
+    try withBooks { (served) throws in
+      for (path, status, code) in [
+        ("/api/entities/item:9", 404, "notFound"), ("/api/entities/thing:1", 404, "notFound"),
+        ("/api/entries/99", 404, "notFound"), ("/api/items?at=then", 400, "invalidSelector"),
+        ("/api/nothing", 404, "notFound"), ("/api/entries/r0", 404, "notFound"),
+        ("/api/images/9/content", 404, "notFound"),
+        ("/api/events?after=99", 404, "notFound"), ("/api/diff", 400, "wrongUse"),
+      ] {
+        let answer = try served.get(path)
+        #expect(answer.status == status, "\(path): \(answer.text)")
+        #expect(answer.code == code, "\(path): \(answer.text)")
+      }
+      #expect(try served.ask("DELETE", "/api/journal").status == 405)
+    }
+  }
+
+  @Test func imagesAreServedByTheirDigestAndInParts() throws {
+    try withBooks { (served) throws in
+      let whole = try served.get("/api/images/1/content")
+      let bytes = try served.journal.blobs.data(of: served.journal.state.image(1)!.blob)
+      #expect(whole.body == Array(bytes))
+      #expect(whole.headers["content-type"] == "image/svg+xml")
+      let tag = try #require(whole.headers["etag"])
+      #expect(tag == "\"\(served.journal.state.image(1)!.blob.digest.hex)\"")
+      #expect(try served.get("/api/images/1/content", ["If-None-Match": tag]).status == 304)
+      let part = try served.get("/api/images/1/content", ["Range": "bytes=5-9"])
+      #expect(part.status == 206)
+      #expect(part.body == Array(bytes[5...9]))
+      #expect(part.headers["content-range"] == "bytes 5-9/\(bytes.count)")
+      #expect(try served.get("/api/images/1/content", ["Range": "bytes=-4"]).body == Array(bytes.suffix(4)))
+      #expect(try served.get("/api/images/1/content", ["Range": "bytes=\(bytes.count)-"]).status == 416)
+      #expect(try served.get("/api/images/1/content", ["Range": "bytes=0-1,4-5"]).status == 200)
+      #expect(
+        try served.get("/api/images/1/content", ["Range": "bytes=0-1", "If-Range": "\"x\""]).status == 200)
+      // Nothing in it runs, however it is opened.
+      #expect(whole.headers["content-security-policy"]?.contains("sandbox") == true)
+      #expect(whole.headers["x-content-type-options"] == "nosniff")
+    }
+  }
+
+  @Test func anImageThatIsDamagedIsNotServed() throws {
+    try withBooks { (served) throws in
+      let url = served.journal.blobs.url(of: served.journal.state.image(1)!.blob)
+      var bytes = try Data(contentsOf: url)
+      bytes[3] ^= 1
+      try bytes.write(to: url)
+      let answer = try served.get("/api/images/1/content")
+      #expect(answer.status == 500)
+      #expect(answer.code == "damaged")
+      #expect(!answer.text.contains(served.journal.url.path))
+    }
+  }
+
+  @Test func eventsComeAndGoOnAfterAnInterruption() throws {
+    try withBooks { (served) throws in
+      func stream(after: Int) throws -> Client {
+        let client = try Client(port: served.server.port)
+        client.send(
+          Array(
+            "GET /api/events HTTP/1.1\r\nHost: \(served.host)\r\nAuthorization: Bearer \(ServedJournal.token)\r\nLast-Event-ID: \(after)\r\n\r\n"
+              .utf8))
+        return client
+      }
+      var text = ""
+      var client: Client? = try stream(after: 1)
+      #expect(client!.receive(until: "id: 3\n", in: &text))
+      #expect(text.contains("id: 2\n") && !text.contains("id: 1\n"))
+      try served.journal.commit(by: "eve") { try $0.deleteItem(2) }
+      #expect(client!.receive(until: "id: 4\n", in: &text))
+      // The client vanishes and comes back.
+      client = nil
+      try served.journal.commit(by: "eve") { try $0.deleteItem(3) }
+      text = ""
+      client = try stream(after: 4)
+      #expect(client!.receive(until: "id: 5\n", in: &text))
+      #expect(!text.contains("id: 4\n"))
+      #expect(text.contains("event: entry\ndata: {\"revision\":5,"))
+      // Stopping ends it.
+      served.server.stop()
+      while client!.receive() != nil {}
+    }
+  }
+}

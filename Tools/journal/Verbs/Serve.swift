@@ -1,0 +1,102 @@
+import CatalogModel
+import Foundation
+import JournalServer
+
+/// `journal serve JOURNAL`
+enum Serve: Verb {
+  static let name = "serve"
+  static let summary = "serves a journal over HTTP on the loopback, for programs"
+  static let explanation = """
+    Serves the HTTP API of a journal, and the page of view, on the loopback of this machine until it is interrupted.
+    Programs send a token of --token-file, one of its lines, as Authorization: Bearer …; without that option, the address
+    that is printed has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
+
+    A server for other machines stands behind a proxy that speaks TLS; --host is the name by which clients know it.
+    """
+  static let port = Syntax.Option(name: "--port", value: "N", help: "the port; one that is free if not given")
+  static let syntax = Syntax(
+    operands: [Syntax.journal],
+    options: [
+      Syntax.Option(name: "--edit", help: "let clients commit, restore, revert and undo"),
+      Syntax.Option(
+        name: "--token-file", value: "FILE", help: "a file with tokens, one a line of at least 16 characters"),
+      port,
+      Syntax.Option(
+        name: "--host", value: "NAME", help: "a name that a proxy in front is called by; may be repeated",
+        isRepeated: true),
+      Syntax.author,
+    ])
+  static let examples = [
+    (command: "journal serve Books.journal --port 8080", does: "the API, to look at the journal"),
+    (
+      command: "journal serve Books.journal --edit --token-file tokens --port 8080",
+      does: "the API, for programs that commit"
+    ),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    var options = try options(arguments)
+    options.hostNames = Set(arguments.values("--host"))
+    if let path = arguments.value("--token-file") { options.tokens = try tokens(of: path, terminal) }
+    let journal = try openJournal(arguments, terminal)
+    let server = try JournalServer(journal, options: options)
+    try terminal.output.line(
+      options.tokens.isEmpty ? server.invitation().absoluteString : "http://127.0.0.1:\(server.port)/")
+    try terminal.output.flush()
+    try waitForInterruption(terminal)
+    server.stop()
+    try journal.close()
+    return .done
+  }
+
+  /// Follows the journal, or with `--edit` opens it for writing.
+  static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
+    guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
+    // It goes on for long, so it keeps its snapshots as an app does.
+    return try CatalogJournal.open(
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
+      options: arguments.journalOptions(snapshots: .automatic))
+  }
+
+  static func options(_ arguments: Arguments) throws(Failure) -> JournalServer.Options {
+    var options = JournalServer.Options()
+    guard let port = UInt16(exactly: try arguments.count("--port") ?? 0) else {
+      throw Failure(.wrongUse, "--port is a number up to 65535")
+    }
+    options.port = port
+    options.isEditable = arguments.has("--edit")
+    options.author = arguments.author
+    return options
+  }
+
+  private static func tokens(of path: String, _ terminal: Terminal) throws -> [String] {
+    guard let text = try? String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8) else {
+      throw Failure(.wrongUse, "the file of tokens, \(path.printable), can't be read")
+    }
+    let tokens = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }
+    guard !tokens.isEmpty, tokens.allSatisfy({ $0.utf8.count >= 16 }) else {
+      throw Failure(
+        .wrongUse,
+        "a token has at least 16 characters, and the file has one or more; openssl rand -hex 32 makes one")
+    }
+    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
+    if mode & 0o077 != 0 { terminal.warn("others can read the tokens: chmod 600 \(path.printable)") }
+    return tokens
+  }
+
+  /// Returns when the process is asked to end, or nobody reads its output any more.
+  static func waitForInterruption(_ terminal: Terminal) throws {
+    terminal.warn("serving until it is interrupted (Ctrl-C)")
+    let wasAsked = DispatchSemaphore(value: 0)
+    let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { wasAsked.signal() }
+      source.resume()
+      return source
+    }
+    wasAsked.wait()
+    for source in sources { source.cancel() }
+  }
+}
