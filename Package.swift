@@ -76,10 +76,11 @@ let package = Package(
       ],
       path: "Tools/journal"),
     .target(
-      name: "CPeers", path: "Tools/benchmark/CPeers",
+      name: "CPeers", dependencies: ["CLibPQ"], path: "Tools/benchmark/CPeers",
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
     .executableTarget(
-      name: "benchmark", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CPeers"],
+      name: "benchmark",
+      dependencies: ["CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Locks", "CPeers"],
       path: "Tools/benchmark",
       exclude: ["CPeers"]),
 
@@ -90,7 +91,9 @@ let package = Package(
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(
       name: "CrashChild",
-      dependencies: ["Journaling", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport"],
+      dependencies: [
+        "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport",
+      ],
       path: "Tests/CrashChild"),
     .testTarget(name: "LocksTests", dependencies: ["Locks"]),
     .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Files", "Locks", "TestSupport"]),
@@ -106,7 +109,9 @@ let package = Package(
       exclude: ["Reader"]),
     .testTarget(
       name: "PostgresLogTests",
-      dependencies: ["PostgresLog", "Journaling", "Locks", "SHA256", "LogbookModel", "TestSupport"]),
+      dependencies: [
+        "PostgresLog", "Journaling", "Locks", "SHA256", "LogbookModel", "TestSupport", "CrashChild",
+      ]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [

@@ -18,6 +18,7 @@
 import Foundation
 import Journaling
 import LogbookModel
+import PostgresLog
 import TestSupport
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
@@ -68,6 +69,8 @@ else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | BACKUP]"
 do {
   var options = JournalOptions(snapshots: .many)
   if CommandLine.arguments.last == "small" { options.database = .small }
+  // For nodes of a shared journal; it changes nothing for others.
+  options = options.sharingThroughPostgres()
   let journal = try Journal<Logbook>.openOrCreate(
     at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true),
     options: options)

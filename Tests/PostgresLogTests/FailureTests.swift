@@ -118,7 +118,7 @@ struct FailureTests {
       defer { for node in nodes { try? node.close() } }
       let writing = Writing(nodes)
       try writing.start(writers: 6)
-      for _ in 0..<25 {
+      for _ in 0..<15 {
         #expect(writing.wait(for: 5))
         proxy.cut(after: Int.random(in: 1..<6000, using: &random))
         usleep(UInt32.random(in: 1000..<60_000, using: &random))
@@ -176,6 +176,94 @@ struct FailureTests {
       #expect(status?.summary?.contains("no standby") == true && status?.missingCount == 0)
     }
     try standby.stop()
+  }
+
+  /// A process that is killed in the midst of an append may have stored it; the other nodes then have it, too.
+  @Test func nodesThatAreKilledLeaveTheSameHistoryToAll() throws {
+    var random = SeededGenerator()
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let urls = (0..<3).map { folder.url.appending(path: "Node\($0).journal") }
+      let journal = try Journal<Logbook>.create(at: urls[0])
+      try journal.close()
+      try Journal<Logbook>.share(at: urls[0], on: address)
+      for url in urls.dropFirst() { try Journal<Logbook>.join(address, at: url) }
+      var told: [Revision: String] = [:]
+      for round in 0..<4 {
+        let children = try urls.enumerated().map { node, url in
+          try Child(url, firstTurn: (round * 3 + node) * 1_000_000, seed: random.next())
+        }
+        usleep(UInt32.random(in: 500_000..<900_000, using: &random))
+        for child in children { for (revision, turn) in try child.kill() { told[revision] = turn } }
+      }
+      let nodes = try urls.map { try Journal<Logbook>.open(at: $0, options: Self.options) }
+      for node in nodes { try node.catchUp() }
+      #expect(told.count > 20)
+      for node in nodes {
+        #expect(node.head == nodes[0].head)
+        #expect(try node.verify(deep: true).isSound)
+      }
+      var seen: Set<String> = []
+      for revision in 1...nodes[0].head.revision {
+        let entry = try nodes[0].entry(at: revision)
+        let turn = "\(entry.author) \(entry.note)"
+        #expect(seen.insert(turn).inserted, "\(turn) is there twice")
+        if let told = told[revision] { #expect(told == turn) }
+      }
+      #expect(told.keys.max() ?? 0 <= nodes[0].head.revision)
+      for node in nodes { try node.close() }
+    }
+  }
+
+  /// A process that commits from 16 threads until it is killed.
+  private struct Child {
+    private let process = Process()
+    private let said: String
+
+    init(_ url: URL, firstTurn: Int, seed: UInt64) throws {
+      said = url.path + ".said"
+      let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+      process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
+      process.arguments = [url.path, "16", "\(firstTurn)", "\(seed)"]
+      try Data().write(to: URL(filePath: said))
+      process.standardOutput = try FileHandle(forWritingTo: URL(filePath: said))
+      try process.run()
+    }
+
+    /// - Returns: what was acknowledged.
+    func kill() throws -> [(Revision, String)] {
+      #expect(process.isRunning)
+      Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let text = try String(contentsOf: URL(filePath: said), encoding: .utf8)
+      // The kill may have cut the last line.
+      let lines = text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n")
+      return lines.compactMap { line in
+        let words = line.split(separator: " ")
+        guard words.count == 3, let revision = Revision(words[0]) else { return nil }
+        return (revision, "\(words[1]) \(words[2])")
+      }
+    }
+  }
+
+  /// A server that is stopped and goes on, as in a machine that is short of everything.
+  @Test func aServerThatIsPausedLosesNothing() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      let nodes = try nodes(2, at: server.address, in: folder)
+      defer { for node in nodes { try? node.close() } }
+      let writing = Writing(nodes)
+      try writing.start(writers: 4)
+      #expect(writing.wait(for: 20))
+      try server.pause(true)
+      usleep(1_500_000)
+      try server.pause(false)
+      #expect(writing.wait(for: 20))
+      writing.finish()
+      try writing.check()
+    }
+    try server.stop()
   }
 
   @Test func imagesGoToTheServerOnceAndComeWhenTheyAreAskedFor() throws {

@@ -32,6 +32,10 @@ enum RowName: String, CaseIterable, Codable {
   case follow
   case verbs
   case backup
+  case shared1 = "shared-1"
+  case shared3 = "shared-3"
+  case sharedJoin = "shared-join"
+  case sharedFollow = "shared-follow"
 }
 
 /// A command line that can't be followed; the message is one sentence.
@@ -45,6 +49,8 @@ struct Arguments {
   var rounds: Int?
   var seed = UInt64.random(in: 1..<1_000_000)
   var folder: URL?
+  /// A PostgreSQL database for the rows of shared journals, which are left out without one.
+  var postgres: String?
   var isQuick = false
   var isLarge = false
   var isStrict = false
@@ -52,7 +58,7 @@ struct Arguments {
   var wantsHelp = false
 
   static let help = """
-    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--json] [--strict]
+    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS] [--json] [--strict]
 
     Measures the journal and its peers side by side: in turns, on the same file system, with the same bytes.
     Figures are medians over the rounds; a ratio is taken in each round, and its range stands beside it.
@@ -63,6 +69,8 @@ struct Arguments {
       --rounds N   the number of rounds (7, with --quick 3)
       --in DIR     where to write (a new folder in it, removed at the end); default: beside this program
       --seed N     the seed of the random data; printed with the report
+      --postgres ADDRESS
+                   an empty database for the rows of shared journals; they are left out without one
       --json       one JSON object instead of the table
       --strict     exit with 1 when a figure is missed; without it a missed figure is only reported
 
@@ -94,6 +102,7 @@ struct Arguments {
           throw WrongUse(message: "--seed takes a whole number, 0 or more.")
         }
         seed = number
+      case "--postgres": postgres = try value(of: argument)
       case "--in": folder = URL(filePath: try value(of: argument), directoryHint: .isDirectory)
       default: throw WrongUse(message: "“\(argument)” is not an option; see --help.")
       }

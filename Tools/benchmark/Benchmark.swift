@@ -54,6 +54,7 @@ struct Benchmark {
     rows += try await followRows(bench)
     rows += try await verbRows(bench)
     rows += try await backupRows(bench)
+    rows += try await sharedRows(bench)
     bench.progress.clear()
     return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })
   }

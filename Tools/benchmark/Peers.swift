@@ -148,6 +148,25 @@ final class SQLiteItems {
   }
 }
 
+/// PostgreSQL from C++ with libpq.
+enum PostgresPeer {
+  static var version: String { unsafe String(cString: peer_postgres_version()) }
+
+  /// Rows of entries, so many a transaction, into a new table.
+  static func insert(_ entries: WrittenEntries, count: Int, batch: Int, at address: String) throws -> Double {
+    var seconds = 0.0
+    try callPeer { unsafe peer_postgres_insert(address, entries.handle, count, batch, &seconds, $0) }
+    return seconds
+  }
+
+  /// Reads the rows of all entries with COPY.
+  static func copy(at address: String) throws -> Double {
+    var (count, seconds) = (0, 0.0)
+    try callPeer { unsafe peer_postgres_copy(address, &count, &seconds, $0) }
+    return seconds
+  }
+}
+
 /// Plain files.
 enum FilesPeer {
   /// Writes and flushes files that differ in their first 8 bytes.

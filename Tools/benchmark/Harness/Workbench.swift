@@ -9,6 +9,8 @@ final class Workbench {
   let isQuick: Bool
   let isLarge: Bool
   let seed: UInt64
+  /// A database for the rows of shared journals.
+  let postgres: String?
   let progress = ProgressLine()
   /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
   let flushTime: Double
@@ -22,6 +24,7 @@ final class Workbench {
     isLarge = arguments.isLarge
     rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
     seed = arguments.seed
+    postgres = arguments.postgres
     let name = "journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
     let folder = try Self.parent(arguments.folder).appending(path: name, directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the journal is measured against, behind a C face: LevelDB, SQLite and plain files, used from C++ as
+// What the journal is measured against, behind a C face: LevelDB, SQLite, PostgreSQL and plain files, used from C++ as
 // their own manuals advise. Every function that can fail answers false and says why in `error`.
 
 #include <stdbool.h>
@@ -19,6 +19,8 @@ typedef struct peer_error {
 const char *peer_leveldb_version(void);
 const char *peer_sqlite_version(void);
 
+const char *peer_postgres_version(void);
+
 /// The keys and values of a journal's entries, held in memory: the bytes that every peer writes.
 typedef struct peer_entries peer_entries;
 
@@ -33,6 +35,14 @@ void peer_entries_free(peer_entries *entries);
 /// threads are ready until the last has ended.
 bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                       double *seconds, peer_error *error);
+
+/// Inserts the first `count` entries into a new table of a PostgreSQL database, a row each, `batch` rows a transaction, over
+/// one connection.
+bool peer_postgres_insert(const char *address, const peer_entries *entries, size_t count, size_t batch,
+                          double *seconds, peer_error *error);
+
+/// Reads the table `journal_entries` with COPY, connecting included. `count` is the number of pieces that came.
+bool peer_postgres_copy(const char *address, size_t *count, double *seconds, peer_error *error);
 
 /// Writes the first `count` entries into a new LevelDB with default options, each as a synced batch of
 /// `pieces` keys that share its bytes equally.
