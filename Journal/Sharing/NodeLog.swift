@@ -286,8 +286,9 @@ final class NodeLog: EntryLog {
       case .conflict: throw failure
       case .refused(let error):
         if error.code == .unreachable { drop(&turn) }
-        // Nothing is lost as long as nothing was sent.
-        guard lost != nil, error.code == .unreachable else { throw lost.map { .unknown($0) } ?? failure }
+        // Nothing is lost as long as nothing was sent, or when the shared log has another history.
+        guard let lost, error.code != .diverged else { throw failure }
+        guard error.code == .unreachable else { throw .unknown(lost) }
       case .unknown(let error):
         drop(&turn)
         lost = error

@@ -13,6 +13,7 @@ extension Journal {
         do {
           if newest > seen { try committer.applyBrought() }
         } catch {
+          if (error as? JournalError)?.code == .closed { return }
           options.note(
             .error, "what other nodes have committed can't be applied", cause: error as? JournalError)
           return published.close()

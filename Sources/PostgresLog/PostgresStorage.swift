@@ -99,7 +99,12 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
         try connection.run("SELECT 1 FROM \(table.name) WHERE 1 = 0", within: ServerAddress.patience)
       } catch {
         guard error.state == "42P01" else { throw error }
-        try connection.run(table.definition, within: ServerAddress.patience)
+        do throws(ServerFailure) {
+          try connection.run(table.definition, within: ServerAddress.patience)
+        } catch {
+          // Another node has made it at the same moment.
+          guard error.state == "23505" || error.state == "42P07" else { throw error }
+        }
       }
     }
   }

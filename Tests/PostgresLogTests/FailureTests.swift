@@ -330,6 +330,29 @@ struct FailureTests {
     }
   }
 
+  /// As with engines that can't notify: other nodes ask.
+  @Test func whereNobodyIsNotifiedNodesSeeEntriesAllTheSame() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let name = "mute\(UUID().uuidString.prefix(8).lowercased())"
+    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
+    try server.sql("CREATE ROLE \(name) LOGIN")
+    try server.sql(
+      "REVOKE EXECUTE ON FUNCTION pg_notify FROM PUBLIC; GRANT CREATE ON SCHEMA public TO \(name)",
+      at: address)
+    try withTemporaryFolder { folder in
+      let own = server.address(database: database, user: name)
+      try share(at: own, in: folder)
+      let nodes = try nodes(2, at: own, in: folder)
+      for turn in 1...3 {
+        let revision = try nodes[turn % 2].commit(by: "\(turn)") { try $0.write(turn, "\(turn)") }.revision
+        for _ in 0..<500 where nodes[(turn + 1) % 2].head.revision < revision { usleep(10_000) }
+        #expect(nodes[(turn + 1) % 2].head.revision == revision)
+      }
+      for node in nodes { try node.close() }
+    }
+  }
+
   /// Of what is kept and said, nothing has the password.
   @Test func thePasswordIsNowhere() throws {
     let server = try PostgresServer.shared.get()
