@@ -189,8 +189,9 @@ final class Committer<State: EventSourced>: Sendable {
       revision: error.revision)
   }
 
-  /// From its second loss in a row on, a node waits for its turn, so that more are not to be expected.
-  private static var runLimit: Int { 8 }
+  /// From its second loss in a row on, a node waits for its turn. Those of its commits that come too late for the batch of
+  /// that turn can lose again, so a node with many writers needs some turns for all of them.
+  private static var runLimit: Int { 64 }
 
   /// What the failure of a batch means to a commit that is not in it: nothing of that one was written.
   private func asBystander(_ error: JournalError) -> JournalError {
