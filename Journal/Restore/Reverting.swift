@@ -52,7 +52,8 @@ extension Journal {
     try reversal.targets.complete()
     // What must go or change with an entity that goes was put there later, by whomever.
     let losers = later == .override ? [] : reversal.entitiesThatLoseReferences(of: asked)
-    for entity in losers {
+    // An edit of the entity that is in the way already says enough.
+    for entity in losers where !reversal.conflicts.contains(where: { $0.entity == entity }) {
       guard let past = try events(of: entity, after: 0).first, let edit = past.edit(of: nil) else { continue }
       reversal.note(edit)
     }
