@@ -20,21 +20,19 @@ package final class PostgresServer: Sendable {
       "\(FileManager.default.temporaryDirectory.path)/journal-postgres-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     try asOrdinaryUser { user in _ = try runProgram("chown", ["\(user)", path]) }
-    let tidy = Process()
-    tidy.executableURL = URL(filePath: "/usr/bin/env")
-    tidy.arguments = [
-      "setsid", "sh", "-c",
+    // It goes on in the background, in a session of its own, and what starts it ends at once: a child that has ended and
+    // that nobody has waited for would keep exit tests from being noticed.
+    let tidy = """
+      {
+        while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
+        for file in "$2"/*/postmaster.pid; do kill -QUIT "$(head -n 1 "$file")" 2>/dev/null; done
+        sleep 1
+        rm -rf "$2"
+      } &
       """
-      while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
-      for file in "$2"/*/postmaster.pid; do kill -QUIT "$(head -n 1 "$file")" 2>/dev/null; done
-      sleep 1
-      rm -rf "$2"
-      """, "sh", "\(ProcessInfo.processInfo.processIdentifier)", path,
-    ]
-    tidy.standardInput = FileHandle.nullDevice
-    tidy.standardOutput = FileHandle.nullDevice
-    tidy.standardError = FileHandle.nullDevice
-    try tidy.run()
+    _ = try spawn(
+      ["setsid", "sh", "-c", tidy, "sh", "\(ProcessInfo.processInfo.processIdentifier)", path],
+      output: "/dev/null")
     return path
   }
 
