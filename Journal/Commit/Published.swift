@@ -5,6 +5,8 @@ import Locks
 /// Reading takes a lock for the time of copying a few references: it never waits for a commit.
 final class Published<State: EventSourced>: Sendable {
   private let newest: Lock<Version<State>>
+  /// For those who wait on a thread.
+  private let revision: NewestRevision
   private let waiting = Lock(Waiting())
 
   private struct Waiting: Sendable {
@@ -13,7 +15,10 @@ final class Published<State: EventSourced>: Sendable {
     var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
   }
 
-  init(_ version: Version<State>) { newest = Lock(version) }
+  init(_ version: Version<State>) {
+    newest = Lock(version)
+    revision = NewestRevision(version.revision)
+  }
 
   var version: Version<State> { newest.withLock { $0 } }
 
@@ -25,11 +30,15 @@ final class Published<State: EventSourced>: Sendable {
       return old
     }
     _ = old
+    revision.raise(to: version.revision)
     resumeAll { _ in }
   }
 
   /// Ends all waiting for good.
-  func close() { resumeAll { $0.isClosed = true } }
+  func close() {
+    revision.close()
+    resumeAll { $0.isClosed = true }
+  }
 
   private func resumeAll(_ change: (inout Waiting) -> Void) {
     let continuations = waiting.withLock { waiting in
@@ -38,6 +47,12 @@ final class Published<State: EventSourced>: Sendable {
       return waiting.continuations
     }
     for continuation in continuations.values { continuation.resume() }
+  }
+
+  /// Waits on the caller's thread for a version newer than `revision`.
+  /// - Returns: the newest revision, which is not newer when the time was over first; nil when the journal was closed.
+  func wait(after revision: Revision, atMost time: Duration) -> Revision? {
+    self.revision.wait(after: revision, atMost: time)
   }
 
   /// Suspends until there is a version newer than `revision`; false when the journal was closed or the task

@@ -1,10 +1,10 @@
-import Dispatch
+package import Dispatch
 import Locks
 
 /// The newest revision of an open log, and who waits for a newer one.
 ///
 /// Safe to use from many threads.
-final class NewestRevision: Sendable {
+package final class NewestRevision: Sendable {
   private struct State: Sendable {
     var revision: Revision
     var isClosed = false
@@ -14,15 +14,15 @@ final class NewestRevision: Sendable {
 
   private let state: Lock<State>
 
-  init(_ revision: Revision) { state = Lock(State(revision: revision)) }
+  package init(_ revision: Revision) { state = Lock(State(revision: revision)) }
 
-  var revision: Revision { state.withLock { $0.revision } }
+  package var revision: Revision { state.withLock { $0.revision } }
 
   /// Says that there are newer entries; an older revision changes nothing.
-  func raise(to revision: Revision) { wakeAll { $0.revision = max($0.revision, revision) } }
+  package func raise(to revision: Revision) { wakeAll { $0.revision = max($0.revision, revision) } }
 
   /// Ends all waiting for good.
-  func close() { wakeAll { $0.isClosed = true } }
+  package func close() { wakeAll { $0.isClosed = true } }
 
   private func wakeAll(_ change: (inout State) -> Void) {
     let waiting = state.withLock { state in
@@ -34,7 +34,7 @@ final class NewestRevision: Sendable {
   }
 
   /// The newest revision, as soon as it is above `revision` or the time is over; nil when it was closed.
-  func wait(after revision: Revision, atMost time: Duration) -> Revision? {
+  package func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     let deadline = DispatchTime.now() + time.timeInterval
     let isWoken = DispatchSemaphore(value: 0)
     while true {
@@ -54,7 +54,7 @@ final class NewestRevision: Sendable {
 
 extension Duration {
   /// The same for Dispatch, bounded by what its 64 bits of nanoseconds take: 292 years.
-  var timeInterval: DispatchTimeInterval {
+  package var timeInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     let (nanoseconds, overflows) = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
     return overflows

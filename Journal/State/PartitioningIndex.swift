@@ -2,7 +2,7 @@ extension Array {
   /// The first index at which a predicate holds that is false before it and true from it on.
   /// - Complexity: O(log n)
   @inline(__always)
-  func partitioningIndex(where holds: (Element) -> Bool) -> Int {
+  package func partitioningIndex(where holds: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = low + (high - low) / 2

@@ -11,6 +11,12 @@ extension Journal {
 
   /// The same as ``states``, each together with the entry that made it.
   public var versions: Versions<State> { Versions(published: published) }
+
+  /// Waits on the caller's thread for an entry after a revision, as ``states`` suspends.
+  /// - Returns: the newest revision, which is not newer when the time was over first; nil when the journal was closed.
+  package func waitForEntries(after revision: Revision, atMost time: Duration) -> Revision? {
+    published.wait(after: revision, atMost: time)
+  }
 }
 
 /// The newest version of a journal, again and again.

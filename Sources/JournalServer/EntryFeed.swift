@@ -4,52 +4,48 @@ import HTTPServer
 import JSON
 import Locks
 
-/// Wakes the connections that wait for entries.
+/// Tells the connections that wait of new entries.
 ///
-/// One thread looks for new entries, however many clients there are. It is no task: each connection that waits has a
-/// thread of its own, but in an app the tasks' pool may be full of others that wait for what it would tell them.
+/// One thread waits for the journal, however many clients there are, and no task does: in an app the tasks' pool may be
+/// full of others that wait for what it would tell them.
 ///
 /// Safe to use from many threads.
 final class EntryFeed: Sendable {
-  private struct Waiting: Sendable {
-    var isEnded = false
-    var nextKey = 0
-    var waiters: [Int: DispatchSemaphore] = [:]
-    var problem: JournalError?
-  }
-
-  /// As often as a follower looks for entries of another process.
+  /// Entries that come in quick succession are told of together.
   private static let pause = 0.01
-  /// After so many looks it is asked whether another process can still be followed.
-  private static let checkCount = 100
+  /// When none has come for so long, it is asked whether another process can still be followed.
+  private static var checkInterval: Duration { .seconds(1) }
 
   private let journal: CatalogJournal
-  private let waiting = Lock(Waiting())
+  private let newest: NewestRevision
+  private let failure = Lock<JournalError?>(nil)
   private let isEnding = DispatchSemaphore(value: 0)
 
-  init(_ journal: CatalogJournal) { self.journal = journal }
+  init(_ journal: CatalogJournal) {
+    self.journal = journal
+    newest = NewestRevision(journal.head.revision)
+  }
 
-  /// Begins to look.
+  /// Begins to wait.
   /// - Parameter whenNew: called soon after there are new entries.
-  func start(whenNew: @escaping @Sendable () -> Void) {
-    // Without a thread, those who wait look for themselves each time their patience ends.
-    _ = Threads.start { [self] in
-      var seen = journal.head.revision
-      var count = 0
-      while isEnding.wait(timeout: .now() + Self.pause) == .timedOut {
-        count += 1
-        if count % Self.checkCount == 0, let problem = check() {
-          return wake { waiting in
-            waiting.problem = problem
-            waiting.isEnded = true
-          }
+  /// - Throws: ``JournalError`` with code `outOfResources` when there is no thread to be had.
+  func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
+    let isStarted = Threads.start { [self] in
+      repeat {
+        let seen = newest.revision
+        guard let found = journal.waitForEntries(after: seen, atMost: Self.checkInterval) else { break }
+        if found > seen {
+          newest.raise(to: found)
+          whenNew()
+        } else if let problem = check() {
+          failure.withLock { $0 = problem }
+          break
         }
-        let newest = journal.head.revision
-        if newest == seen { continue }
-        seen = newest
-        wake { _ in }
-        whenNew()
-      }
+      } while isEnding.wait(timeout: .now() + Self.pause) == .timedOut
+      newest.close()
+    }
+    guard isStarted else {
+      throw JournalError(.outOfResources, "the system has no thread for new entries; try again")
     }
   }
 
@@ -57,47 +53,24 @@ final class EntryFeed: Sendable {
   private func check() -> JournalError? {
     do {
       try journal.catchUp()
-    } catch let error as JournalError where error.code != .outOfResources {
+    } catch let error as JournalError where ![.outOfResources, .unreachable].contains(error.code) {
       return error
     } catch {}
     return nil
   }
 
   /// Why entries of another process are not seen any more; nil when they are.
-  var problem: JournalError? { waiting.withLock { $0.problem } }
+  var problem: JournalError? { failure.withLock { $0 } }
 
   func end() {
     isEnding.signal()
-    wake { $0.isEnded = true }
-  }
-
-  private func wake(_ change: (inout Waiting) -> Void) {
-    let waiters = waiting.withLock { waiting in
-      change(&waiting)
-      return Array(waiting.waiters.values)
-    }
-    for waiter in waiters { waiter.signal() }
+    newest.close()
   }
 
   /// Waits on the caller's thread for an entry after a revision.
   /// - Returns: the newest revision, which is not newer when the time was over first; nil when no more will come.
-  func wait(after revision: Revision, atMost seconds: Double) -> Revision? {
-    let semaphore = DispatchSemaphore(value: 0)
-    let deadline = DispatchTime.now() + seconds
-    let key = waiting.withLock { waiting in
-      waiting.nextKey += 1
-      waiting.waiters[waiting.nextKey] = semaphore
-      return waiting.nextKey
-    }
-    defer { _ = waiting.withLock { $0.waiters.removeValue(forKey: key) } }
-    var isOver = false
-    while true {
-      // An end comes before what is left to be read: the client goes on from there elsewhere.
-      if waiting.withLock({ $0.isEnded }) { return nil }
-      let newest = journal.head.revision
-      if newest > revision || isOver { return newest }
-      isOver = semaphore.wait(timeout: deadline) == .timedOut
-    }
+  func wait(after revision: Revision, atMost time: Duration) -> Revision? {
+    newest.wait(after: revision, atMost: time)
   }
 }
 
@@ -105,7 +78,7 @@ final class EntryFeed: Sendable {
 /// client goes on after an interruption.
 final class EventStream: BufferedBody {
   /// What shows that the connection is alive, and lets a client that vanished be noticed.
-  private static let heartbeatSeconds = 15.0
+  private static var heartbeat: Duration { .seconds(15) }
 
   private let journal: CatalogJournal
   private let feed: EntryFeed
@@ -123,7 +96,7 @@ final class EventStream: BufferedBody {
       isBegun = true
       return Array("retry: 1000\n\n".utf8)
     }
-    guard let newest = feed.wait(after: last, atMost: Self.heartbeatSeconds) else { return nil }
+    guard let newest = feed.wait(after: last, atMost: Self.heartbeat) else { return nil }
     guard newest > last else { return Array(": nothing new\n\n".utf8) }
     let entry = try journal.entry(at: last + 1)
     last = entry.revision

@@ -21,7 +21,7 @@ final class JournalAPI: HTTPHandler {
   /// So many requests are worked on at a time; more of them would only take memory.
   private let turns = DispatchSemaphore(value: 8)
 
-  init(_ journal: CatalogJournal, _ options: JournalServer.Options) {
+  init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
     self.journal = journal
     self.options = options
     access = Access(options)
@@ -30,7 +30,7 @@ final class JournalAPI: HTTPHandler {
     let timeline = Timeline(journal)
     self.timeline = timeline
     feed = EntryFeed(journal)
-    feed.start { timeline.catchUp() }
+    try feed.start { timeline.catchUp() }
     timeline.catchUp()
   }
 

@@ -43,14 +43,14 @@ public final class JournalServer: Sendable {
   private let api: JournalAPI
 
   /// Starts to serve a journal.
-  /// - Throws: ``JournalError`` with code `io` when the port is taken, or `readOnly` when clients may commit and the
-  ///   journal can't.
+  /// - Throws: ``JournalError`` with code `io` when the port is taken, `readOnly` when clients may commit and the
+  ///   journal can't, or `outOfResources` when the system has no more threads.
   public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
         .readOnly, "the journal was opened for reading only, so nothing can be committed through it")
     }
-    api = JournalAPI(journal, options)
+    api = try JournalAPI(journal, options)
     var limits = HTTPServer.Limits()
     limits.connections = options.connectionLimit
     limits.headSeconds = options.headSeconds

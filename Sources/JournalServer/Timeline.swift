@@ -144,12 +144,5 @@ extension Timeline.Heads {
   }
 
   /// The first entry that is not before a date.
-  fileprivate func index(_ date: Int64) -> Int {
-    var (low, high) = (0, dates.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if dates[middle] < date { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  fileprivate func index(_ date: Int64) -> Int { dates.partitioningIndex { $0 >= date } }
 }

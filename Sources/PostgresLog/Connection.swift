@@ -1,6 +1,7 @@
 import CLibPQ
 import Dispatch
 import Foundation
+import Journaling
 import Locks
 
 /// A connection to a server: the only Swift that sees libpq.
@@ -53,7 +54,7 @@ final class Connection: Sendable {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
-    let deadline = DispatchTime.now() + time.nanoseconds
+    let deadline = DispatchTime.now() + time.timeInterval
     do throws(ServerFailure) { try unsafe Self.connect(handle, deadline) } catch {
       unsafe PQfinish(handle)
       throw error
@@ -173,7 +174,7 @@ final class Connection: Sendable {
   private func using<Result: Sendable>(
     _ time: Duration, _ body: (inout State, DispatchTime) throws(ServerFailure) -> Result
   ) throws(ServerFailure) -> Result {
-    let deadline = DispatchTime.now() + time.nanoseconds
+    let deadline = DispatchTime.now() + time.timeInterval
     return try state.withLock { state throws(ServerFailure) in
       guard !state.isLost else { throw ServerFailure(.lost, "the connection was lost before") }
       return try body(&state, deadline)
@@ -359,14 +360,5 @@ extension Connection.Parameter {
 
   private static func bigEndian(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
     (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (byteCount - 1 - $0))) }
-  }
-}
-
-extension Duration {
-  fileprivate var nanoseconds: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    return .nanoseconds(
-      Int(clamping: seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue)
-        + Int(attoseconds / 1_000_000_000))
   }
 }
