@@ -11,6 +11,28 @@ extension Date {
   package func differs(from clockDate: Date) -> Bool { abs(timeIntervalSince(clockDate)) > 1 }
 }
 
+extension Journal where State == Catalog {
+  /// The date of the first entry up to a version; nil when there is none.
+  package func firstDate(through version: Version<Catalog>) throws -> Date? {
+    let start = try revision(at: .start)
+    return version.revision > start ? try entry(at: start + 1).date : nil
+  }
+
+  /// Writes how much the journal holds into the object that is open, as `stat --json` prints it.
+  package func writeCounts(of version: Version<Catalog>, to writer: inout JSONWriter) throws {
+    let firstDate = try firstDate(through: version)
+    writer.member("id", id.description)
+    writer.member("revision", version.revision)
+    if let base { writer.member("base", base.revision) }
+    writer.member("firstDate", firstDate?.precise)
+    writer.member("date", firstDate == nil ? nil : version.date.precise)
+    writer.member("digest", version.digest.hex)
+    writer.member("items", version.state.itemCount)
+    writer.member("categories", version.state.categoryCount)
+    writer.member("images", version.state.imageCount)
+  }
+}
+
 extension Entry {
   /// Writes the entry as `log --json` prints it, without the line's end.
   package func write(to writer: inout JSONWriter) {

@@ -45,7 +45,7 @@ struct APIError: Error {
     case .pruned: 410
     case .tooLarge: 413
     case .rejected: 422
-    case .outOfResources, .closed: 503
+    case .outOfResources, .closed, .unreachable: 503
     default: 500
     }
   }

@@ -14,21 +14,11 @@ extension JournalAPI {
     _ = try Parameters(request, allowing: [])
     let version = journal.version
     let catalog = version.state
-    let start = try journal.revision(at: .start)
-    let first = version.revision > start ? try journal.entry(at: start + 1).date : nil
     let health = journal.health
     return try .json { writer in
       writer.beginObject()
-      writer.member("id", journal.id.description)
       writer.member("name", journal.url.lastPathComponent)
-      writer.member("revision", version.revision)
-      if let base = journal.base { writer.member("base", base.revision) }
-      writer.member("firstDate", first?.precise)
-      writer.member("date", first == nil ? nil : version.date.precise)
-      writer.member("digest", version.digest.hex)
-      writer.member("items", catalog.itemCount)
-      writer.member("categories", catalog.categoryCount)
-      writer.member("images", catalog.imageCount)
+      try journal.writeCounts(of: version, to: &writer)
       writer.member("editable", options.isEditable)
       writer.member("author", options.author)
       writer.key("tags")
@@ -44,7 +34,7 @@ extension JournalAPI {
       writer.member(
         "problem",
         (health.problem ?? feed.problem ?? journal.damage ?? catalog.failure).map {
-          $0.message.replacing(journal.url.path, with: "the journal")
+          APIError($0, hiding: journal.url.path).message
         })
       writer.endObject()
       writer.endObject()

@@ -9,7 +9,8 @@ enum Stat: Verb {
   static let explanation = """
     Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
     are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
-    exactly how much. Of a shared journal it asks the server where the log is how far behind this node is.
+    exactly how much. For a shared journal it also asks the server, and says where the log is and how far behind this node
+    is.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
@@ -19,8 +20,6 @@ enum Stat: Verb {
     let statistics = try journal.statistics()
     let sharing = try journal.sharing()
     let version = journal.version
-    let start = try journal.revision(at: .start)
-    let first = version.revision > start ? try journal.entry(at: start + 1).date : nil
     let years = try journal.historyByYear()
     let catalog = version.state
     let snapshots = try journal.snapshots()
@@ -28,15 +27,7 @@ enum Stat: Verb {
     if arguments.has("--json") {
       var writer = JSONWriter()
       writer.beginObject()
-      writer.member("id", journal.id.description)
-      writer.member("revision", version.revision)
-      if let base = journal.base { writer.member("base", base.revision) }
-      writer.member("firstDate", first?.precise)
-      writer.member("date", first == nil ? nil : version.date.precise)
-      writer.member("digest", version.digest.hex)
-      writer.member("items", catalog.itemCount)
-      writer.member("categories", catalog.categoryCount)
-      writer.member("images", catalog.imageCount)
+      try journal.writeCounts(of: version, to: &writer)
       writer.member("logByteCount", statistics.logByteCount)
       writer.member("blobCount", statistics.blobCount)
       writer.member("blobByteCount", statistics.blobByteCount)
@@ -74,6 +65,7 @@ enum Stat: Verb {
       try terminal.output.write(writer.bytes)
       return .done
     }
+    let first = try journal.firstDate(through: version)
     var lines = [
       ("journal", journal.id.description),
       ("revision", version.revision.grouped),
