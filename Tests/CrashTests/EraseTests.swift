@@ -101,7 +101,7 @@ extension Battery {
     }
 
     @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
-    func aDiskWithoutRoomForTheNewLogIsNamedAndNothingIsErased() throws {
+    func aDiskWithoutRoomForTheNewLogIsNamedAndNothingIsErasedOrPruned() throws {
       try withTemporaryFolder { folder in
         let point = try Mount.point(in: folder.path)
         try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
@@ -112,16 +112,20 @@ extension Battery {
           }
           let head = journal.head
           try journal.close()
-          let error = #expect(throws: JournalError.self) {
-            try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
+          for rewrite in [
+            { _ = try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law") },
+            { _ = try Journal<Logbook>.prune(before: .revision(2), at: url) },
+          ] {
+            let error = #expect(throws: JournalError.self) { try rewrite() }
+            #expect(error?.code == .io)
+            #expect(error?.message.contains("no room for") == true)
+            let after = try Journal<Logbook>.open(at: url)
+            #expect(after.head == head)
+            #expect(after.base == nil)
+            #expect(try after.verify().isSound)
+            #expect(after.state.pages[2] != nil)
+            try after.close()
           }
-          #expect(error?.code == .io)
-          #expect(error?.message.contains("no room for") == true)
-          let after = try Journal<Logbook>.open(at: url)
-          #expect(after.head == head)
-          #expect(try after.verify().isSound)
-          #expect(after.state.pages[2] != nil)
-          try after.close()
           let saved = URL(fileURLWithPath: "\(point)/Saved.journal")
           #expect(throws: JournalError.self) { try Journal<Logbook>.salvage([url], to: saved) }
           #expect(try FileManager.default.contentsOfDirectory(atPath: point) == ["Log.journal"])

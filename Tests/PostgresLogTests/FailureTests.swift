@@ -307,13 +307,10 @@ struct FailureTests {
   @Test func aRoleThatMayOnlyReadFollowsAndItsCommitsAreRefused() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
-    let name = "reader\(UUID().uuidString.prefix(8).lowercased())"
-    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
     try withTemporaryFolder { folder in
       try share(at: address, in: folder)
-      try server.sql("CREATE ROLE \(name) LOGIN")
+      let (name, own) = try makeRole(on: server, for: address)
       try server.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO \(name)", at: address)
-      let own = server.address(database: database, user: name)
       let url = folder.url.appending(path: "Reader.journal")
       try Journal<Logbook>.join(own, at: url)
       let reader = try Journal<Logbook>.open(at: url, options: Self.options)
@@ -330,18 +327,24 @@ struct FailureTests {
     }
   }
 
+  /// A role of its own, and the address of a database as that role reaches it.
+  private func makeRole(on server: PostgresServer, for address: String) throws -> (name: String, own: String)
+  {
+    let name = "role\(UUID().uuidString.prefix(8).lowercased())"
+    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
+    try server.sql("CREATE ROLE \(name) LOGIN")
+    return (name, server.address(database: database, user: name))
+  }
+
   /// As with engines that can't notify: other nodes ask.
   @Test func whereNobodyIsNotifiedNodesSeeEntriesAllTheSame() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
-    let name = "mute\(UUID().uuidString.prefix(8).lowercased())"
-    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
-    try server.sql("CREATE ROLE \(name) LOGIN")
+    let (name, own) = try makeRole(on: server, for: address)
     try server.sql(
       "REVOKE EXECUTE ON FUNCTION pg_notify FROM PUBLIC; GRANT CREATE ON SCHEMA public TO \(name)",
       at: address)
     try withTemporaryFolder { folder in
-      let own = server.address(database: database, user: name)
       try share(at: own, in: folder)
       let nodes = try nodes(2, at: own, in: folder)
       for turn in 1...3 {
