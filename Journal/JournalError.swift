@@ -48,10 +48,10 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// The system is short of descriptors, threads or memory. Nothing was written, and the same call may
     /// succeed later.
     public static let outOfResources = Code(rawValue: "outOfResources")
-    /// The server that has the log of a shared journal can't be reached. Nothing was written, reading goes on, and the
-    /// same call succeeds when it can be reached again.
+    /// The server that holds the log of a shared journal can't be reached. Nothing was written. Reading works
+    /// meanwhile; repeat the call when the server is back.
     public static let unreachable = Code(rawValue: "unreachable")
-    /// The server that has the log of a shared journal has another history than this journal. Nothing is written.
+    /// The server that holds the log of a shared journal has a different history than this journal. Nothing was written.
     public static let diverged = Code(rawValue: "diverged")
     /// The server's settings would break the promise of a commit.
     public static let unsafeSettings = Code(rawValue: "unsafeSettings")
@@ -101,6 +101,16 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     if !places.isEmpty { text += " (\(places.joined(separator: ", ")))" }
     if let cause { text += ": \(cause)" }
     return text
+  }
+}
+
+extension JournalError {
+  package static func closed(path: String? = nil) -> JournalError {
+    JournalError(.closed, "the journal has been closed", path: path)
+  }
+
+  package static func logIsReadOnly(path: String? = nil) -> JournalError {
+    JournalError(.readOnly, "the log was not opened for writing", path: path)
   }
 }
 

@@ -139,7 +139,7 @@ final class Committer<State: EventSourced>: Sendable {
     defer { leader.close() }
     let last = try writeLock.take { accepted in
       queue.withLock { queue in
-        if queue.refusal == nil { queue.refusal = JournalError(.closed, "the journal has been closed") }
+        if queue.refusal == nil { queue.refusal = .closed() }
       }
       return accepted.batch
     }

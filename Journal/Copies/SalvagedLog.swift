@@ -106,7 +106,7 @@ final class SalvagedLog: EntryLog {
   }
 
   private var closed: JournalError {
-    JournalError(.closed, "the journal has been closed", path: source.folder.path)
+    .closed(path: source.folder.path)
   }
 
   private var readOnly: JournalError {

@@ -283,7 +283,7 @@ public final class BlobStore: Sendable {
 
   fileprivate func checkIsOpen() throws(JournalError) {
     if isClosed.load(ordering: .acquiring) {
-      throw JournalError(.closed, "the journal has been closed", path: path)
+      throw JournalError.closed(path: path)
     }
   }
 }

@@ -201,7 +201,7 @@ final class NodeLog: EntryLog {
         }
       }
       if isDone { return newest }
-      if isEnding.withLock({ $0 }) { throw JournalError(.closed, "the journal has been closed") }
+      if isEnding.withLock({ $0 }) { throw JournalError.closed() }
     }
   }
 
@@ -351,7 +351,7 @@ final class NodeLog: EntryLog {
         throw error
       }
     }
-    // Nobody may be going to append: then the others must not wait.
+    // If no append follows, the other nodes must not wait for one.
     if !releaser.runLater({ [weak self] in self?.release() }) { release() }
   }
 

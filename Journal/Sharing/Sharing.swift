@@ -39,7 +39,7 @@ extension Journal {
 
 extension Journal {
   /// Puts the log of a journal where other nodes can append to it too, proves that it is there, and notes where that is in the
-  /// journal's folder. When it is interrupted, the journal is local as before, and sharing it again goes on.
+  /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
   /// - Throws: ``JournalError``: `wrongUse` when it is shared already, or its history was pruned; `locked`; `unreachable`;
   ///   `diverged` when there is another history under the journal's id.
   @discardableResult

@@ -295,7 +295,7 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   private func openLog() throws(JournalError) -> any EntryLog {
     guard let log = log.withLock({ $0 }) else {
-      throw JournalError(.closed, "the journal has been closed", path: folder.path)
+      throw JournalError.closed(path: folder.path)
     }
     return log
   }

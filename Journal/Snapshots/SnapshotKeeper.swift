@@ -498,7 +498,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Fails once the journal is closing: then nothing in its folder may be changed. Asked with the turn taken.
   private func checkIsOpen() throws(JournalError) {
     if progress.withLock({ $0.isClosed }) {
-      throw JournalError(.closed, "the journal has been closed", path: folder.path)
+      throw JournalError.closed(path: folder.path)
     }
   }
 

@@ -3,7 +3,7 @@ public import CBOR
 extension Catalog {
   /// A thing of the user's: a kind, a category if it has one, and attributes.
   ///
-  /// It is a value and stays as it is when the catalog goes on. Its parts are decoded when asked for.
+  /// It is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
   public struct Item: Identifiable, Hashable, Sendable {
     /// The number, from 1: `item:42` has 42.
     public let id: Int

@@ -18,7 +18,7 @@ final class Exchange {
   }
 
   func take(_ piece: [UInt8]) -> Bool {
-    // What nobody reads is thrown away: a request that should have none has a body.
+    // A body that the request should not have is discarded.
     if case .read(let reader) = reception { reader.take(piece) } else { true }
   }
 

@@ -56,7 +56,7 @@ package struct HTTPResponse {
 /// Gives the pieces of a body. Used by the thread of one connection.
 package protocol HTTPBodySource: AnyObject {
   /// The next piece, of so many bytes at most; nil at the end. An empty one asks to be asked again.
-  /// - Throws: what makes the body end too early; the connection is then cut, so that nobody takes it for whole.
+  /// - Throws: what makes the body end too early; the connection is then cut, so that the client sees that the body is incomplete.
   func nextPiece(atMost count: Int) throws -> [UInt8]?
 }
 

@@ -63,7 +63,7 @@ final class ServerLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
     let last = access == .read ? min(range.upperBound, first) : range.upperBound
     guard range.lowerBound <= last else { return }
@@ -102,11 +102,11 @@ final class ServerLog: EntryLog {
         return listener
       }
       // Closing may have come before there was a listener to interrupt.
-      guard let listener, !calls.isClosed else { throw Self.closed }
+      guard let listener, !calls.isClosed else { throw JournalError.closed() }
       do {
         return try listener.newest(after: revision, waitingAtMost: time)
       } catch {
-        throw calls.isClosed ? Self.closed : error
+        throw calls.isClosed ? JournalError.closed() : error
       }
     }
   }
@@ -126,15 +126,15 @@ final class ServerLog: EntryLog {
 
   func beginWriting() throws(JournalError) {
     try entering {
-      guard access == .write else { throw Self.readOnly }
+      guard access == .write else { throw JournalError.logIsReadOnly() }
       isWriting.withLock { $0 = true }
     }
   }
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    guard calls.enter() else { throw .refused(Self.closed) }
+    guard calls.enter() else { throw .refused(.closed()) }
     defer { calls.leave() }
-    guard isWriting.withLock({ $0 }) else { throw .refused(Self.readOnly) }
+    guard isWriting.withLock({ $0 }) else { throw .refused(.logIsReadOnly()) }
     guard let last = entries.last else { return }
     let warningCount = connection.warningCount
     let isStored: Bool
@@ -213,11 +213,8 @@ final class ServerLog: EntryLog {
   }
 
   private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
     return try JournalError.translating(body)
   }
-
-  private static var closed: JournalError { JournalError(.closed, "the journal has been closed") }
-  private static var readOnly: JournalError { JournalError(.readOnly, "the log was not opened for writing") }
 }

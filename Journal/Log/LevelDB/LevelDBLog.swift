@@ -97,7 +97,7 @@ final class LevelDBLog: EntryLog {
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
     guard let last = entries.last else { return }
     guard let marker = marker.withLock({ $0 }) else {
-      throw .refused(JournalError(.readOnly, "the log was not opened for writing", path: place.path))
+      throw .refused(.logIsReadOnly(path: place.path))
     }
     guard newest.revision == revision else { throw .conflict(newest: newest.revision) }
     guard calls.enter() else { throw .refused(closed) }
@@ -192,7 +192,7 @@ final class LevelDBLog: EntryLog {
   }
 
   private var closed: JournalError {
-    JournalError(.closed, "the journal has been closed", path: database.path)
+    .closed(path: database.path)
   }
 
   private func using<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
@@ -224,7 +224,7 @@ extension JournalError {
   /// - Parameter revision: the first that is missing or altered, where the error does not know it itself.
   init(_ error: DatabaseError, revision: Revision? = nil) {
     switch error.code {
-    case .closed: self.init(.closed, "the journal has been closed", path: error.path)
+    case .closed: self = .closed(path: error.path)
     case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
     case .poisoned: self.init(.poisoned, "an earlier write failed; open the journal again", path: error.path)
     case .busy: self.init(.locked, error.message, path: error.path)

@@ -192,7 +192,7 @@ final class LevelDBReader: EntryLog {
   }
 
   private var readOnly: JournalError {
-    JournalError(.readOnly, "the log was not opened for writing", path: place.path)
+    .logIsReadOnly(path: place.path)
   }
 
   // MARK: Closing
@@ -204,7 +204,7 @@ final class LevelDBReader: EntryLog {
   }
 
   private var closed: JournalError {
-    JournalError(.closed, "the journal has been closed", path: place.folder.path)
+    .closed(path: place.folder.path)
   }
 
   private func using<Result>(

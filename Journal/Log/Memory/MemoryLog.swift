@@ -24,7 +24,7 @@ final class MemoryLog: EntryLog {
 
   /// Nothing can be lost of it without the process.
   func acknowledged() throws(JournalError) -> LogMark? {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     calls.leave()
     return nil
   }
@@ -33,7 +33,7 @@ final class MemoryLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
     let last = newest.revision
     guard last > 0, range.overlaps(1...last) else { return }
@@ -56,26 +56,26 @@ final class MemoryLog: EntryLog {
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
-    guard let found = newest.wait(after: revision, atMost: time) else { throw Self.closed }
+    guard let found = newest.wait(after: revision, atMost: time) else { throw JournalError.closed() }
     return found
   }
 
   func beginWriting() throws(JournalError) {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
-    guard access == .write else { throw Self.readOnly }
+    guard access == .write else { throw JournalError.logIsReadOnly() }
     isWriting.withLock { $0 = true }
   }
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    guard calls.enter() else { throw .refused(Self.closed) }
+    guard calls.enter() else { throw .refused(.closed()) }
     defer { calls.leave() }
-    guard isWriting.withLock({ $0 }) else { throw .refused(Self.readOnly) }
+    guard isWriting.withLock({ $0 }) else { throw .refused(.logIsReadOnly()) }
     try self.entries.append(entries, after: revision)
   }
 
   func byteCount() throws(JournalError) -> Int {
-    guard calls.enter() else { throw Self.closed }
+    guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
     return entries.byteCount
   }
@@ -86,7 +86,4 @@ final class MemoryLog: EntryLog {
     calls.wait()
     entries.close(access, newest)
   }
-
-  private static var closed: JournalError { JournalError(.closed, "the journal has been closed") }
-  private static var readOnly: JournalError { JournalError(.readOnly, "the log was not opened for writing") }
 }
