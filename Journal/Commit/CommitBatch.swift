@@ -17,9 +17,13 @@ final class CommitBatch: Sendable {
   private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
 
+  /// Who would have to run again if another node took the revisions of this batch: whoever waits for it.
+  private let dependents = DispatchGroup()
+
   private struct Outcome {
     var error: JournalError?
     var isDone = false
+    var mostRuns = 0
     var resume: [CheckedContinuation<Void, any Error>] = []
   }
 
@@ -68,6 +72,28 @@ final class CommitBatch: Sendable {
       }
       if let now { continuation.resume(with: now) }
     }
+  }
+
+  // MARK: Commits that may run again
+
+  /// Called by a commit whose outcome depends on this batch.
+  /// - Parameter run: how many times its body has run.
+  func join(run: Int) {
+    outcome.withLock { $0.mostRuns = max($0.mostRuns, run) }
+    dependents.enter()
+  }
+
+  /// Called by each that has joined when it knows the outcome and, if it lost, has run again.
+  func leave() { dependents.leave() }
+
+  /// How many times the body has run that has run most often.
+  var mostRuns: Int { outcome.withLock { $0.mostRuns } }
+
+  /// Waits until all that have joined have left.
+  /// - Returns: false when the time was over first.
+  @discardableResult
+  func waitForDependents(until deadline: DispatchTime) -> Bool {
+    dependents.wait(timeout: deadline) == .success
   }
 
   private static func result(_ error: JournalError?) -> Result<Void, any Error> {

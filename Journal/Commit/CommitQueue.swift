@@ -22,6 +22,11 @@ struct CommitQueue<State: EventSourced>: Sendable {
 
   /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch.
   private let batchByteLimit: Int
+  /// How many bytes an append takes.
+  private let appendByteLimit: Int
+  /// Whether the turn to append is reserved for the next batch, which then takes all that an append does: only what is in
+  /// it can't lose.
+  private var isTurnReserved = false
 
   private var waiting = [Work()]
   /// Why there can be no more commits.
@@ -30,14 +35,18 @@ struct CommitQueue<State: EventSourced>: Sendable {
   private(set) var takenBackCount = 0
 
   /// - Parameter limits: those of the log.
-  init(_ limits: LogLimits) { batchByteLimit = min(16 << 20, limits.appendByteCount) }
+  init(_ limits: LogLimits) {
+    appendByteLimit = limits.appendByteCount
+    batchByteLimit = min(16 << 20, appendByteLimit)
+  }
 
   /// Lets an entry into a batch.
   /// - Returns: the batch, and whether the caller leads it.
   mutating func enter(
     _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, blobs: Set<Blob>
   ) -> (CommitBatch, leads: Bool) {
-    if !last.entries.isEmpty, last.byteCount + entry.bytes.count > batchByteLimit {
+    let limit = isTurnReserved ? appendByteLimit : batchByteLimit
+    if !last.entries.isEmpty, last.byteCount + entry.bytes.count > limit {
       waiting.append(Work())
     }
     let leads = last.entries.isEmpty
@@ -52,15 +61,21 @@ struct CommitQueue<State: EventSourced>: Sendable {
 
   /// Gives the oldest batch to its leader, and the one after it, which is next.
   mutating func takeFirst() -> (Work, next: CommitBatch) {
+    isTurnReserved = false
     let work = waiting.removeFirst()
     if waiting.isEmpty { waiting.append(Work()) }
     return (work, waiting[0].batch)
   }
 
+  /// The batches that have entries and are not being written.
+  var batches: [CommitBatch] { waiting.filter { !$0.entries.isEmpty }.map(\.batch) }
+
   /// Gives up all that is accepted: it rests on what could not be written.
-  mutating func takeBack() -> (batches: [CommitBatch], next: CommitBatch) {
-    let batches = waiting.filter { !$0.entries.isEmpty }.map(\.batch)
+  /// - Parameter isTurnReserved: whether the next append has its turn at a shared log.
+  mutating func takeBack(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
+    let batches = batches
     waiting = [Work()]
+    self.isTurnReserved = isTurnReserved
     takenBackCount += 1
     return (batches, waiting[0].batch)
   }

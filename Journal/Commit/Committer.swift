@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Locks
 
@@ -12,7 +13,8 @@ import Locks
 /// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
 ///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.
 /// 7. In a shared journal, another node may have taken the revision of a batch. Then all that was accepted is taken back,
-///    what that node has committed is applied, and the bodies run again over it.
+///    what that node has committed is applied, and the bodies run again over it. If one of them has lost twice, the turn
+///    to append is reserved first, and the next append waits until all of them have run.
 ///
 /// Safe to use from many threads. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
@@ -39,6 +41,24 @@ final class Committer<State: EventSourced>: Sendable {
     var isOwnEntry: Bool { if case .success(let commit) = outcome { !commit.isEmpty } else { false } }
   }
 
+  /// How often the body of a commit has run.
+  private struct Runs {
+    var count = 1
+    /// The batch that lost its revision to another node, as long as the body has not run again.
+    var lost: CommitBatch?
+  }
+
+  /// The turn to append to a shared log, for commits that have lost.
+  private struct ReservedTurn: Sendable {
+    /// The batches that were taken back. The next append waits until their commits have run again.
+    var lost: [CommitBatch]
+    /// How long it waits. A server gives up a turn that is not used for five seconds.
+    let deadline = DispatchTime.now() + .seconds(4)
+
+    /// Whether all of them have run.
+    var isComplete: Bool { lost.allSatisfy { $0.waitForDependents(until: .now()) } }
+  }
+
   private let id: JournalID
   /// The version of the model that commits.
   private let schemaVersion: Int
@@ -54,8 +74,8 @@ final class Committer<State: EventSourced>: Sendable {
   private static var slowAppend: Duration { .seconds(1) }
   private let writeLock: WriteLock<Accepted>
   private let queue: Lock<CommitQueue<State>>
-  /// How many batches in a row came later than another node's.
-  private let lostCount = Lock(0)
+  /// The turn to append to a shared log, if it is reserved.
+  private let turn = Lock<ReservedTurn?>(nil)
   private let published: Published<State>
   /// Leads batches whose first commit is a task's.
   private let leader = Worker()
@@ -83,14 +103,15 @@ final class Committer<State: EventSourced>: Sendable {
   func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    var runCount = 1
+    var runs = Runs()
     while true {
-      let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
+      let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted, &runs) }
       if prepared.leads, let batch = prepared.batch { lead(batch) }
       do throws(JournalError) { try prepared.batch?.wait() } catch {
-        try check(error, of: prepared, request, &runCount)
+        try check(error, of: prepared, request, &runs)
         continue
       }
+      if node != nil { prepared.batch?.leave() }
       return try prepared.outcome.get()
     }
   }
@@ -99,18 +120,19 @@ final class Committer<State: EventSourced>: Sendable {
   nonisolated(nonsending) func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    var runCount = 1
+    var runs = Runs()
     while true {
       let prepared = try await writeLock.takeSuspending { accepted in
-        try prepare(request, body, on: &accepted)
+        try prepare(request, body, on: &accepted, &runs)
       }
       if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
       do {
         try await prepared.batch?.wait()
       } catch let error as JournalError {
-        try check(error, of: prepared, request, &runCount)
+        try check(error, of: prepared, request, &runs)
         continue
       }
+      if node != nil { prepared.batch?.leave() }
       return try prepared.outcome.get()
     }
   }
@@ -121,7 +143,8 @@ final class Committer<State: EventSourced>: Sendable {
   ) throws -> PendingCommit<Value> {
     // The body may have to run again, and is there only for the time of the call.
     if node != nil { return PendingCommit(commit: try commit(request, body), batch: nil) }
-    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted) }
+    var runs = Runs()
+    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted, &runs) }
     if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
     if case .failure = prepared.outcome { try wait(for: prepared) }
     return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
@@ -172,26 +195,27 @@ final class Committer<State: EventSourced>: Sendable {
   /// Decides what becomes of a commit whose batch failed: it may run again when another node took its revision.
   /// - Throws: ``JournalError`` when it is over.
   private func check<Value>(
-    _ error: JournalError, of prepared: Prepared<Value>, _ request: CommitRequest, _ runCount: inout Int
+    _ error: JournalError, of prepared: Prepared<Value>, _ request: CommitRequest, _ runs: inout Runs
   ) throws(JournalError) {
+    runs.lost = prepared.batch
+    if error.code == .lostRevision, !request.runsOnce, runs.count < Self.runLimit {
+      runs.count += 1
+      return
+    }
+    leaveLost(&runs)
     guard error.code == .lostRevision else {
       throw prepared.isOwnEntry ? error : asBystander(error)
-    }
-    guard request.runsOnce || runCount >= Self.runLimit else {
-      runCount += 1
-      return
     }
     throw JournalError(
       .conflict,
       request.runsOnce
         ? "another node has committed meanwhile, and this commit must not run twice; nothing of it was written"
-        : "other nodes were quicker \(runCount) times; nothing was written, so try again",
+        : "other nodes were quicker \(runs.count) times; nothing was written, so try again",
       revision: error.revision)
   }
 
-  /// From its second loss in a row on, a node waits for its turn. Those of its commits that come too late for the batch of
-  /// that turn can lose again, so a node with many writers needs some turns for all of them.
-  private static var runLimit: Int { 64 }
+  /// A body that has lost twice gets a turn that others wait for, so only failures and slow bodies let it lose again.
+  private static var runLimit: Int { 8 }
 
   /// What the failure of a batch means to a commit that is not in it: nothing of that one was written.
   private func asBystander(_ error: JournalError) -> JournalError {
@@ -208,19 +232,30 @@ final class Committer<State: EventSourced>: Sendable {
   // MARK: One after the other
 
   private func prepare<Value>(
-    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value, on accepted: inout Accepted
+    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value, on accepted: inout Accepted,
+    _ runs: inout Runs
   ) throws -> Prepared<Value> {
+    // Only now, as an append may wait for this.
+    defer { leaveLost(&runs) }
     try queue.withLock { queue throws(JournalError) in
       if let refusal = queue.refusal { throw refusal }
       takeBackAccepted(&accepted, queue)
     }
     try applyBrought(to: &accepted)
     do {
-      return try run(body, of: request, on: &accepted)
+      return try run(body, of: request, on: &accepted, run: runs.count)
     } catch {
       // What the body saw, or what a conflict names, may not be durable yet.
-      return Prepared(outcome: .failure(error), batch: accepted.batch, leads: false)
+      return bystander(.failure(error), on: accepted, run: runs.count)
     }
+  }
+
+  /// What came of a body that wrote nothing. What it saw may be lost, and then it runs again.
+  private func bystander<Value>(
+    _ outcome: Result<Commit<Value>, any Error>, on accepted: Accepted, run: Int
+  ) -> Prepared<Value> {
+    if node != nil { accepted.batch?.join(run: run) }
+    return Prepared(outcome: outcome, batch: accepted.batch, leads: false)
   }
 
   /// Forgets what was accepted when that was taken back.
@@ -233,7 +268,8 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private func run<Value>(
-    _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted
+    _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted,
+    run: Int
   ) throws -> Prepared<Value> {
     let base = accepted.version
     try request.check(base)
@@ -249,7 +285,7 @@ final class Committer<State: EventSourced>: Sendable {
       let commit = Commit(
         value: value, revision: base.revision, isEmpty: true, date: base.date, clockDate: base.date,
         clockWarning: nil)
-      return Prepared(outcome: .success(commit), batch: accepted.batch, leads: false)
+      return bystander(.success(commit), on: accepted, run: run)
     }
     let named = try checkBlobs(events, state)
     try keeper.faults.check()
@@ -269,7 +305,9 @@ final class Committer<State: EventSourced>: Sendable {
       // The batch before may have failed while the body ran; nothing would come of this entry.
       if let refusal = queue.refusal { throw refusal }
       if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
-      return queue.enter(entry, version, eventCount: events.count, blobs: named)
+      let entered = queue.enter(entry, version, eventCount: events.count, blobs: named)
+      if node != nil { entered.0.join(run: run) }
+      return entered
     }
     accepted.version = version
     accepted.batch = batch
@@ -321,6 +359,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   private func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
+    waitForReruns()
     let (work, next) = queue.withLock { $0.takeFirst() }
     do throws(AppendFailure) {
       // A journal that is being closed still writes what it has accepted.
@@ -383,7 +422,6 @@ final class Committer<State: EventSourced>: Sendable {
     // First, as versions of other nodes may follow as soon as it is published.
     keeper.note(newest, eventCount: work.eventCount)
     published.publish(newest)
-    lostCount.withLock { $0 = 0 }
   }
 
   // MARK: Shared journals
@@ -434,16 +472,50 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch != nil && accepted.version.head != published.version.head
   }
 
-  /// Takes back what rests on a revision that another node has taken. A node that loses again and again waits for its turn
-  /// before its bodies run again.
+  /// Takes back what rests on a revision that another node has taken. If a body has lost twice, this waits for the turn to
+  /// append first: the bodies then run while nobody else can append.
   private func takeBackLost(_ batch: CommitBatch, because error: JournalError) {
-    let count = lostCount.withLock { count in
-      count += 1
-      return count
+    let lost = [batch] + queue.withLock { $0.batches }
+    var isReserved = false
+    if let node, lost.contains(where: { $0.mostRuns > 1 }) {
+      do throws(JournalError) {
+        try node.reserve()
+        isReserved = true
+        turn.withLock { $0 = ReservedTurn(lost: lost) }
+      } catch {
+        // What is wrong with the connection is told by the next append.
+      }
     }
-    // What is wrong with the connection is told by the next append.
-    if count > 1 { try? node?.reserve() }
-    takeBack(batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision))
+    takeBack(
+      batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision),
+      isTurnReserved: isReserved)
+  }
+
+  /// Called before the first append of a turn: what is in it can't lose, so all that have lost are to be in it.
+  private func waitForReruns() {
+    guard node != nil else { return }
+    let reserved = turn.withLock { turn in
+      defer { turn = nil }
+      return turn
+    }
+    guard let reserved else { return }
+    for batch in reserved.lost { batch.waitForDependents(until: reserved.deadline) }
+  }
+
+  /// Notes that a body has run again, or will not. If it was the last one and there is nothing to append, other nodes get
+  /// the turn.
+  private func leaveLost(_ runs: inout Runs) {
+    guard let node, let lost = runs.lost else { return }
+    runs.lost = nil
+    lost.leave()
+    let isUnused = turn.withLock { turn in
+      guard let reserved = turn, reserved.isComplete, queue.withLock({ $0.batches.isEmpty }) else {
+        return false
+      }
+      turn = nil
+      return true
+    }
+    if isUnused { node.release() }
   }
 
   /// Whether a failure of which nothing was written can be followed by successes.
@@ -461,8 +533,11 @@ final class Committer<State: EventSourced>: Sendable {
     takeBack(batch, finishing: outcome ?? refusal, later: refusal)
   }
 
-  private func takeBack(_ batch: CommitBatch, finishing error: JournalError, later: JournalError? = nil) {
-    let (others, next) = queue.withLock { $0.takeBack() }
+  private func takeBack(
+    _ batch: CommitBatch, finishing error: JournalError, later: JournalError? = nil,
+    isTurnReserved: Bool = false
+  ) {
+    let (others, next) = queue.withLock { $0.takeBack(isTurnReserved: isTurnReserved) }
     next.giveTurn()
     batch.finish(error)
     for other in others {

@@ -36,7 +36,6 @@ final class NodeLog: EntryLog {
   private let thread = DispatchGroup()
   /// What is being waited at for new entries, for closing to interrupt.
   private let listening = Lock<(any SharedLog)?>(nil)
-  private let releaser = Worker()
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])
 
@@ -51,8 +50,6 @@ final class NodeLog: EntryLog {
     turn = Lock(Turn(head: place.format.head))
     brought = NewestRevision(0)
   }
-
-  deinit { releaser.close() }
 
   // MARK: The folder
 
@@ -351,11 +348,10 @@ final class NodeLog: EntryLog {
         throw error
       }
     }
-    // If no append follows, the other nodes must not wait for one.
-    if !releaser.runLater({ [weak self] in self?.release() }) { release() }
   }
 
-  private func release() { turn.withLock { $0.connection?.release() } }
+  /// Gives the turn away, as no append follows.
+  func release() { turn.withLock { $0.connection?.release() } }
 
   // MARK: Closing
 
@@ -372,7 +368,6 @@ final class NodeLog: EntryLog {
       ending.signal()
       thread.wait()
       turn.withLock { drop(&$0) }
-      releaser.close()
     }
     try local.close()
   }

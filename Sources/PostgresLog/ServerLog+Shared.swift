@@ -28,13 +28,14 @@ extension ServerLog: SharedLog {
     }
   }
 
-  func release() {
-    _ = try? using { connection in
-      try isReserved.withLock { isReserved in
-        guard isReserved else { return }
-        isReserved = false
-        try connection.run("ROLLBACK", within: ServerAddress.patience)
-      }
+  func release() { _ = try? using { _ in giveTurnBack() } }
+
+  /// Ends the transaction that has the turn, if there is one.
+  func giveTurnBack() {
+    isReserved.withLock { isReserved in
+      guard isReserved else { return }
+      isReserved = false
+      _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
     }
   }
 

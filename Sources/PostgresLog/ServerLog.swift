@@ -12,7 +12,7 @@ import SHA256
 /// Safe to use from many threads.
 final class ServerLog: EntryLog {
   /// For statements, which it runs one after the other.
-  private let connection: Connection
+  let connection: Connection
   private let address: ServerAddress
   private let access: LogAccess
   /// Its id, as the server has it.
@@ -215,6 +215,10 @@ final class ServerLog: EntryLog {
   private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
-    return try JournalError.translating(body)
+    do throws(JournalError) { return try JournalError.translating(body) } catch {
+      // An error ends a transaction, and with it the turn.
+      giveTurnBack()
+      throw error
+    }
   }
 }

@@ -160,6 +160,54 @@ import Testing
     }
   }
 
+  /// Each commit of each writer comes through, and its body runs no more often than Documentation/Shared.md says.
+  @Test(arguments: SharedKind.all) func withManyWritersOnAllNodesEveryCommitComesThrough(_ kind: SharedKind)
+    throws
+  {
+    try withNodes(kind, 3) { _, nodes in
+      let most = Lock(0)
+      Threads.forEach(below: 48, width: 48) { writer in
+        for turn in 0..<8 {
+          var runs = 0
+          do {
+            try nodes[writer % 3].commit(by: "\(writer) \(turn)") { draft in
+              runs += 1
+              // Every fourth changes nothing, and rests on what it saw.
+              if turn % 4 < 3 { try draft.deposit(1, on: 1) }
+            }
+          } catch {
+            Issue.record(error, "\(writer) \(turn) ran \(runs) times")
+          }
+          most.withLock { [runs] in $0 = max($0, runs) }
+        }
+      }
+      #expect(most.withLock { $0 } <= 8)
+      for node in nodes {
+        try node.catchUp()
+        #expect(node.head == nodes[0].head && node.state.accounts[1]?.balance == 100 + 48 * 6)
+      }
+    }
+  }
+
+  /// A turn that was reserved for a body that then writes nothing is given to the others at once.
+  @Test(arguments: SharedKind.all) func aTurnThatIsNotUsedHoldsUpNobody(_ kind: SharedKind) throws {
+    try withNodes(kind, 2) { _, open in
+      var runs = 0
+      let error = #expect(throws: JournalError.self) {
+        try open[1].commit { draft in
+          runs += 1
+          if runs < 3 { try open[0].commit { try $0.deposit(1, on: 1) } }
+          if runs == 3 { throw JournalError(.rejected, "no") }
+          try draft.deposit(1, on: 1)
+        }
+      }
+      #expect(runs == 3 && error?.code == .rejected)
+      let clock = ContinuousClock()
+      let time = try clock.measure { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect(time < .seconds(2), "\(time)")
+    }
+  }
+
   // MARK: Failures
 
   @Test func aLostConnectionLeavesNoDoubtWhileTheServerCanBeAsked() throws {
