@@ -1,22 +1,15 @@
-package import Foundation
-
 /// What is to be erased of a journal: the payloads of entities, and what people said of entries.
 ///
 /// An erased part is replaced by its digest, so the digest of its entry and the whole chain stay as they are. The
 /// checkpoints of all states that an erased payload was in go with it: they are digests of what is erased, and no
 /// replay makes those states any more.
-package struct Erasure: Sendable {
+struct Erasure: Sendable {
   /// All of whose payloads are erased.
-  package var entities: Set<EntityKey>
+  var entities: Set<EntityKey>
   /// The entries whose author, note and metadata are erased.
-  package var annotations: Set<Revision>
+  var annotations: Set<Revision>
   /// The first entry of which a payload was erased; the one that history begins after, when something of its state was.
   var firstErased: Revision?
-
-  package init(entities: Set<EntityKey> = [], annotations: Set<Revision> = []) {
-    self.entities = entities
-    self.annotations = annotations
-  }
 
   /// The entry without what is to be erased; its digest stays. Entries are given in order.
   mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
@@ -25,44 +18,6 @@ package struct Erasure: Sendable {
     }
     if erasesPayloads, firstErased == nil { firstErased = entry.revision }
     return SealedEntry(revision: entry.revision, bytes: bytes, digest: entry.digest)
-  }
-
-  /// Copies a journal that nobody has open, but for what is to be erased. Its snapshots are not copied.
-  /// - Throws: what reading and writing say; what was copied by then stays.
-  package func copy(_ source: URL, to target: URL) throws {
-    let from = try JournalFolder(source, hook: nil)
-    let format = try from.readFormat()
-    try FileManager.default.copyItem(at: source, to: target)
-    for name in ["entries", "snapshots"] {
-      let folder = target.appending(path: name)
-      if FileManager.default.fileExists(atPath: folder.path) {
-        try FileManager.default.removeItem(at: folder)
-      }
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-    let to = try JournalFolder(target, hook: nil)
-    let storage = JournalOptions().logStorage
-    let old = try storage.open(.read, in: LogPlace(from, format, options: JournalOptions()))
-    defer { try? old.close() }
-    let place = LogPlace(to, format, options: JournalOptions())
-    try storage.create(in: place)
-    let new = try storage.open(.write, in: place)
-    try new.beginWriting()
-    var erasure = self
-    var entries: [SealedEntry] = []
-    let newest = try old.newestRevision()
-    if newest > 0 {
-      try old.readAll(1...newest) { entry throws(JournalError) in
-        entries.append(
-          try erasure.erase(
-            SealedEntry(
-              revision: entry.revision, bytes: entry.copyOfBytes, digest: try entry.digest(journal: format.id)
-            )))
-      }
-    }
-    try new.store(entries)
-    try new.close()
   }
 }
 

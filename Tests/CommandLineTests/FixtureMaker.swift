@@ -42,8 +42,8 @@ import Testing
     let finds = folder.appending(path: "Finds.journal")
     try makeFinds(at: finds)
     try CatalogJournal.create(at: folder.appending(path: "Empty.journal"), options: options).close()
-    let erasure = Erasure(entities: [.item(1)], annotations: [2])
-    try erasure.copy(finds, to: folder.appending(path: "Erased.journal"))
+    try CatalogJournal.erase(
+      [.item(1)], at: copy(finds, as: "Erased.journal"), reason: "by law", includingWords: true)
     // A power loss while an entry was being written: the log ends in the midst of it, and HEAD does not know it.
     let torn = try copy(finds, as: "TornEnd.journal")
     let head = try Data(contentsOf: torn.appending(path: "HEAD"))
