@@ -34,7 +34,14 @@ public struct JournalOptions: Sendable {
     internals = nil
   }
 
-  /// Told of each operation that changes the disk, and can make it fail; for tests.
+  /// Options of work that a test watches, with snapshots when they are asked for alone.
+  init(fileHook: FileHook?) {
+    self.init(snapshots: .manual)
+    self.fileHook = fileHook
+  }
+
+  /// Told of each operation that changes the disk, and can make it fail; for tests. Copies that the journal makes of itself
+  /// tell it, too.
   package var fileHook: FileHook? {
     get { unlisted.fileHook }
     set { unlisted.fileHook = newValue }

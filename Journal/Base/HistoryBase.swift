@@ -81,6 +81,29 @@ final class HistoryBase: Sendable {
   /// What an entry says of it that vouches for it.
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
+  /// Whether an entry's checkpoint is one of this base.
+  func isVouchedFor(by header: EntryHeader) -> Bool {
+    header.checkpointRevision == head.revision && header.schemaVersion == schema.version
+  }
+
+  /// The first entry that vouches for the base; nil when none up to a revision does.
+  /// - Complexity: O(n) in the bytes of the entries up to that one.
+  func voucher(
+    in log: any EntryLog, through last: Revision, of journal: JournalID
+  ) throws(JournalError) -> Head? {
+    guard head.revision < last else { return nil }
+    var found: Head?
+    try unsafe log.read(head.revision + 1...last, newestFirst: false) {
+      revision, bytes throws(JournalError) in
+      let entry = unsafe EntryDecoder(bytes, revision: revision)
+      let header = try entry.header()
+      guard isVouchedFor(by: header), try entry.checkpoint() == checkpoint else { return true }
+      found = Head(revision: revision, timestamp: header.date, digest: try entry.digest(journal: journal))
+      return false
+    }
+    return found
+  }
+
   var damaged: JournalError {
     JournalError(
       .damaged,

@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 /// What a backup brought.
@@ -47,33 +47,30 @@ extension Journal {
   public func backup(
     to url: URL, sharesImages: Bool = true, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
-    try backup(to: url, sharesImages: sharesImages, hook: nil, progress: progress)
-  }
-
-  /// The same, with a hook that sees each change in the backup's folder.
-  package func backup(
-    to url: URL, sharesImages: Bool, hook: FileHook?,
-    progress: (CopyProgress) throws -> Void
-  ) throws -> BackupReport {
     let path = try JournalFolder.path(of: url)
     try checkIsOutside(path)
     if let status = try Folder.status(ofPath: path), status.kind == .folder,
       try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
     {
-      return try update(url, sharesImages: sharesImages, hook: hook, progress)
+      return try update(url, sharesImages: sharesImages, progress)
     }
-    return try copy(to: url, through: head, sharesImages: sharesImages, hook: hook, isBackup: true, progress)
+    return try copy(to: url, through: head, sharesImages: sharesImages, isBackup: true, progress)
   }
 
   /// Makes another journal of this one's entries up to a point in time: the same history, sealed the same, with the
   /// images that it names. What the copy reads is checked on the way.
+  ///
+  /// Where history was pruned, a later entry vouches for the state that it begins with. A copy that ends before that entry
+  /// gets one more entry, which vouches for the same state and says in its metadata, under `journal.vouchedBy`, the
+  /// revision and the digest of the one that it takes the place of.
   /// - Parameters:
   ///   - url: the folder to make; its parent must exist.
   ///   - selector: the last entry that the copy has.
   ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
   /// - Throws: ``JournalError`` with code `alreadyExists` when something is there, `damaged`, or `io` when the disk has
   ///   no room; then there is no copy.
-  /// - Complexity: O(n) in the bytes of the entries and their images.
+  /// - Complexity: O(n) in the bytes of the entries and their images, and where history was pruned in the bytes of the
+  ///   entries up to the one that vouches for its beginning.
   public func copy(
     to url: URL, through selector: RevisionSelector = .head(),
     progress: (CopyProgress) throws -> Void = { _ in }
@@ -81,19 +78,19 @@ extension Journal {
     try checkIsOutside(try JournalFolder.path(of: url))
     let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
     // A journal that people go on working with owns its files.
-    _ = try copy(to: url, through: last, sharesImages: false, hook: nil, isBackup: false, progress)
+    _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
   }
 
   private func copy(
-    to url: URL, through last: Head, sharesImages: Bool, hook: FileHook?, isBackup: Bool,
-    _ observer: CopyObserver
+    to url: URL, through last: Head, sharesImages: Bool, isBackup: Bool, _ observer: CopyObserver
   ) throws -> BackupReport {
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    try JournalFolder.create(at: url, copying: format, options: Self.options(hook)) { place in
+    try JournalFolder.create(at: url, copying: format, options: copyOptions) { place in
       try place.folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
       let copy = try JournalCopy(making: place)
       do {
         try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
+        if let base = place.format.base { try vouch(for: base, in: copy, observer) }
       } catch {
         try? copy.close()
         throw error
@@ -104,11 +101,27 @@ extension Journal {
     return report
   }
 
+  /// Appends an entry that vouches for what the history of a copy begins with, if this journal has one and the copy ends
+  /// before it.
+  private func vouch(for base: HistoryBase, in copy: JournalCopy, _ observer: CopyObserver) throws {
+    guard let voucher = try base.voucher(in: log, through: head.revision, of: id),
+      voucher.revision > copy.head.revision
+    else { return }
+    try copy.append(
+      EntryAnnotation(
+        author: "",
+        note:
+          "a copy of the entries up to \(copy.head.revision); history before \(base.head.revision) was pruned",
+        metadata: [PruningMetadata.vouchedBy: "\(voucher.revision) \(voucher.digest.hex)"]),
+      base.checkpoint, base.schema)
+    try copy.prove(observer)
+  }
+
   private func update(
-    _ url: URL, sharesImages: Bool, hook: FileHook?, _ observer: CopyObserver
+    _ url: URL, sharesImages: Bool, _ observer: CopyObserver
   ) throws -> BackupReport {
     let last = head
-    let backup = try ExistingBackup(url, of: format, options: Self.options(hook))
+    let backup = try ExistingBackup(url, of: format, options: copyOptions)
     defer { backup.close() }
     let head = try backup.commonHead(with: log, format, newest: last)
     try LogReplacement.recover(backup.place.folder, backup.log, backup.place.format)
@@ -178,11 +191,8 @@ extension Journal {
     report.isRebuilt = true
   }
 
-  private static func options(_ hook: FileHook?) -> JournalOptions {
-    var options = JournalOptions()
-    options.fileHook = hook
-    return options
-  }
+  /// How a copy is made.
+  var copyOptions: JournalOptions { JournalOptions(fileHook: options.fileHook) }
 
   /// Appends what a copy has not got yet, and proves it.
   private func append(

@@ -1,4 +1,4 @@
-import Files
+package import Files
 public import Foundation
 
 extension Journal {
@@ -14,10 +14,18 @@ extension Journal {
   public static func restore(
     backupFile url: URL, to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> JournalReceipt {
+    try restore(backupFile: url, to: journal, hook: nil, progress: progress)
+  }
+
+  /// The same, with a hook that sees each change in the new journal's folder.
+  @discardableResult
+  package static func restore(
+    backupFile url: URL, to journal: URL, hook: FileHook?, progress: (CopyProgress) throws -> Void
+  ) throws -> JournalReceipt {
     let path = try JournalFolder.path(of: url)
     let file = try File(readingFrom: path)
     var offset = 0
-    return try restore(to: journal, named: path, progress: progress) { count in
+    return try restore(to: journal, named: path, hook, progress: progress) { count in
       let piece = try file.piece(at: offset, byteCount: count)
       offset += piece.count
       return Data(piece)
@@ -31,11 +39,12 @@ extension Journal {
   public static func restore(
     to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
   ) throws -> JournalReceipt {
-    try restore(to: journal, named: nil, progress: progress, read)
+    try restore(to: journal, named: nil, nil, progress: progress, read)
   }
 
   private static func restore(
-    to journal: URL, named path: String?, progress: CopyObserver, _ read: (Int) throws -> Data
+    to journal: URL, named path: String?, _ hook: FileHook?, progress: CopyObserver,
+    _ read: (Int) throws -> Data
   ) throws -> JournalReceipt {
     try withoutActuallyEscaping(read) { read in
       var records = try BackupRecords(path: path, read)
@@ -43,7 +52,7 @@ extension Journal {
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
       try JournalFolder.create(
-        at: journal, copying: format, options: JournalOptions(),
+        at: journal, copying: format, options: JournalOptions(fileHook: hook),
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
         let copy = try JournalCopy(making: place)

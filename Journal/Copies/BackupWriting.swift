@@ -18,7 +18,7 @@ extension Journal {
     try checkIsOutside(path)
     let name = URL(fileURLWithPath: path).lastPathComponent
     let parent = try Folder(
-      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: nil)
+      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: options.fileHook)
     try checkIsBackup(name, in: parent)
     try parent.require(try byteCountOfEntries(through: head.revision), for: "the entries")
     let unfinished = name + Folder.temporarySuffix

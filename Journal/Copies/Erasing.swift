@@ -60,14 +60,10 @@ extension Journal {
     _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String, includingWords words: Bool,
     hook: FileHook?, progress: (CopyProgress) throws -> Void
   ) throws -> ErasureReport {
-    var options = JournalOptions(snapshots: .manual)
-    options.fileHook = hook
-    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
-    try openUnused(at: url, options: options).close()
-    let report = try erase(entities, opening: url, reason, author, words, options, progress)
-    // Brings HEAD up to date, and proves that what was written opens.
-    try open(at: url, options: options).close()
-    return report
+    let options = JournalOptions(fileHook: hook)
+    return try replacingLog(at: url, options: options) {
+      try erase(entities, opening: url, reason, author, words, options, progress)
+    }
   }
 
   private static func erase(

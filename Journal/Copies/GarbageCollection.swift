@@ -1,4 +1,4 @@
-import Files
+package import Files
 public import Foundation
 
 /// What was removed because no entry names it.
@@ -19,8 +19,15 @@ extension Journal {
   /// - Throws: ``JournalError`` as `open` does; `damaged` when the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
+    try collectGarbage(at: url, isDryRun: isDryRun, hook: nil)
+  }
+
+  /// The same, with a hook that sees each change in the folder.
+  package static func collectGarbage(
+    at url: URL, isDryRun: Bool, hook: FileHook?
+  ) throws -> GarbageReport {
     let journal = try openUnused(
-      at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(snapshots: .manual))
+      at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(fileHook: hook))
     defer { try? journal.close() }
     let unnamed = try journal.unnamedNames()
     if !isDryRun, let images = try journal.folder.openImages() {

@@ -17,10 +17,13 @@ public struct PruningReport: Sendable {
   public let head: Head
 }
 
-/// What a pruning says of itself in the metadata of its entry.
+/// What entries that vouch for the base of a pruned history say in their metadata.
 enum PruningMetadata {
-  /// The revision before which history was pruned.
+  /// Of a pruning: the revision before which history was pruned.
   static let prunes = "journal.prunes"
+  /// Of a copy that ends before the entry of the pruning: the revision and the digest of the entry that vouches for the
+  /// base in the journal that was copied.
+  static let vouchedBy = "journal.vouchedBy"
 }
 
 extension Journal {
@@ -59,19 +62,15 @@ extension Journal {
     before selector: RevisionSelector, at url: URL, reason: String, by author: String, isDryRun: Bool,
     hook: FileHook?, progress: (CopyProgress) throws -> Void
   ) throws -> PruningReport {
-    var options = JournalOptions(snapshots: .manual)
-    options.fileHook = hook
+    let options = JournalOptions(fileHook: hook)
     if isDryRun {
       let journal = try open(at: url, mode: .readOnly, options: options)
       defer { try? journal.close() }
       return try journal.pruningScope(try journal.revision(at: selector), progress).report(journal.head)
     }
-    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
-    try openUnused(at: url, options: options).close()
-    let report = try prune(before: selector, opening: url, reason, author, options, progress)
-    // Brings HEAD up to date, and proves that what was written opens.
-    try open(at: url, options: options).close()
-    return report
+    return try replacingLog(at: url, options: options) {
+      try prune(before: selector, opening: url, reason, author, options, progress)
+    }
   }
 
   private static func prune(
@@ -159,6 +158,27 @@ extension Journal {
     }
     try replacement.commit(removing: scope.images.map(\.digest))
     return scope.report(copy.head)
+  }
+
+  /// Opens a closed journal before and after its log is replaced.
+  ///
+  /// A journal that had layers has them again afterwards: the replacement has removed them, and without them the next
+  /// opening would replay everything.
+  static func replacingLog<Report>(
+    at url: URL, options: JournalOptions, _ body: () throws -> Report
+  ) throws -> Report {
+    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
+    let before = try openUnused(at: url, options: options)
+    let hadLayers = !before.chain.layers.isEmpty
+    try before.close()
+    let report = try body()
+    // Brings HEAD up to date, and proves that what was written opens.
+    var options = options
+    if hadLayers { options.snapshots = .automatic }
+    let after = try open(at: url, options: options)
+    after.waitForLayers()
+    try after.close()
+    return report
   }
 
   /// Opens a journal for work that rewrites what is on disk; fails when another process has it open for writing.

@@ -59,19 +59,26 @@ extension Journal {
   static func keeping(
     _ retention: HistoryRetention, of journal: Journal, options: JournalOptions
   ) throws -> Journal {
-    guard !options.logStorage.isTransient, let point = try journal.pruningPoint(retention) else {
+    guard !options.logStorage.isTransient else { return journal }
+    // Too much history is no damage, so whatever fails here, the journal opens.
+    func note(_ error: any Error) {
+      options.note(
+        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
+    }
+    let point: RevisionSelector?
+    do { point = try journal.pruningPoint(retention) } catch {
+      note(error)
       return journal
     }
+    guard let point else { return journal }
     let url = journal.url
-    try journal.close()
     do {
+      try journal.close()
       _ = try prune(
         before: point, at: url, reason: "kept for \(retention.text)", by: "", isDryRun: false,
         hook: options.fileHook, progress: { _ in })
     } catch {
-      // Too much history is no damage. If the exchange was made, opening finishes it.
-      options.note(
-        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
+      note(error)
     }
     return try Journal(Recovery(url, mode: .readWrite, options: options), mode: .readWrite, options: options)
   }

@@ -1,4 +1,4 @@
-import Files
+package import Files
 public import Foundation
 
 /// What could be read of damaged journals, and what could not.
@@ -36,12 +36,20 @@ extension Journal {
   public static func salvage(
     _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
+    try salvage(sources, to: url, hook: nil, progress: progress)
+  }
+
+  /// The same, with a hook that sees each change in the new journal's folder.
+  package static func salvage(
+    _ sources: [URL], to url: URL, hook: FileHook?, progress: (CopyProgress) throws -> Void
+  ) throws -> SalvageReport {
     let storage = JournalOptions.usualStorage
     let found = try sources.map { url throws(JournalError) in try SalvageSource(url, storage) }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     var missing: [Blob] = []
-    try JournalFolder.create(at: url, copying: history.format, options: JournalOptions()) { place in
+    try JournalFolder.create(at: url, copying: history.format, options: JournalOptions(fileHook: hook)) {
+      place in
       let copy = try JournalCopy(making: place)
       do {
         missing = try fill(copy, &history, through: last, progress)

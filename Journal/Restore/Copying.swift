@@ -17,12 +17,12 @@ extension Journal {
     let path = try JournalFolder.path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
     let parentURL = URL(fileURLWithPath: path).deletingLastPathComponent()
-    let parent = try Folder(parentURL.path, followsLinks: true, hook: nil)
+    let parent = try Folder(parentURL.path, followsLinks: true, hook: options.fileHook)
     try JournalFolder.checkIsFree(name, in: parent, path: path)
     // Given its name when it is whole. What a crash leaves is removed by who makes a journal of that name.
     let unfinished = "\(name).\(JournalID())\(Folder.temporarySuffix)"
     do {
-      let copy = try Journal.create(at: parentURL.appendingPathComponent(unfinished))
+      let copy = try Journal.create(at: parentURL.appendingPathComponent(unfinished), options: copyOptions)
       do {
         try fill(copy, with: everything, of: version.head, author, note)
       } catch {

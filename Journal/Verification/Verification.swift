@@ -22,8 +22,8 @@ public struct Verification: Sendable {
   /// The entry up to which history was pruned. Its state was read, and is the one that a later entry vouches for. Nil when
   /// history was not pruned.
   public var base: Head?
-  /// Whether an entry that was read vouches for that state. The one that pruning has made does; a copy that ends before it
-  /// has none.
+  /// Whether an entry that was read vouches for that state. The one that pruning has made does, or in a copy that ends
+  /// before it another one. What was salvaged of a damaged journal may end before any.
   public var isBaseProven = false
   /// How many entries were read.
   public var entryCount = 0
@@ -208,9 +208,8 @@ private struct Verifier<State: EventSourced> {
     let base = format.base
     try log.readAll(range) { entry throws(JournalError) in
       let header = try entry.header()
-      let isOfBase =
-        header.checkpointRevision == base?.head.revision && header.schemaVersion == base?.schema.version
-      if isOfBase, base != nil { voucher = entry.revision }
+      let isOfBase = base?.isVouchedFor(by: header) ?? false
+      if isOfBase { voucher = entry.revision }
       guard header.checkpointRevision != nil, let checkpoint = try entry.checkpoint() else { return }
       if isOfBase {
         vouched.append((checkpoint.stateDigest, entry.revision))
@@ -241,7 +240,6 @@ private struct Verifier<State: EventSourced> {
   mutating func begin(with base: HistoryBase) throws(JournalError) {
     try base.check()
     appliedCount = try base.contents().load(into: &state)
-    schemaVersion = max(schemaVersion, base.schema.version)
     blobs.formUnion(try base.blobs(of: State.self))
     result.checkpointCount += vouched.count
     for (stateDigest, entry) in vouched where stateDigest != base.stateDigest {

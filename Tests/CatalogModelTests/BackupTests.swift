@@ -352,7 +352,12 @@ import Testing
     let costs = try [1000, 20_000].map { count in
       try withTemporaryFolder { folder in
         let reads = Lock(0)
+        let changes = Lock(0)
         var options = JournalOptions(snapshots: .manual)
+        options.fileHook = { operation in
+          changes.withLock { $0 += 1 + operation.bytes.count }
+          return .proceed
+        }
         options.database.readHook = { _, _ in
           reads.withLock { $0 += 1 }
           return .proceed
@@ -379,16 +384,11 @@ import Testing
             try journal.commit { try $0.updateItem(number, set: ["turn": .integer(Int64(turn))]) }
           }
         }
-        let changes = Lock(0)
-        let before = reads.withLock { $0 }
-        let report = try journal.backup(
-          to: backup, sharesImages: true,
-          hook: { operation in
-            changes.withLock { $0 += 1 + operation.bytes.count }
-            return .proceed
-          }, progress: { _ in })
-        #expect(report.entryCount == 10)
-        let cost = (reads: reads.withLock { $0 } - before, changes: changes.withLock { $0 })
+        let before = (reads: reads.withLock { $0 }, changes: changes.withLock { $0 })
+        #expect(try journal.backup(to: backup).entryCount == 10)
+        let cost = (
+          reads: reads.withLock { $0 } - before.reads, changes: changes.withLock { $0 } - before.changes
+        )
         try check(backup, against: journal)
         try journal.close()
         return cost

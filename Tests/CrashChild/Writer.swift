@@ -34,3 +34,10 @@ func fail(_ reason: String) -> Never {
   FileHandle.standardError.write(Data("\(reason)\n".utf8))
   exit(1)
 }
+
+/// Brings a backup up to date, and says what it has then.
+func sayBackup(of journal: Journal<Logbook>, to backup: URL) throws {
+  let acknowledged = journal.head.revision
+  let report = try journal.backup(to: backup)
+  say("backup \(acknowledged) \(report.receipt.revision)")
+}

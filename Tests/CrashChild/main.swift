@@ -11,8 +11,10 @@
 //
 // Or: "erase" or "prune", the journal's path, and a number (`KilledErasure`).
 //
-// With the path of a backup behind the seed it is brought up to date again and again, too: "backup <acknowledged
-// before> <revision>".
+// Or: "backup", the journal's path, and that of a backup, which is brought up to date again and again beside who writes:
+// "backup <acknowledged before> <revision>".
+//
+// With the path of a backup behind the seed it is brought up to date in the same way.
 //
 // Or, with the journal's path and `threads` alone, uses a journal where no thread can be had, and ends.
 import Foundation
@@ -52,6 +54,17 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
   ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
 }
 
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "backup" {
+  let urls = CommandLine.arguments[2...].map { URL(fileURLWithPath: $0, isDirectory: true) }
+  do {
+    while true {
+      let journal = try Journal<Logbook>.open(at: urls[0], mode: .readOnly)
+      try sayBackup(of: journal, to: urls[1])
+      try journal.close()
+    }
+  } catch { fail("backup: \(error)") }
+}
+
 if CommandLine.arguments.count == 4, ["erase", "prune"].contains(CommandLine.arguments[1]),
   let last = Int(CommandLine.arguments[3])
 {
@@ -85,11 +98,7 @@ do {
     let backup = URL(fileURLWithPath: CommandLine.arguments[5], isDirectory: true)
     Thread {
       do {
-        while true {
-          let acknowledged = journal.head.revision
-          let report = try journal.backup(to: backup)
-          say("backup \(acknowledged) \(report.receipt.revision)")
-        }
+        while true { try sayBackup(of: journal, to: backup) }
       } catch { fail("backup: \(error)") }
     }.start()
   }

@@ -9,24 +9,27 @@ import Testing
 extension Battery {
   /// Interrupts backups in every way there is: the journal is unharmed, and so is the last good backup.
   @Suite struct BackupTests {
+    /// At random moments, by the process that writes or by another one; whoever writes is killed, and whoever backs up.
     @Test func backupsBesideWritersOutliveTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
-      let end = Date() + TimeInterval(Battery.size(12, long: 1800))
+      let moments = Battery.size(24, long: 500)
       var (rounds, backups, cut) = (0, 0, 0)
-      while Date() < end {
+      while rounds < moments {
         try withFolderInMemory { folder in
           let url = URL(fileURLWithPath: "\(folder)/Log.journal")
           let backup = URL(fileURLWithPath: "\(folder)/Log.backup")
           var promised = 0
-          for round in 0..<8 where Date() < end {
-            let lines = try KilledChild.said(
-              by: url, writers: [1, 8, 64].randomElement(using: &random)!, firstTurn: round * 1_000_000,
-              backup: backup, random: &random)
+          for round in 0..<8 where rounds < moments {
+            let writers = [1, 8, 64].randomElement(using: &random)!
+            let first = round * 1_000_000
+            let lines =
+              try random.chance(1, in: 2)
+              ? killed(url, writers: writers, firstTurn: first, backup: backup, &random)
+              : KilledChild.said(by: url, writers: writers, firstTurn: first, backup: backup, random: &random)
             rounds += 1
             for line in lines where line.hasPrefix("backup ") {
               let numbers = line.split(separator: " ").compactMap { Int($0) }
-              // A line that the kill has cut is no promise.
-              guard numbers.count == 2, numbers[1] >= numbers[0] else { continue }
+              try #require(numbers.count == 2 && numbers[1] >= numbers[0], "round \(rounds): \(line)")
               promised = max(promised, numbers[1])
               backups += 1
             }
@@ -52,24 +55,61 @@ extension Battery {
       #expect(cut > 0)
     }
 
+    /// Writes in one process and backs up in another, and kills one after the other.
+    /// - Returns: what the process that backs up had said.
+    private func killed(
+      _ url: URL, writers: Int, firstTurn: Int, backup: URL, _ random: inout SeededGenerator
+    ) throws -> [Substring] {
+      let writer = try KilledProcess(
+        [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"], sayingInto: url.path + ".writer")
+      try writer.waitForWords()
+      usleep(UInt32.random(in: 0..<60_000, using: &random))
+      // What the writer has said by now, the first backup has.
+      let acknowledged = try writer.lines().compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
+        .max()
+      let copier = try KilledProcess(["backup", url.path, backup.path], sayingInto: url.path + ".copier")
+      if random.chance(3, in: 4) { try copier.waitForWords() }
+      usleep(UInt32.random(in: 0..<120_000, using: &random))
+      if random.chance(1, in: 2) {
+        try writer.kill()
+        usleep(UInt32.random(in: 0..<60_000, using: &random))
+        try copier.kill()
+      } else {
+        try copier.kill()
+        try writer.kill()
+      }
+      let lines = try copier.lines()
+      if let first = lines.first?.split(separator: " ").last.flatMap({ Int($0) }) {
+        try #require(first >= acknowledged ?? 0, "the backup lacks what was acknowledged before it began")
+      }
+      return lines
+    }
+
     @Test func whicheverOperationOfABackupFailsBothJournalsAreWhole() throws {
       try withFolderInMemory { folder in
-        let journal = try Journal<Logbook>.create(
-          at: URL(fileURLWithPath: "\(folder)/Log.journal"), options: JournalOptions(snapshots: .manual))
-        for turn in 1...4 { try journal.write(turn) }
+        let source = URL(fileURLWithPath: "\(folder)/Log.journal")
+        let writer = try Journal<Logbook>.create(at: source, options: JournalOptions(snapshots: .manual))
+        for turn in 1...4 { try writer.write(turn) }
         let old = URL(fileURLWithPath: "\(folder)/Old.backup")
-        try journal.backup(to: old)
-        for turn in 5...8 { try journal.write(turn) }
+        try writer.backup(to: old)
+        for turn in 5...8 { try writer.write(turn) }
+        try writer.close()
+        // Who only reads changes nothing on the disk but the backup.
+        let hook = Lock<FileHook>({ _ in .proceed })
+        var options = JournalOptions(snapshots: .manual)
+        options.fileHook = { operation in hook.withLock { $0 }(operation) }
+        let journal = try Journal<Logbook>.open(at: source, mode: .readOnly, options: options)
         for isNew in [true, false] {
           let operations = Lock<[FileOperation]>([])
           let first = URL(fileURLWithPath: "\(folder)/First.backup")
           if !isNew { try FileManager.default.copyItem(at: old, to: first) }
-          _ = try journal.backup(
-            to: first, sharesImages: false,
-            hook: { operation in
+          hook.withLock {
+            $0 = { operation in
               operations.withLock { $0.append(operation) }
               return .proceed
-            }, progress: { _ in })
+            }
+          }
+          try journal.backup(to: first, sharesImages: false)
           try FileManager.default.removeItem(at: first)
           let count = operations.withLock { $0.count }
           for index in 0..<count {
@@ -77,17 +117,17 @@ extension Battery {
               let url = URL(fileURLWithPath: "\(folder)/\(index).backup")
               if !isNew { try FileManager.default.copyItem(at: old, to: url) }
               let seen = Lock(0)
-              let result = Result {
-                try journal.backup(
-                  to: url, sharesImages: false,
-                  hook: { _ in
-                    let now = seen.withLock { seen in
-                      defer { seen += 1 }
-                      return seen
-                    }
-                    return now == index || (lasts && now > index) ? .fail(number) : .proceed
-                  }, progress: { _ in })
+              hook.withLock {
+                $0 = { _ in
+                  let now = seen.withLock { seen in
+                    defer { seen += 1 }
+                    return seen
+                  }
+                  return now == index || (lasts && now > index) ? .fail(number) : .proceed
+                }
               }
+              let result = Result { try journal.backup(to: url, sharesImages: false) }
+              hook.withLock { $0 = { _ in .proceed } }
               let place = "operation \(index), \(number)"
               switch result {
               case .success: #expect(try head(of: url) == journal.head.revision, "\(place)")
@@ -107,9 +147,11 @@ extension Battery {
           print("backup faults: \(count) operations, \(isNew ? "a new backup" : "an old one")")
           #expect(count > 10)
         }
-        try journal.write(9)
-        #expect(try journal.verify().isSound)
         try journal.close()
+        let again = try Journal<Logbook>.open(at: source)
+        try again.write(9)
+        #expect(try again.verify().isSound)
+        try again.close()
       }
     }
 

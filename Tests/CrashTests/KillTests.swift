@@ -81,33 +81,52 @@ enum KilledChild {
   static func said(
     by url: URL, writers: Int, firstTurn: Int, backup: URL? = nil, random: inout SeededGenerator
   ) throws -> [Substring] {
-    let process = Process()
+    let process = try KilledProcess(
+      [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? []),
+      sayingInto: url.path)
+    // Most are killed while they commit, some while they are still opening or making the journal.
+    if random.chance(3, in: 4) { try process.waitForWords() }
+    usleep(UInt32.random(in: 0..<120_000, using: &random))
+    try process.kill()
+    return try process.lines()
+  }
+}
+
+/// A process of `CrashChild` that is killed. What it says goes into files, as a pipe ends only when every process is gone
+/// that another test has started meanwhile.
+struct KilledProcess {
+  private let process = Process()
+  private let said: URL
+  private let complaints: URL
+
+  init(_ arguments: [String], sayingInto path: String) throws {
+    (said, complaints) = (URL(filePath: path + ".said"), URL(filePath: path + ".complaints"))
     let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
     process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
-    process.arguments =
-      [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? [])
-    // Files, as a pipe ends only when every process is gone that another test has started meanwhile.
-    let (said, complaints) = (url.path + ".said", url.path + ".complaints")
-    for (path, standard) in [(said, \Process.standardOutput), (complaints, \Process.standardError)] {
-      try Data().write(to: URL(filePath: path))
-      process[keyPath: standard] = try FileHandle(forWritingTo: URL(filePath: path))
-    }
-    func text(_ path: String) throws -> String {
-      String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+    process.arguments = arguments
+    for (file, standard) in [(said, \Process.standardOutput), (complaints, \Process.standardError)] {
+      try Data().write(to: file)
+      process[keyPath: standard] = try FileHandle(forWritingTo: file)
     }
     try process.run()
+  }
 
-    // Most are killed while they commit, some while they are still opening or making the journal.
-    if random.chance(3, in: 4) { while try text(said).isEmpty, process.isRunning { usleep(500) } }
-    usleep(UInt32.random(in: 0..<120_000, using: &random))
-    kill(process.processIdentifier, SIGKILL)
+  /// Returns when it has said something, or has ended.
+  func waitForWords() throws { while try Data(contentsOf: said).isEmpty, process.isRunning { usleep(500) } }
+
+  /// - Throws: what it complained of when it had ended by itself.
+  func kill() throws {
+    Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
-    let words = try text(complaints)
+    let words = String(decoding: try Data(contentsOf: complaints), as: UTF8.self)
     try #require(
       process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
       "the process ended by itself: \(words)")
-    // The kill may have cut the last line.
-    let lines = try text(said)
-    return lines[..<(lines.lastIndex(of: "\n") ?? lines.startIndex)].split(separator: "\n")
+  }
+
+  /// The whole lines that it has said; a kill may have cut the last one.
+  func lines() throws -> [Substring] {
+    let text = String(decoding: try Data(contentsOf: said), as: UTF8.self)
+    return text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n")
   }
 }

@@ -105,6 +105,61 @@ import Testing
     }
   }
 
+  @Test func aStateThatAPrunedHistoryBeginsWithIsBroughtUpToDate() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let first = try Journal<Staff1>.create(at: url)
+      for name in ["Ana", "Ben", "Cy"] {
+        try first.commit { draft in
+          let number = draft.state.people.highest + 1
+          try draft.add(.person(number), EntityRecord(["name": .string(name)]))
+        }
+      }
+      try first.commit { try $0.update(.person(1), to: EntityRecord(["name": .string("Ana Lima")])) }
+      try first.close()
+      try Journal<Staff1>.prune(before: .revision(2), at: url)
+
+      func titles(_ state: Staff3) -> [FieldValue?] {
+        (1...3).map { state.record(of: .person($0))?["title"] }
+      }
+      let third = try Journal<Staff3>.open(at: url)
+      #expect(titles(third.state) == [.string("ANA LIMA"), .string("BEN"), .string("CY")])
+      #expect(titles(try third.state(asOf: .start)) == [.string("ANA"), .string("BEN"), nil])
+      let changes = try third.history(of: .person(1))
+      #expect(changes.map(\.before) == [EntityRecord(["title": .string("ANA")]), nil])
+      #expect(try third.entity(.person(2), asOf: .head())?.record == EntityRecord(["title": .string("BEN")]))
+      try third.commit { try $0.update(.person(3), to: EntityRecord(["title": .string("CYRUS")])) }
+      try third.takeSnapshot()
+      // A copy that ends with entries of the first version vouches for a state of the first version.
+      let fork = folder.url.appending(path: "Fork.journal")
+      try third.copy(to: fork, through: .revision(3))
+      try expectSound(third)
+      try expectSound(try Journal<Staff3>.open(at: fork))
+      try expectSound(try Journal<Staff1>.open(at: fork))
+
+      // An erasure writes the state anew, in the newest version, before entries of the first one.
+      try Journal<Staff3>.erase([.person(2)], at: url, reason: "by law")
+      var again = try Journal<Staff3>.open(at: url)
+      #expect(titles(try again.state(asOf: .start)) == [.string("ANA"), nil, nil])
+      #expect(try again.entry(at: 3).schemaVersion == 1)
+      try expectSound(again)
+      try Journal<Staff3>.prune(before: .revision(3), at: url)
+      again = try Journal<Staff3>.open(at: url)
+      #expect(titles(try again.state(asOf: .start)) == [.string("ANA"), nil, .string("CY")])
+      #expect(try again.entry(at: 4).schemaVersion == 1)
+      try expectSound(again)
+      #expect(throws: JournalError.self) { try Journal<Staff2>.open(at: url) }
+    }
+  }
+
+  /// Verifies a journal whose history was pruned, and closes it.
+  private func expectSound<State>(_ journal: Journal<State>) throws {
+    let verification = try journal.verify(deep: true)
+    #expect(verification.problems.map(\.description) == [])
+    #expect(verification.isBaseProven)
+    try journal.close()
+  }
+
   @Test func anEmptyJournalOfANewerVersionIsRefusedToo() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")

@@ -12,7 +12,8 @@ enum ReplayVerb: Verb {
     point; --from-start uses none.
 
     With --to, it makes another journal instead: the same history up to that point, sealed the same, with the images
-    that it names. With --no-history, too, that journal begins with the state as its first entry, whose metadata say
+    that it names. Where history was pruned after that point, it ends with one entry more, which vouches for the state
+    that it begins with. With --no-history, too, that journal begins with the state as its first entry, whose metadata say
     where it came from, and has an identity of its own.
     """
   static let syntax = Syntax(
