@@ -122,11 +122,12 @@ extension Journal {
     try bringShared()
   }
 
-  /// Waits on the caller's thread until there is an entry after a revision, and catches up.
+  /// Waits on the caller's thread until ``state`` shows an entry after a revision.
   /// - Returns: false when the time was over first.
   package func waitForEntry(after revision: Revision, atMost time: Duration) throws -> Bool {
-    guard try log.newestRevision(after: revision, waitingAtMost: time) > revision else { return false }
-    try catchUp()
-    return true
+    guard let newest = published.wait(after: revision, atMost: time) else {
+      throw follower?.failure ?? .closed(path: folder.path)
+    }
+    return newest > revision
   }
 }

@@ -77,6 +77,34 @@ import Testing
     }
   }
 
+  /// What has changed since it was opened would otherwise stay in its memory.
+  @Test func aFollowerIsBackedByNewLayersAfterManyEvents() throws {
+    try withLedger(options: JournalOptions()) { journal, url in
+      let count = 1000
+      try journal.commit { draft in for number in 1...count { _ = try draft.open(owner: "\(number)") } }
+      journal.waitForLayers()
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      func backing() -> Revision { LayerStack.backing(follower.state)?.checkpoint.revision ?? 0 }
+      #expect(backing() == 1)
+      for turn in 1...110 {
+        try journal.commit { draft in for number in 1...count { try draft.deposit(1, on: number) } }
+        journal.waitForLayers()
+        try follower.catchUp()
+        #expect(follower.head == journal.head)
+        if turn == 40 { #expect(backing() == 1) }
+        if turn == 60 { #expect((41...61).contains(backing())) }
+        if turn % 10 == 0 {
+          #expect((1...count).allSatisfy { follower.state.accounts[$0]?.balance == Int64(turn) })
+        }
+      }
+      #expect(backing() > 90)
+      #expect(StateDigest.digest(of: follower.state) == StateDigest.digest(of: journal.state))
+      #expect(try follower.verify(deep: true).problems.map(\.description) == [])
+      try follower.close()
+      try journal.close()
+    }
+  }
+
   @Test func aFollowerDoesNotCommit() throws {
     try withLedger { journal, url in
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
