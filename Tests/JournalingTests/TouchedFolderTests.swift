@@ -64,6 +64,85 @@ import Testing
     }
   }
 
+  /// A journal with an image, a snapshot and an entry after it, which is closed.
+  private func withClosedJournal(_ body: (_ url: URL, _ folder: URL) throws -> Void) throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.takeSnapshot()
+      try journal.commit { try $0.open(owner: "Bob") }
+      try journal.close()
+      try body(url, url.deletingLastPathComponent())
+    }
+  }
+
+  /// Reads what a way through somewhere else has left of a journal, and writes to it.
+  private func expectWhole(_ url: URL) throws {
+    let reader = try Journal<Ledger>.open(at: url, mode: .readOnly)
+    #expect(reader.state.accounts.map(\.row.owner) == ["Ana", "Bob"])
+    #expect(try reader.verify(deep: true).problems.map(\.description) == [])
+    try reader.close()
+    #expect(try Journal<Ledger>.diagnose(url).isSound)
+    let writer = try Journal<Ledger>.open(at: url)
+    try writer.commit { try $0.open(owner: "Eve") }
+    try writer.close()
+    #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+  }
+
+  /// git keeps neither empty folders nor who may read a file.
+  @Test func aJournalThatIsCommittedToGitAndClonedIsWhole() throws {
+    try withClosedJournal { url, folder in
+      let clone = folder.appending(path: "clone")
+      try run("git", "init", "-q", folder.path)
+      try run("git", "-C", folder.path, "add", url.lastPathComponent)
+      try run(
+        "git", "-C", folder.path, "-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm",
+        "journal")
+      try run("git", "clone", "-q", folder.path, clone.path)
+      let cloned = clone.appending(path: url.lastPathComponent)
+      #expect(!FileManager.default.fileExists(atPath: cloned.appending(path: "images").path))
+      try expectWhole(cloned)
+    }
+  }
+
+  @Test func aJournalThatGoesThroughTarIsWhole() throws {
+    try withClosedJournal { url, folder in
+      let (archive, other) = (folder.appending(path: "j.tar.gz"), folder.appending(path: "elsewhere"))
+      try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+      try run("tar", "-C", folder.path, "-czf", archive.path, url.lastPathComponent)
+      try run("tar", "-C", other.path, "-xzf", archive.path)
+      try expectWhole(other.appending(path: url.lastPathComponent))
+    }
+  }
+
+  /// Where an app's bundle is, it may read and not write.
+  @Test func aJournalInABundleIsReadAndLeftAsItIs() throws {
+    try withClosedJournal { url, folder in
+      let bundle = folder.appending(path: "Books.app/Contents/Resources")
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      let shipped = bundle.appending(path: "Seed.journal")
+      try FileManager.default.copyItem(at: url, to: shipped)
+      try run("chmod", "-R", "a-w", bundle.path)
+      defer { try? run("chmod", "-R", "u+w", bundle.path) }
+      func contents() throws -> [String: Data] {
+        var contents: [String: Data] = [:]
+        for name in try listing(shipped) {
+          contents[name] = FileManager.default.contents(atPath: "\(shipped.path)/\(name)") ?? Data()
+        }
+        return contents
+      }
+      let before = try contents()
+      let reader = try Journal<Ledger>.open(at: shipped, mode: .readOnly)
+      #expect(reader.state.accounts.count == 2)
+      #expect(try reader.verify(deep: true).isSound)
+      // What the app makes of it at its first launch.
+      let own = folder.appending(path: "Own.journal")
+      try reader.copy(to: own)
+      try reader.close()
+      #expect(try contents() == before)
+      try expectWhole(own)
+    }
+  }
+
   @Test func aBackupOfHardLinksStaysWhatItWas() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
@@ -183,13 +262,17 @@ import Testing
     try FileManager.default.subpathsOfDirectory(atPath: url.path).sorted()
   }
 
-  /// What `cp -al` does.
-  private func copyByLinks(_ url: URL, to copy: URL) throws {
+  private func copyByLinks(_ url: URL, to copy: URL) throws { try run("cp", "-al", url.path, copy.path) }
+
+  private func run(_ words: String...) throws {
     let process = Process()
-    process.executableURL = URL(filePath: "/bin/cp")
-    process.arguments = ["-al", url.path, copy.path]
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    process.environment = [
+      "PATH": "/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1",
+    ]
     try process.run()
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    try #require(process.terminationStatus == 0, "\(words)")
   }
 }
