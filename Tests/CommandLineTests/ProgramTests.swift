@@ -143,7 +143,8 @@ import Testing
 
         Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
         are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
-        exactly how much. Of a shared journal it asks the server where the log is how far behind this node is.
+        exactly how much. For a shared journal it also asks the server, and says where the log is and how far behind this node
+        is.
 
           JOURNAL  the journal's folder, such as Books.journal
 

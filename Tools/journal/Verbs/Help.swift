@@ -44,6 +44,8 @@ enum Help: Verb {
     ("who changed its title, and what was it before?", "journal history Books.journal item:42"),
     ("who set each of its attributes?", "journal blame Books.journal item:42"),
     ("bring this one back", "journal restore Books.journal item:42 --at yesterday"),
+    ("find what was deleted", "journal find Books.journal --deleted"),
+    ("bring back what was deleted", "journal restore Books.journal item:42"),
     (
       "bring all of yesterday back, but keep what is new",
       "journal restore Books.journal --all --at yesterday --keep-new"

@@ -12,7 +12,7 @@ enum Import: Verb {
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes; what has no key, or that of an earlier object, is skipped and reported.
+    item's attributes; what has no key, or that of a later object, is skipped and reported.
 
     archive FILE…: what a keyed archiver (NSKeyedArchiver) wrote: objects of the app's own classes become items,
     what they hold as their category becomes their category. Files that belong together are named together.
@@ -46,7 +46,8 @@ enum Import: Verb {
         name: "--map", value: "FIELD=KEY",
         help: "the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be repeated",
         isRepeated: true),
-      Syntax.Option(name: "--kind", value: "KIND", help: "what the items are called, instead of a guess"),
+      Syntax.Option(
+        name: "--kind", value: "KIND", help: "not git: what the items are called, instead of a guess"),
       Syntax.Option(
         name: "--store", value: "NAME", help: "keeps this apart from another store of the same source"),
       Syntax.Option(name: "--by", value: "AUTHOR", help: "the entries' author"),

@@ -10,8 +10,9 @@ enum Restore: Verb {
     deleted since comes back under its number, with its images and, where it is gone, the category it was in. What came
     since goes. --keep-new keeps attributes and entities that came since.
 
-    An entity may name its own point: item:42@yesterday. --dry-run shows what would change and whose later edits that
-    would undo.
+    An entity may name its own point: item:42@yesterday. An entity that was deleted and has no point comes back as it
+    was before that. A day is its first moment, so --at today is how yesterday ended. --dry-run shows what would change
+    and whose later edits that would undo.
     """
   static let syntax = Syntax(
     operands: [
@@ -31,6 +32,7 @@ enum Restore: Verb {
     ])
   static let examples = [
     (command: "journal restore Books.journal item:42 --at yesterday", does: "item 42 as it was"),
+    (command: "journal restore Books.journal item:42", does: "item 42, which was deleted"),
     (command: "journal restore Books.journal item:42 --at 7 --fields title", does: "only its title"),
     (
       command: "journal restore Books.journal --all --at yesterday --keep-new --dry-run",
@@ -50,11 +52,12 @@ enum Restore: Verb {
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
       throw Failure(.wrongUse, "one restore has one point in time; restore the others on their own")
     }
-    guard let point = try arguments.value("--at").map({ try arguments.selector($0) }) ?? points.first else {
-      throw Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
-    }
+    let given = try arguments.value("--at").map { try arguments.selector($0) } ?? points.first
+    let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
+    guard given != nil || names.count == 1 else { throw noPoint }
     let journal = try arguments.openJournal(
       terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
+    guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else { throw noPoint }
     let revision = RevisionSelector.revision(try journal.revision(point))
     var scope = RestoreScope.everything
     if let category = arguments.value("--category") {
@@ -69,8 +72,19 @@ enum Restore: Verb {
     let plan = try journal.planRestore(
       of: scope, asOf: revision, fields: try arguments.fields("--fields"),
       keepsNew: arguments.has("--keep-new"))
+    if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0.entity) == nil }) {
+      throw try Failure(absent: absent.entity, at: try journal.revision(revision), journal)
+    }
     let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
     try journal.close()
     return code
+  }
+}
+
+extension Journal where State == Catalog {
+  /// The last revision at which an entity was there that has been deleted since; nil when it is there.
+  fileprivate func pointBeforeDeletion(of entity: EntityKey) throws -> RevisionSelector? {
+    guard let last = try history(of: entity).first, last.event.operation == .delete else { return nil }
+    return .revision(last.revision - 1)
   }
 }

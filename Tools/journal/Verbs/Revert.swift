@@ -17,7 +17,9 @@ enum Revert: Verb {
         name: "REVISION", help: "the entry to undo, such as 12 or HEAD", isOptional: true, isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "--author", value: "NAME", help: "all entries of this author in the time given"),
+      Syntax.Option(
+        name: "--author", value: "NAME",
+        help: "all entries of this author in the time given, in upper or lower case"),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
         name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
@@ -54,6 +56,11 @@ enum Revert: Verb {
         throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
       }
       let plan = try journal.planRevert(of: revision, later: later, assumingReverted: planned)
+      if revisions.count > 1, !arguments.has("--json") {
+        let entry = try journal.entry(at: revision)
+        try terminal.output.line(
+          terminal.styled(.yellow, "entry \(revision), by \(entry.authorText): \(entry.subject)"))
+      }
       _ = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
       if isDryRun { planned.insert(revision) }
     }
@@ -66,11 +73,11 @@ enum Revert: Verb {
     let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until else { return [] }
-    let author = arguments.value("--author")
+    let author = arguments.value("--author")?.lowercased()
     var revisions: [Revision] = []
     let entries = journal.entries((since + 1)...until, newestFirst: true)
     while let entry = try entries.next() {
-      if author == nil || entry.author == author,
+      if author == nil || entry.author.lowercased() == author,
         entry.events.contains(where: { Catalog.isRestored($0.entity.kind) })
       {
         revisions.append(entry.revision)
