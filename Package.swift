@@ -142,7 +142,8 @@ let package = Package(
         "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
         "TestSupport",
         "journal",
-      ]),
+      ],
+      exclude: ["Reader"]),
     .testTarget(
       name: "CrashTests",
       dependencies: ["Journaling", "LevelDB", "Files", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),

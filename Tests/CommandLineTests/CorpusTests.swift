@@ -67,6 +67,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
       let catalog = try opened.state(asOf: .revision(index + 1))
       try expectFiles(catalog, opened.blobs, equal: commits[index], oracle)
     }
+    try expectHistories(opened, at: branch, oracle)
   }
 
   private func expectRecordsForm(_ oracle: GitOracle, count: Int, _ folder: TemporaryFolder) throws {
@@ -75,6 +76,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
       "import", folder.path("J.journal"), "git", oracle.path, "--branch", branch, "--records",
       "countries.json", "--key", "cca3", "--category", "region", "--images", "data/{key.lowercased}.svg")
     #expect(outcome.code == 0)
+    try expectAnswers(folder.path("J.journal"), branch, oracle)
     let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
     let newest = opened.head.revision
     #expect(newest > count / 2)
@@ -86,6 +88,54 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     }
   }
 
+  /// Holds `history`, `blame`, `diff` and `find --deleted` against git's log and against a computation over the JSON of
+  /// every commit, which is in Python.
+  private func expectAnswers(_ path: String, _ branch: String, _ oracle: GitOracle) throws {
+    struct Answer: Decodable {
+      var compared: [String: Int]
+      var problems: [String]
+    }
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "Reader/audit_oracle.py")
+    var random = SeededGenerator()
+    let result = try run(
+      "python3",
+      ["-B", script.path, journalPath, path, oracle.path, branch, "countries.json", "cca3"]
+        + ["\(random.next() >> 32)"])
+    #expect(result.code == 0, "\(String(decoding: result.error, as: UTF8.self))")
+    let answer = try JSONDecoder().decode(Answer.self, from: result.output)
+    #expect(answer.problems == [])
+    for name in ["history", "blame", "diff"] { #expect(answer.compared[name, default: 0] > 20, "\(name)") }
+    print("countries: compared \(answer.compared)")
+  }
+
+  /// The history of a file's item names the commits that git's log has of its path, back to the one that added it.
+  private func expectHistories(_ opened: CatalogJournal, at commit: String, _ oracle: GitOracle) throws {
+    var random = SeededGenerator()
+    var compared = 0
+    for item in Array(opened.state.items).shuffled(using: &random) where compared < 8 {
+      guard case .string(let path) = item["path"], path.allSatisfy({ $0.isASCII && $0 != "%" }) else {
+        continue
+      }
+      let lines = String(
+        decoding: try git(
+          oracle.path, "--literal-pathspecs", "log", "--first-parent", "--no-renames", "--name-status",
+          "--format=%H", commit, "--", path), as: UTF8.self
+      ).split(separator: "\n")
+      var expected: [String] = []
+      for line in lines {
+        if line.hasPrefix("A\t") { break }
+        if line.count == 40 { expected.append(String(line)) }
+      }
+      let found = try opened.history(of: .item(item.id)).map { change in
+        try opened.entry(at: change.revision).metadata["git.commit"]
+      }
+      #expect(found == expected, "\(path)")
+      compared += 1
+    }
+    #expect(compared > 3)
+  }
+
   private func expectCountries(_ catalog: Catalog, at commit: String, _ oracle: GitOracle) throws {
     let tree = try oracle.tree(of: commit)
     let file = try #require(tree[ExactText("countries.json")])
@@ -94,7 +144,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     var expected: [String: FieldValue] = [:]
     for element in elements {
       guard case .dictionary(let fields) = element, case .string(let key)? = fields["cca3"] else { continue }
-      if expected[key] == nil { expected[key] = element }
+      expected[key] = element
     }
     #expect(catalog.itemCount == expected.count)
     for item in catalog.items {

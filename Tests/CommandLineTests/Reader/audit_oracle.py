@@ -1,0 +1,179 @@
+# Holds what `history`, `blame`, `diff` and `find --deleted` say of a journal that was imported from a git repository
+# against the repository itself: git's own log, and the JSON of every commit.
+#
+# Arguments: the program `journal`, a journal, the repository, the branch, the file of records, the field that tells them
+# apart, and a seed. Prints one JSON object: how much was compared, and the differences.
+import json, random, subprocess, sys
+
+program, path, repository, branch, records, key, seed = sys.argv[1:]
+random.seed(int(seed))
+problems, compared = [], {"history": 0, "blame": 0, "diff": 0, "deleted": 0}
+
+
+def run(*words, input=None):
+    return subprocess.run(words, input=input, stdout=subprocess.PIPE, check=False).stdout
+
+
+def git(*words, input=None):
+    return run("git", "-C", repository, *words, input=input)
+
+
+def lines(*words):
+    return [json.loads(line) for line in run(program, words[0], path, *words[1:], "--json").splitlines()]
+
+
+def note(what, found, expected):
+    if found != expected and len(problems) < 20:
+        problems.append("%s: found %s, expected %s" % (what, json.dumps(found)[:400], json.dumps(expected)[:400]))
+
+
+# What git says.
+commits = git("rev-list", "--first-parent", "--reverse", branch).decode().split()
+words = git("log", "--first-parent", "--reverse", "--encoding=UTF-8", "--format=format:%an%x00%B%x01", branch)
+words = [part.strip("\n").split("\0") for part in words.decode().split("\1")][: len(commits)]
+words = {commit: (author, text.strip("\n")) for commit, (author, text) in zip(commits, words)}
+
+
+def objects(commit, before):
+    """The records of a commit by their keys; those of before when the file is no JSON array."""
+    try:
+        found = json.loads(git("show", "%s:%s" % (commit, records)))
+        assert type(found) is list
+    except (ValueError, AssertionError):
+        return before
+    state = {}
+    for element in found:
+        if type(element) is dict and type(element.get(key)) is str:
+            # Of several with one key, the last one counts.
+            state[element[key]] = element
+    return state
+
+
+# Every state, and the entry that each commit has become.
+entries = {entry["metadata"]["git.commit"]: entry for entry in lines("log")}
+revision_of, states, state, revision = {}, {0: {}}, {}, 0
+for commit in commits:
+    found = objects(commit, state)
+    entry = entries.get(commit)
+    if entry is None:
+        note("a commit without an entry changes nothing", found == state, True)
+    else:
+        revision += 1
+        note("entry of %s" % commit, [entry["revision"], entry["author"], entry["note"]], [revision, *words[commit]])
+        states[revision] = found
+    state = found
+newest = revision
+by_revision = {entry["revision"]: entry for entry in entries.values()}
+
+
+def changes(old, new):
+    """What differs between two records, as `--json` prints it."""
+    changes = {}
+    for name in sorted(set(old or {}) | set(new or {})):
+        change = {}
+        if old is not None and name in old:
+            change["old"] = old[name]
+        if new is not None and name in new:
+            change["new"] = new[name]
+        if len(change) == 1 or change["old"] != change["new"]:
+            changes[name] = change
+    return changes
+
+
+# Lives: from the entry that adds a record to the one that deletes it. Each is an item of its own.
+lives, alive = [], {}
+for revision in range(1, newest + 1):
+    before, after = states[revision - 1], states[revision]
+    for name in before.keys() - after.keys():
+        alive.pop(name)["end"] = revision
+    for name in after.keys():
+        if name not in before:
+            alive[name] = {"key": name, "events": [], "end": None}
+            lives.append(alive[name])
+        changed = changes(before.get(name), after[name])
+        if changed:
+            alive[name]["events"].append((revision, "update" if name in before else "add", changed))
+    for life in lives:
+        if life["end"] == revision:
+            life["events"].append((revision, "delete", changes(before[life["key"]], None)))
+
+
+def attributes(changed):
+    return {name: change for name, change in changed.items() if not name.startswith("@")}
+
+
+# Which item is which life, by the entry that added it.
+added = {}
+for entry in lines("log", "--operation", "add", "--patch"):
+    for event in entry["events"]:
+        if event["operation"] == "add" and event["entity"].startswith("item:"):
+            added[(entry["revision"], event["changes"][key]["new"])] = event["entity"]
+for life in lives:
+    life["item"] = added.get((life["events"][0][0], life["key"]))
+note("items", sorted(map(str, added.values())), sorted(str(life["item"]) for life in lives))
+
+ended = [life for life in lives if life["end"]]
+sample = random.sample(lives, min(len(lives), 25)) + random.sample(ended, min(len(ended), 5))
+for life in sample:
+    item = life["item"]
+    found = [
+        [line["revision"], line["event"]["operation"], attributes(line["changes"])]
+        for line in lines("history", item)
+        if attributes(line["changes"]) or line["event"]["operation"] != "update"
+    ]
+    note("history of %s" % item, found, [list(event) for event in reversed(life["events"])])
+    compared["history"] += len(found)
+    # Of what was deleted, by what it was last.
+    point = life["end"] - 1 if life["end"] else newest
+    expected = {}
+    for revision, _, changed in life["events"]:
+        if revision <= point:
+            for name, change in changed.items():
+                expected.pop(name, None)
+                if "new" in change:
+                    entry = by_revision[revision]
+                    expected[name] = [change["new"], revision, entry["author"], entry["note"], entry["date"]]
+    found = {
+        line["field"]: [line["value"], line["revision"], line["author"], line["note"], line["date"]]
+        for line in lines("blame", "%s@%d" % (item, point))
+        if not line["field"].startswith("@")
+    }
+    note("blame of %s" % item, found, expected)
+    compared["blame"] += len(found)
+
+items = {}
+for life in lives:
+    for revision in range(life["events"][0][0], life["end"] or newest + 1):
+        items[(revision, life["key"])] = life["item"]
+pairs = [(revision, revision + 1) for revision in random.sample(range(1, newest), 4)]
+pairs += [tuple(random.sample(range(1, newest + 1), 2)) for _ in range(6)]
+for old, new in pairs:
+    expected = {}
+    for name in states[old].keys() | states[new].keys():
+        before, after = items.get((old, name)), items.get((new, name))
+        if before == after:
+            changed = changes(states[old][name], states[new][name])
+            if changed:
+                expected[before] = ["update", changed]
+            continue
+        # Another item since, as what was deleted and came again.
+        if before:
+            expected[before] = ["delete", changes(states[old][name], None)]
+        if after:
+            expected[after] = ["add", changes(None, states[new][name])]
+    found = {
+        line["entity"]: [line["operation"], attributes(line["changes"])]
+        for line in lines("diff", str(old), str(new))
+        if line["entity"].startswith("item:") and (attributes(line["changes"]) or line["operation"] != "update")
+    }
+    for item in sorted(found.keys() | expected.keys()):
+        note("diff of %d and %d, %s" % (old, new, item), found.get(item), expected.get(item))
+    compared["diff"] += len(found)
+
+for point in random.sample(range(1, newest + 1), min(5, newest)) + [newest]:
+    expected = sorted(life["item"] for life in lives if life["end"] and life["end"] <= point)
+    found = [line["entity"] for line in lines("find", "--deleted", "--at", str(point)) if line["entity"].startswith("item:")]
+    note("deleted by %d" % point, sorted(found), expected)
+    compared["deleted"] += len(found)
+
+print(json.dumps({"compared": compared, "problems": problems}))
