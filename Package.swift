@@ -19,11 +19,15 @@ let package = Package(
     // The modules, lowest first: each knows only those below it.
     .target(name: "Locks"),
     .target(name: "CFiles"),
+    // LevelDB comes without a file for pkg-config, so it is linked by its name.
     .target(
       name: "CLevelDB", dependencies: ["CFiles", "CCRC32C"], linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "Files", dependencies: ["CFiles"]),
     .target(name: "LevelDB", dependencies: ["CLevelDB", "Files"]),
-    .target(name: "CSHA256", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
+    .systemLibrary(
+      name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "CSHA256", dependencies: [.target(name: "CLibCrypto", condition: .when(platforms: [.linux]))]),
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
     .target(name: "CCRC32C"),
     .target(name: "CBOR"),
@@ -43,7 +47,10 @@ let package = Package(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
     // A journal over HTTP. Nothing above needs it, and an app that does not serve links neither it nor libmicrohttpd.
-    .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
+    .systemLibrary(
+      name: "CLibMicroHTTPD", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    .target(name: "CMicroHTTPD", dependencies: ["CLibMicroHTTPD"]),
     .target(name: "HTTPServer", dependencies: ["CMicroHTTPD", "Locks"]),
     .target(
       name: "ViewerPage",
@@ -158,7 +165,9 @@ let package = Package(
 )
 
 for target in package.targets
-where !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD", "CPeers", "CLibPQ"].contains(target.name) {
+where target.type != .system
+  && !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD", "CPeers"].contains(target.name)
+{
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

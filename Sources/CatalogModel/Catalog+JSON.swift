@@ -6,7 +6,7 @@ extension Catalog.Category {
   /// Writes `{"id":1,"name":"Europe","color":null,"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("id", id)
+    writer.member("id", id.number)
     writer.member("name", name)
     writer.member("color", color?.hex)
     writer.member("created", created)
@@ -20,14 +20,14 @@ extension Catalog.Item {
   /// - Parameter catalog: where the item comes from, and its images are.
   package func write(to writer: inout JSONWriter, in catalog: Catalog) {
     writer.beginObject()
-    writer.member("id", id)
+    writer.member("id", id.number)
     writer.member("kind", kind)
     writer.key("category")
-    if let category { writer.integer(category) } else { writer.null() }
+    if let category { writer.integer(category.number) } else { writer.null() }
     writer.member("attributes", .dictionary(attributes))
     writer.key("images")
     writer.beginArray()
-    for image in catalog.imagesByItem.members(of: id) { writer.integer(image) }
+    for image in catalog.imagesByItem.members(of: id.number) { writer.integer(image) }
     writer.endArray()
     writer.member("created", created)
     writer.member("modified", modified)
@@ -40,8 +40,8 @@ extension Catalog.Image {
   /// `"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("id", id)
-    writer.member("item", item)
+    writer.member("id", id.number)
+    writer.member("item", item.number)
     writer.member("name", name)
     writer.member("mediaType", mediaType)
     writer.member("byteCount", blob.byteCount)
@@ -84,6 +84,16 @@ extension Catalog {
     writer.endArray()
   }
 
+  /// Writes one entity, and nothing when it is not there.
+  package func write(_ entity: EntityKey, to writer: inout JSONWriter) {
+    switch entity.kind {
+    case .category: category(EntityID(entity.number))?.write(to: &writer)
+    case .item: item(EntityID(entity.number))?.write(to: &writer, in: self)
+    case .tag: tags.first { $0.id.entity == entity }?.write(to: &writer)
+    default: image(EntityID(entity.number))?.write(to: &writer)
+    }
+  }
+
   /// Writes the members `categories`, `items` and `images` into the object that is open, all in one piece.
   package func writeMembers(to writer: inout JSONWriter) {
     writeMembers(to: &writer) { (_: inout JSONWriter) in }
@@ -94,7 +104,7 @@ extension Catalog.Tag {
   /// Writes `{"id":1,"name":"before-import","revision":7}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("id", id)
+    writer.member("id", id.number)
     writer.member("name", name)
     writer.member("revision", revision)
     writer.endObject()

@@ -12,8 +12,18 @@ extension Catalog {
 
   /// The items of a category, in the order of their numbers.
   /// - Complexity: grows with the answer, not with the catalog.
-  public func items(in category: Int) -> Items {
-    Items(rows: .listed(itemsByCategory.members(of: category), in: itemTable))
+  public func items(in category: CategoryID) -> Items {
+    Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
+  }
+
+  /// The categories that a number, `category:3` or a name means; none when no category has that name.
+  /// - Complexity: O(c) for c categories.
+  package func categories(named text: String) -> Set<CategoryID> {
+    if let number = Int(text) { return [CategoryID(number)] }
+    if let entity = try? Self.entity(named: text), entity.kind == .category {
+      return [CategoryID(entity.number)]
+    }
+    return Set(categories.filter { $0.name == text }.map(\.id))
   }
 
   /// The items of a kind, in the order of their numbers. Kinds are compared byte by byte.
@@ -25,8 +35,8 @@ extension Catalog {
 
   /// The images of an item, in the order of their numbers.
   /// - Complexity: grows with the answer, not with the catalog.
-  public func images(of item: Int) -> Images {
-    Images(rows: .listed(imagesByItem.members(of: item), in: imageTable))
+  public func images(of item: Catalog.Item.ID) -> Images {
+    Images(rows: .listed(imagesByItem.members(of: item.number), in: imageTable))
   }
 
   /// The kinds that at least one item has, in the order of their bytes.

@@ -41,13 +41,17 @@ public struct Catalog: Sendable {
   public var imageCount: Int { imageTable.count }
 
   /// The item of that number, nil when it is not there. O(log n).
-  public func item(_ id: Int) -> Catalog.Item? { itemTable[id].map { Catalog.Item(id: id, row: $0) } }
+  public func item(_ id: Catalog.Item.ID) -> Catalog.Item? {
+    itemTable[id.number].map { Catalog.Item(number: id.number, row: $0) }
+  }
   /// The category of that number, nil when it is not there. O(log n).
-  public func category(_ id: Int) -> Catalog.Category? {
-    categoryTable[id].map { Catalog.Category(id: id, row: $0) }
+  public func category(_ id: CategoryID) -> Catalog.Category? {
+    categoryTable[id.number].map { Catalog.Category(number: id.number, row: $0) }
   }
   /// The image of that number, nil when it is not there. O(log n).
-  public func image(_ id: Int) -> Catalog.Image? { imageTable[id].map { Catalog.Image(id: id, row: $0) } }
+  public func image(_ id: ImageID) -> Catalog.Image? {
+    imageTable[id.number].map { Catalog.Image(number: id.number, row: $0) }
+  }
 }
 
 extension Catalog: EventSourced {

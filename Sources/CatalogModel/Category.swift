@@ -2,11 +2,11 @@ extension Catalog {
   /// A name, and if wanted a color, that items are grouped under.
   public struct Category: Identifiable, Hashable, Sendable {
     /// The number, from 1: `category:3` has 3.
-    public let id: Int
+    public let id: EntityID<Catalog.Category>
     private let row: EntityRow
 
-    init(id: Int, row: EntityRow) {
-      self.id = id
+    init(number: Int, row: EntityRow) {
+      id = EntityID(number)
       self.row = row
     }
 

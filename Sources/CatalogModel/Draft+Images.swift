@@ -9,13 +9,13 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or a name is empty or too long.
   @discardableResult
   public mutating func addImage(
-    to item: Int, name: String, mediaType: String, blob: Blob
-  ) throws(JournalError) -> Int {
+    to item: Catalog.Item.ID, name: String, mediaType: String, blob: Blob
+  ) throws(JournalError) -> ImageID {
     let number = state.imageTable.highest + 1
-    guard state.itemTable[item] != nil else {
+    guard state.itemTable[item.number] != nil else {
       throw Rules.rejected(
-        "\(Catalog.name(of: .image(number))) can't belong to \(Catalog.name(of: .item(item))): "
-          + state.absence(of: .item(item)))
+        "\(Catalog.name(of: .image(number))) can't belong to \(Catalog.name(of: item.entity)): "
+          + state.absence(of: item.entity))
     }
     try Rules.checkName(name, "name", of: .image(number))
     try Rules.checkName(mediaType, "media type", of: .image(number))
@@ -23,41 +23,41 @@ extension Draft where State == Catalog {
     try add(
       .image(number),
       EntityRecord(fields: [
-        ImageField.item: .integer(Int64(item)), ImageField.name: .string(name),
+        ImageField.item: item.value, ImageField.name: .string(name),
         ImageField.mediaType: .string(mediaType), ImageField.digest: blob.digestValue,
         ImageField.byteCount: .integer(Int64(blob.byteCount)),
       ]))
-    return number
+    return ImageID(number)
   }
 
   /// Changes an image; what is nil stays as it is. Only what differs is recorded.
   /// - Throws: ``JournalError`` with code `rejected` when the image is not there, or a name is empty or too
   ///   long.
   public mutating func updateImage(
-    _ id: Int, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil
+    _ id: ImageID, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil
   ) throws(JournalError) {
-    let record = try state.presentRecord(of: .image(id))
+    let record = try state.presentRecord(of: id.entity)
     var fields: [UInt8: FieldValue] = [:]
     if let name {
-      try Rules.checkName(name, "name", of: .image(id))
+      try Rules.checkName(name, "name", of: id.entity)
       fields[ImageField.name] = .string(name)
     }
     if let mediaType {
-      try Rules.checkName(mediaType, "media type", of: .image(id))
+      try Rules.checkName(mediaType, "media type", of: id.entity)
       fields[ImageField.mediaType] = .string(mediaType)
     }
     if let blob {
-      try Rules.checkBlob(blob, of: .image(id))
+      try Rules.checkBlob(blob, of: id.entity)
       fields[ImageField.digest] = blob.digestValue
       fields[ImageField.byteCount] = .integer(Int64(blob.byteCount))
     }
-    try update(.image(id), to: record.applying(RecordChanges(setFields: fields)))
+    try update(id.entity, to: record.applying(RecordChanges(setFields: fields)))
   }
 
   /// Deletes an image. Its blob stays for as long as the history can reach it.
   /// - Throws: ``JournalError`` with code `rejected` when the image is not there.
-  public mutating func deleteImage(_ id: Int) throws(JournalError) {
-    try state.checkPresence(of: .image(id))
-    try delete(.image(id))
+  public mutating func deleteImage(_ id: ImageID) throws(JournalError) {
+    try state.checkPresence(of: id.entity)
+    try delete(id.entity)
   }
 }

@@ -16,17 +16,17 @@ extension Draft where State == Catalog {
   ///   attributes are too large (16 MiB) or nested too deep (127).
   @discardableResult
   public mutating func addItem(
-    kind: String, category: Int? = nil, attributes: [String: FieldValue] = [:]
-  ) throws(JournalError) -> Int {
+    kind: String, category: CategoryID? = nil, attributes: [String: FieldValue] = [:]
+  ) throws(JournalError) -> Catalog.Item.ID {
     let number = state.itemTable.highest + 1
     let entity = EntityKey.item(number)
     try Rules.checkName(kind, "kind", of: entity)
     try state.checkCategory(category, for: entity)
     var fields = [(number: ItemField.kind, value: FieldValue.string(kind))]
-    if let category { fields.append((ItemField.category, .integer(Int64(category)))) }
+    if let category { fields.append((ItemField.category, category.value)) }
     let record = EntityRecord(attributes, numbered: fields)
     try add(entity, record)
-    return number
+    return EntityID(number)
   }
 
   /// Adds an item whose attributes are the properties of a value.
@@ -35,8 +35,8 @@ extension Draft where State == Catalog {
   ///   value can't be encoded, or not as a dictionary.
   @discardableResult
   public mutating func addItem(
-    kind: String, category: Int? = nil, encoding value: some Encodable
-  ) throws(JournalError) -> Int {
+    kind: String, category: CategoryID? = nil, encoding value: some Encodable
+  ) throws(JournalError) -> Catalog.Item.ID {
     let attributes = try Self.attributes(encoding: value, for: .item(state.itemTable.highest + 1))
     return try addItem(kind: kind, category: category, attributes: attributes)
   }
@@ -49,24 +49,24 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or would be too large or
   ///   nested too deep.
   public mutating func updateItem(
-    _ id: Int, set attributes: [String: FieldValue] = [:],
+    _ id: Catalog.Item.ID, set attributes: [String: FieldValue] = [:],
     remove names: some Sequence<String> = EmptyCollection()
   ) throws(JournalError) {
     let removed = Set(names)
-    let kept = try state.presentRecord(of: .item(id)).removingAttributes { name in
+    let kept = try state.presentRecord(of: id.entity).removingAttributes { name in
       guard let index = attributes.index(forKey: name) else { return removed.contains(name) }
       return !attributes[index].key.utf8.elementsEqual(name.utf8)
     }
-    try update(.item(id), to: kept.applying(RecordChanges(set: attributes)))
+    try update(id.entity, to: kept.applying(RecordChanges(set: attributes)))
   }
 
   /// Makes these the item's attributes, all of them; what is recorded is the difference.
   /// - Throws: as ``updateItem(_:set:remove:)``.
   public mutating func replaceAttributes(
-    ofItem id: Int, with attributes: [String: FieldValue]
+    ofItem id: Catalog.Item.ID, with attributes: [String: FieldValue]
   ) throws(JournalError) {
-    let record = try state.presentRecord(of: .item(id))
-    try update(.item(id), to: EntityRecord(attributes, fields: record.numberedFields))
+    let record = try state.presentRecord(of: id.entity)
+    try update(id.entity, to: EntityRecord(attributes, fields: record.numberedFields))
   }
 
   /// Makes the properties of a value the item's attributes, all of them: a property that is nil, or that the
@@ -74,9 +74,9 @@ extension Draft where State == Catalog {
   /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` when the value
   ///   can't be encoded, or not as a dictionary.
   public mutating func replaceAttributes(
-    ofItem id: Int, encoding value: some Encodable
+    ofItem id: Catalog.Item.ID, encoding value: some Encodable
   ) throws(JournalError) {
-    try replaceAttributes(ofItem: id, with: Self.attributes(encoding: value, for: .item(id)))
+    try replaceAttributes(ofItem: id, with: Self.attributes(encoding: value, for: id.entity))
   }
 
   /// Changes an item's attributes as a value of your own type.
@@ -90,13 +90,13 @@ extension Draft where State == Catalog {
   /// - Throws: as ``updateItem(_:set:remove:)``, `DecodingError` when the attributes don't make such a value,
   ///   and what `body` throws.
   public mutating func updateItem<T: Codable>(
-    _ id: Int, as type: T.Type = T.self, _ body: (inout T) throws -> Void
+    _ id: Catalog.Item.ID, as type: T.Type = T.self, _ body: (inout T) throws -> Void
   ) throws {
-    let record = try state.presentRecord(of: .item(id))
+    let record = try state.presentRecord(of: id.entity)
     var value = try ValueDecoder().decode(type, from: .dictionary(record.attributes))
-    let before = try Self.attributes(encoding: value, for: .item(id))
+    let before = try Self.attributes(encoding: value, for: id.entity)
     try body(&value)
-    let after = try Self.attributes(encoding: value, for: .item(id))
+    let after = try Self.attributes(encoding: value, for: id.entity)
     // What the body left alone must not be written, even where the type writes it in another way.
     var changed: [String: FieldValue] = [:]
     var removed: [String] = []
@@ -109,28 +109,29 @@ extension Draft where State == Catalog {
 
   /// Puts an item into a category, or with nil into none.
   /// - Throws: ``JournalError`` with code `rejected` when the item or the category is not there.
-  public mutating func setCategory(ofItem id: Int, to category: Int?) throws(JournalError) {
-    let record = try state.presentRecord(of: .item(id))
-    try state.checkCategory(category, for: .item(id))
-    try update(.item(id), to: record.setting(ItemField.category, to: category.map { .integer(Int64($0)) }))
+  public mutating func setCategory(ofItem id: Catalog.Item.ID, to category: CategoryID?) throws(JournalError)
+  {
+    let record = try state.presentRecord(of: id.entity)
+    try state.checkCategory(category, for: id.entity)
+    try update(id.entity, to: record.setting(ItemField.category, to: category?.value))
   }
 
   /// Makes an item one of another kind.
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there or the kind is empty.
-  public mutating func setKind(ofItem id: Int, to kind: String) throws(JournalError) {
-    let record = try state.presentRecord(of: .item(id))
-    try Rules.checkName(kind, "kind", of: .item(id))
-    try update(.item(id), to: record.setting(ItemField.kind, to: .string(kind)))
+  public mutating func setKind(ofItem id: Catalog.Item.ID, to kind: String) throws(JournalError) {
+    let record = try state.presentRecord(of: id.entity)
+    try Rules.checkName(kind, "kind", of: id.entity)
+    try update(id.entity, to: record.setting(ItemField.kind, to: .string(kind)))
   }
 
   /// Deletes an item, and its images before it, each as an event of its own.
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there.
-  public mutating func deleteItem(_ id: Int) throws(JournalError) {
-    try state.checkPresence(of: .item(id))
+  public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
+    try state.checkPresence(of: id.entity)
     // An array, since a listing that is still open would make each deletion copy what it changes.
-    let images = Array(state.imagesByItem.members(of: id))
+    let images = Array(state.imagesByItem.members(of: id.number))
     for image in images { try delete(.image(image)) }
-    try delete(.item(id))
+    try delete(id.entity)
   }
 
   static func attributes(

@@ -23,13 +23,13 @@ public struct EntityQuery: Hashable, Sendable {
   /// The kind of items; `category`, `image` and `tag` stand for the other kinds of entities.
   public var kind: String?
   /// The categories of which items are wanted.
-  public var categories: Set<Int>?
+  public var categories: Set<CategoryID>?
   /// What parts must be.
   public var conditions: [Condition]
 
   /// Looks for all entities where nothing is set.
   public init(
-    text: String? = nil, kind: String? = nil, categories: Set<Int>? = nil, conditions: [Condition] = []
+    text: String? = nil, kind: String? = nil, categories: Set<CategoryID>? = nil, conditions: [Condition] = []
   ) {
     self.text = text
     self.kind = kind
@@ -42,7 +42,7 @@ public struct EntityQuery: Hashable, Sendable {
     if let kind, Catalog.kindName(of: record, entity.kind) != kind { return false }
     if let categories {
       guard entity.kind == .item, let category = (try? ItemFields(record))?.category,
-        categories.contains(category)
+        categories.contains(CategoryID(category))
       else { return false }
     }
     return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
@@ -159,15 +159,15 @@ extension Journal where State == Catalog {
 
   /// The entities that a restore of a category covers: the category, and the items that are in it now or were in it
   /// at a point in time.
-  public func entities(ofCategory id: Int, asOf selector: RevisionSelector) throws -> [EntityKey] {
+  public func entities(ofCategory id: CategoryID, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
-    return [.category(id)] + Set(items).sorted().map { .item($0) }
+    return [id.entity] + Set(items).sorted().map(\.entity)
   }
 
   /// The items of a kind, now or at a point in time.
   public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
-    return Set(items).sorted().map { .item($0) }
+    return Set(items).sorted().map(\.entity)
   }
 }
 
@@ -192,11 +192,11 @@ extension Catalog {
     if let categories = query.categories {
       return AnySequence(
         categories.sorted().flatMap { items(in: $0).map(\.id) }.sorted().lazy.compactMap { id in
-          item(id).map { (.item(id), $0.record) }
+          item(id).map { (id.entity, $0.record) }
         })
     }
     if let kind = query.kind, !Self.kindNames.contains(kind) {
-      return AnySequence(items(ofKind: kind).lazy.map { (.item($0.id), $0.record) })
+      return AnySequence(items(ofKind: kind).lazy.map { ($0.id.entity, $0.record) })
     }
     return AnySequence(
       zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in

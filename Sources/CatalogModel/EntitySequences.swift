@@ -13,7 +13,7 @@ extension Catalog {
       var rows: EntityRows.Iterator
       /// The next item, nil behind the last. O(log n) at most.
       public mutating func next() -> Catalog.Item? {
-        rows.next().map { Catalog.Item(id: $0.number, row: $0.row) }
+        rows.next().map { Catalog.Item(number: $0.number, row: $0.row) }
       }
     }
   }
@@ -30,7 +30,7 @@ extension Catalog {
       var rows: EntityRows.Iterator
       /// The next category, nil behind the last. O(log n) at most.
       public mutating func next() -> Catalog.Category? {
-        rows.next().map { Catalog.Category(id: $0.number, row: $0.row) }
+        rows.next().map { Catalog.Category(number: $0.number, row: $0.row) }
       }
     }
   }
@@ -47,7 +47,7 @@ extension Catalog {
       var rows: EntityRows.Iterator
       /// The next image, nil behind the last. O(log n) at most.
       public mutating func next() -> Catalog.Image? {
-        rows.next().map { Catalog.Image(id: $0.number, row: $0.row) }
+        rows.next().map { Catalog.Image(number: $0.number, row: $0.row) }
       }
     }
   }

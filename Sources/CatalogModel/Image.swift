@@ -5,18 +5,18 @@ extension Catalog {
   /// A picture, or any other file, that belongs to an item. Its bytes are a blob.
   public struct Image: Identifiable, Hashable, Sendable {
     /// The number, from 1: `image:7` has 7.
-    public let id: Int
+    public let id: EntityID<Catalog.Image>
     private let row: EntityRow
     /// The number of the item that it belongs to.
-    public let item: Int
+    public let item: Catalog.Item.ID
     /// The blob that holds its bytes.
     public let blob: Blob
 
-    init(id: Int, row: EntityRow) {
-      self.id = id
+    init(number: Int, row: EntityRow) {
+      id = EntityID(number)
       self.row = row
       let fields = try? ImageFields(row.record)
-      item = fields?.item ?? 0
+      item = Catalog.Item.ID(fields?.item ?? 0)
       blob = fields?.blob ?? Blob(digest: .zero, byteCount: 0)
     }
 

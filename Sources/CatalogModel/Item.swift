@@ -6,11 +6,11 @@ extension Catalog {
   /// It is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
   public struct Item: Identifiable, Hashable, Sendable {
     /// The number, from 1: `item:42` has 42.
-    public let id: Int
+    public let id: EntityID<Catalog.Item>
     private let row: EntityRow
 
-    init(id: Int, row: EntityRow) {
-      self.id = id
+    init(number: Int, row: EntityRow) {
+      id = EntityID(number)
       self.row = row
     }
 
@@ -28,7 +28,7 @@ extension Catalog {
     }
 
     /// The number of its category, nil when it is in none.
-    public var category: Int? { (try? ItemFields(record))?.category }
+    public var category: CategoryID? { (try? ItemFields(record))?.category.map { CategoryID($0) } }
 
     /// All attributes, decoded. O(n) in the size of the item.
     public var attributes: [String: FieldValue] { record.attributes }

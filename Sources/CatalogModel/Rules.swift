@@ -41,11 +41,11 @@ enum Rules {
 
 extension Catalog {
   /// Fails unless an item may be put into a category.
-  func checkCategory(_ category: Int?, for item: EntityKey) throws(JournalError) {
-    guard let category, categoryTable[category] == nil else { return }
+  func checkCategory(_ category: CategoryID?, for item: EntityKey) throws(JournalError) {
+    guard let category, categoryTable[category.number] == nil else { return }
     throw Rules.rejected(
-      "\(Self.name(of: item)) can't be in \(Self.name(of: .category(category))): "
-        + absence(of: .category(category)))
+      "\(Self.name(of: item)) can't be in \(Self.name(of: category.entity)): "
+        + absence(of: category.entity))
   }
 
   /// Fails unless an entity is there.

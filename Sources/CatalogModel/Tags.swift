@@ -4,13 +4,13 @@ extension Catalog {
   /// A name for a revision, itself recorded in the journal.
   public struct Tag: Identifiable, Hashable, Sendable {
     /// The number, from 1: `tag:3` has 3.
-    public let id: Int
+    public let id: EntityID<Catalog.Tag>
     private let row: EntityRow
     /// The revision that it stands for.
     public let revision: Revision
 
-    init(id: Int, row: EntityRow) {
-      self.id = id
+    init(number: Int, row: EntityRow) {
+      id = EntityID(number)
       self.row = row
       revision = (try? TagFields(row.record))?.revision ?? 0
     }
@@ -28,7 +28,7 @@ extension Catalog {
 
 extension Catalog {
   /// All tags, in the order in which they were made.
-  public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(id: $0.number, row: $0.row) } }
+  public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(number: $0.number, row: $0.row) } }
 
   /// The tag of that name, nil when there is none.
   /// - Complexity: O(t) for t tags.
@@ -47,7 +47,7 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` when the name can't be used or is used already, or there is no
   ///   such revision.
   @discardableResult
-  public mutating func addTag(_ name: String, at revision: Revision) throws(JournalError) -> Int {
+  public mutating func addTag(_ name: String, at revision: Revision) throws(JournalError) -> Catalog.Tag.ID {
     let number = state.tagTable.highest + 1
     guard RevisionSelector.isTagName(name), name.utf8.count <= Rules.nameByteLimit else {
       throw Rules.rejected(
@@ -65,14 +65,14 @@ extension Draft where State == Catalog {
     try add(
       .tag(number),
       EntityRecord(fields: [TagField.name: .string(name), TagField.revision: .integer(Int64(revision))]))
-    return number
+    return EntityID(number)
   }
 
   /// Deletes a tag. That it was there stays in the history.
   /// - Throws: ``JournalError`` with code `rejected` when there is none of that name.
   public mutating func deleteTag(_ name: String) throws(JournalError) {
     guard let tag = state.tag(named: name) else { throw Rules.rejected("there is no tag \(name)") }
-    try delete(.tag(tag.id))
+    try delete(tag.id.entity)
   }
 }
 

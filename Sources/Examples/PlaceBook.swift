@@ -25,12 +25,9 @@ struct Coordinate: Equatable {
   }
 }
 
-/// A point of interest, as a search of a map finds it, and what its user says of it.
-struct Place: Identifiable, Codable, Equatable {
-  /// The number of the item that holds this place; 0 until there is one.
-  var id = 0
-  /// The number of its category, nil when it has none.
-  var category: Int?
+/// A point of interest, as a search of a map finds it, and what its user says about it.
+struct Place: CatalogItem, Equatable {
+  static let kind = "place"
 
   var name: String
   var note: String?
@@ -41,21 +38,10 @@ struct Place: Identifiable, Codable, Equatable {
   var latitude: Double?
   var longitude: Double?
 
-  // The item knows its number and its category itself.
-  private enum CodingKeys: CodingKey { case name, note, address, phoneNumber, url, latitude, longitude }
-
-  /// Where it is, nil when nobody has said so.
+  /// Where it is, nil when that is not known.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)
-  }
-}
-
-extension Place {
-  fileprivate init(_ item: Catalog.Item) throws {
-    self = try item.decode()
-    id = item.id
-    category = item.category
   }
 
   fileprivate func checkCoordinate() throws {
@@ -67,12 +53,12 @@ extension Place {
   }
 }
 
-/// Places and their categories, kept in a journal: items of the kind `place`.
+/// Places and their categories, kept in a journal.
 ///
 /// Categories are those of the catalog; adding, renaming, coloring and deleting them are its own verbs:
 /// `try book.journal.commit { try $0.setColor(ofCategory: id, to: color) }`.
 struct PlaceBook {
-  /// What there is to choose from before a user has made categories of his own.
+  /// The categories of a new book.
   static let defaultCategories: [(name: String, color: Catalog.Color?)] = [
     ("Restaurants", Catalog.Color(hex: "#E4572E")), ("Cafés", Catalog.Color(hex: "#A0703C")),
     ("Sights", Catalog.Color(hex: "#2E86AB")),
@@ -80,7 +66,7 @@ struct PlaceBook {
 
   let journal: CatalogJournal
 
-  /// Opens the book. When it has no categories, as at the first launch, it gets the default ones.
+  /// Opens the book. If it has no categories, as at the first launch, it gets the default ones.
   init(at url: URL) throws {
     journal = try .openOrCreate(at: url)
     try journal.commit(note: "default categories") { draft in
@@ -93,44 +79,45 @@ struct PlaceBook {
   var categories: [Catalog.Category] { Array(journal.state.categories) }
 
   /// All places, in the order in which they were added; as of an earlier time, if one is named.
-  func places(asOf selector: RevisionSelector = .head()) throws -> [Place] {
-    try journal.state(asOf: selector).items(ofKind: "place").map(Place.init)
+  func places(asOf selector: RevisionSelector = .head()) throws -> ItemQuery<Place> {
+    try journal.state(asOf: selector).items()
   }
 
   /// The places of a category, in the order in which they were added.
-  func places(in category: Int) throws -> [Place] {
-    try journal.state.items(in: category).map(Place.init)
+  func places(in category: CategoryID) -> ItemQuery<Place> {
+    journal.state.items().filter(.category(category))
   }
 
-  /// All places, the nearest first; behind them those of which nobody knows where they are.
-  func places(nearestTo here: Coordinate) throws -> [Place] {
-    try places().map { (place: $0, distance: $0.coordinate?.distance(to: here) ?? .infinity) }
+  /// All places, the nearest first; places without a coordinate come last.
+  func places(nearestTo here: Coordinate) throws -> [StoredItem<Place>] {
+    try places().map { (place: $0, distance: try $0.value.coordinate?.distance(to: here) ?? .infinity) }
       .sorted { ($0.distance, $0.place.id) < ($1.distance, $1.place.id) }.map(\.place)
   }
 
-  /// Keeps a new place.
-  /// - Returns: the place with the number it has got.
+  /// Adds a place, to a category if one is named.
   @discardableResult
-  func add(_ place: Place) throws -> Place {
+  func add(_ place: Place, in category: CategoryID? = nil) throws -> ItemID<Place> {
     try place.checkCoordinate()
-    var place = place
-    place.id = try journal.commit(note: "add \(place.name)") {
-      try $0.addItem(kind: "place", category: place.category, encoding: place)
-    }.value
-    return place
+    return try journal.commit(note: "add \(place.name)") { try $0.insert(place, category: category) }.value
   }
 
-  /// Keeps what is new of a place: its note, its category, all of it.
-  func update(_ place: Place) throws {
-    try place.checkCoordinate()
-    try journal.commit(note: "change \(place.name)") { draft in
-      try draft.updateItem(place.id, as: Place.self) { $0 = place }
-      try draft.setCategory(ofItem: place.id, to: place.category)
+  /// Changes what is known of a place.
+  func change(_ id: ItemID<Place>, _ body: (inout Place) throws -> Void) throws {
+    try journal.commit(note: "change") { draft in
+      try draft.update(id) { place in
+        try body(&place)
+        try place.checkCoordinate()
+      }
     }
   }
 
+  /// Puts a place into a category, or with nil into none.
+  func setCategory(of id: ItemID<Place>, to category: CategoryID?) throws {
+    try journal.commit(note: "sort") { try $0.setCategory(of: id, to: category) }
+  }
+
   /// Takes a place out of the book.
-  func remove(_ place: Place) throws {
-    try journal.commit(note: "remove \(place.name)") { try $0.deleteItem(place.id) }
+  func remove(_ id: ItemID<Place>) throws {
+    try journal.commit(note: "remove") { try $0.delete(id) }
   }
 }

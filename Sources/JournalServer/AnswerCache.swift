@@ -1,7 +1,7 @@
 import CatalogModel
 import Locks
 
-/// The numbers of the items that some searches have found, for the next page of a long list.
+/// The items that some searches have found, for the next page of a long list.
 ///
 /// Safe to use from many threads.
 final class AnswerCache: Sendable {
@@ -12,7 +12,7 @@ final class AnswerCache: Sendable {
 
   private struct Answer: Sendable {
     let question: Question
-    let numbers: [Int]
+    let items: [Catalog.Item.ID]
   }
 
   /// So many are kept, of which the newest is the last: eight bytes an item.
@@ -22,25 +22,25 @@ final class AnswerCache: Sendable {
   /// A part of what is found, and how many there are.
   ///
   /// The first items of a list without conditions and orders are found without looking at the others.
-  func numbers(
+  func items(
     _ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int
-  ) -> (numbers: [Int], total: Int) {
+  ) -> (items: [Catalog.Item.ID], total: Int) {
     let catalog = version.state
     if search.isEverything, offset + limit <= 10_000 {
       return (
-        Array(catalog.numbers(search, limit: offset + limit).dropFirst(offset).prefix(limit)),
+        Array(catalog.items(search, limit: offset + limit).dropFirst(offset).prefix(limit)),
         catalog.itemCount
       )
     }
     let question = Question(revision: version.revision, search: search)
-    let known = kept.withLock { kept in kept.last { $0.question == question }?.numbers }
-    let numbers = known ?? catalog.numbers(search)
+    let known = kept.withLock { kept in kept.last { $0.question == question }?.items }
+    let items = known ?? catalog.items(search)
     if known == nil {
       kept.withLock { kept in
-        kept.append(Answer(question: question, numbers: numbers))
+        kept.append(Answer(question: question, items: items))
         if kept.count > Self.keptCount { kept.removeFirst() }
       }
     }
-    return (Array(numbers.dropFirst(offset).prefix(limit)), numbers.count)
+    return (Array(items.dropFirst(offset).prefix(limit)), items.count)
   }
 }

@@ -52,11 +52,11 @@ struct CommitEvent {
     case .new(let kind): try add(kind, to: &draft)
     case .known(let entity) where operation == "delete":
       switch entity.kind {
-      case .item: try draft.deleteItem(entity.number)
-      case .category: try draft.deleteCategory(entity.number)
-      case .image: try draft.deleteImage(entity.number)
+      case .item: try draft.deleteItem(EntityID(entity.number))
+      case .category: try draft.deleteCategory(EntityID(entity.number))
+      case .image: try draft.deleteImage(EntityID(entity.number))
       default:
-        guard let tag = draft.state.tags.first(where: { $0.id == entity.number }) else {
+        guard let tag = draft.state.tags.first(where: { $0.id.entity == entity }) else {
           throw JournalError(.rejected, "there is no \(Catalog.name(of: entity))")
         }
         try draft.deleteTag(tag.name)
@@ -69,11 +69,11 @@ struct CommitEvent {
     switch kind {
     case .item:
       try draft.addItem(
-        kind: try changes.required("kind"), category: try changes.integer("category"),
+        kind: try changes.required("kind"), category: try category(),
         attributes: try changes.object("attributes"))
     case .category: try draft.addCategory(name: try changes.required("name"), color: try color())
     case .image:
-      guard let item = try changes.integer("item"), let blob = try blob() else {
+      guard let item = try changes.integer("item").map({ Catalog.Item.ID($0) }), let blob = try blob() else {
         throw APIError.wrongUse("an image needs item, name, mediaType, sha256 and byteCount")
       }
       try draft.addImage(
@@ -88,11 +88,11 @@ struct CommitEvent {
   }
 
   private func update(_ entity: EntityKey, in draft: inout Draft<Catalog>) throws {
-    let id = entity.number
     switch entity.kind {
     case .item:
+      let id = Catalog.Item.ID(entity.number)
       if let kind = try changes.string("kind") { try draft.setKind(ofItem: id, to: kind) }
-      if changes.has("category") { try draft.setCategory(ofItem: id, to: try changes.integer("category")) }
+      if changes.has("category") { try draft.setCategory(ofItem: id, to: try category()) }
       if changes.has("attributes") || changes.has("removed") {
         let removed = try changes.array("removed").map { value throws(APIError) in
           try Members.string(value, "removed")
@@ -100,13 +100,19 @@ struct CommitEvent {
         try draft.updateItem(id, set: try changes.object("attributes"), remove: removed)
       }
     case .category:
+      let id = CategoryID(entity.number)
       if let name = try changes.string("name") { try draft.setName(ofCategory: id, to: name) }
       if changes.has("color") { try draft.setColor(ofCategory: id, to: try color()) }
     case .image:
       try draft.updateImage(
-        id, name: try changes.string("name"), mediaType: try changes.string("mediaType"), blob: try blob())
+        ImageID(entity.number), name: try changes.string("name"), mediaType: try changes.string("mediaType"),
+        blob: try blob())
     default: throw APIError.wrongUse("a tag is not changed; delete it and add another")
     }
+  }
+
+  private func category() throws(APIError) -> CategoryID? {
+    try changes.integer("category").map { CategoryID($0) }
   }
 
   private func color() throws(APIError) -> Catalog.Color? {

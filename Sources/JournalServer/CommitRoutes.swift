@@ -131,7 +131,7 @@ extension JournalAPI {
     var scope = RestoreScope.entities(names.filter { Catalog.isRestored($0.kind) })
     if isAll { scope = .everything }
     if let kind { scope = .entities(try journal.entities(ofKind: kind, asOf: point)) }
-    if let category { scope = .entities(try journal.entities(ofCategory: category, asOf: point)) }
+    if let category { scope = .entities(try journal.entities(ofCategory: CategoryID(category), asOf: point)) }
     let plan = try journal.planRestore(
       of: scope, asOf: point, fields: try fields(body), keepsNew: try body.flag("keepNew"))
     return try carryOut(plan, body)

@@ -70,7 +70,7 @@ extension JournalAPI {
     }
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let (numbers, total) = answers.numbers(search, in: version, offset: offset, limit: limit)
+    let (items, total) = answers.items(search, in: version, offset: offset, limit: limit)
     return .json { writer in
       writer.beginObject()
       writer.member("revision", version.revision)
@@ -80,8 +80,7 @@ extension JournalAPI {
       writer.key("items")
       writer.beginArray()
       var shown: [Catalog.Item] = []
-      for item in numbers.lazy.compactMap({ catalog.item($0) }) where writer.bytes.count < Self.listByteLimit
-      {
+      for item in items.lazy.compactMap({ catalog.item($0) }) where writer.bytes.count < Self.listByteLimit {
         item.write(to: &writer, in: catalog)
         shown.append(item)
       }
@@ -118,7 +117,7 @@ extension JournalAPI {
     writer.beginArray()
     for category in catalog.categories.prefix(200) {
       writer.beginObject()
-      writer.member("id", category.id)
+      writer.member("id", category.id.number)
       writer.member("name", category.name)
       writer.member("color", category.color?.hex)
       if isCounted {
@@ -129,12 +128,10 @@ extension JournalAPI {
     writer.endArray()
   }
 
-  /// The categories that a number, `category:3` or a name means.
-  func categories(named text: String, in catalog: Catalog) throws -> Set<Int> {
-    if let number = Int(text) ?? (try? Catalog.entity(named: text))?.number { return [number] }
-    let found = catalog.categories.filter { $0.name == text }.map(\.id)
+  private func categories(named text: String, in catalog: Catalog) throws -> Set<CategoryID> {
+    let found = catalog.categories(named: text)
     if found.isEmpty { throw APIError(404, "notFound", "there is no category \"\(text)\" at this point") }
-    return Set(found)
+    return found
   }
 
   /// `GET /api/find`
@@ -174,20 +171,15 @@ extension JournalAPI {
       writer.member("date", version.date.precise)
       writer.member("label", Catalog.label(of: record, of: entity.kind))
       writer.key("entity")
-      switch entity.kind {
-      case .category: catalog.category(entity.number)?.write(to: &writer)
-      case .item: catalog.item(entity.number)?.write(to: &writer, in: catalog)
-      case .tag: catalog.tags.first { $0.id == entity.number }?.write(to: &writer)
-      default: catalog.image(entity.number)?.write(to: &writer)
-      }
-      if entity.kind == .item, let category = catalog.item(entity.number)?.category {
+      catalog.write(entity, to: &writer)
+      if entity.kind == .item, let category = catalog.item(EntityID(entity.number))?.category {
         writer.key("category")
         catalog.category(category)?.write(to: &writer)
       }
       if entity.kind == .item {
         writer.key("images")
         writer.beginArray()
-        for image in catalog.images(of: entity.number).prefix(500) { image.write(to: &writer) }
+        for image in catalog.images(of: EntityID(entity.number)).prefix(500) { image.write(to: &writer) }
         writer.endArray()
       }
       writer.endObject()

@@ -61,8 +61,8 @@ struct AuditTests {
         let row = try made.journal.entity(entity, asOf: .revision(revision))
         #expect(row?.record == made.states[revision].record(of: entity))
         if entity.kind == .item {
-          #expect(row?.created == made.states[revision].item(entity.number)?.created)
-          #expect(row?.modified == made.states[revision].item(entity.number)?.modified)
+          #expect(row?.created == made.states[revision].item(EntityID(entity.number))?.created)
+          #expect(row?.modified == made.states[revision].item(EntityID(entity.number))?.modified)
         }
       }
     }

@@ -364,7 +364,7 @@ import Testing
         }
         let url = folder.url.appending(path: "Finds.journal")
         let made = try CatalogJournal.create(at: url)
-        var pending: [PendingCommit<Int>] = []
+        var pending: [PendingCommit<Catalog.Item.ID>] = []
         for number in 0..<count {
           pending.append(
             try made.submit { try $0.addItem(kind: "find", attributes: ["n": .integer(Int64(number))]) })
@@ -381,7 +381,7 @@ import Testing
         for turn in 0..<2 {
           try journal.backup(to: backup)
           for number in 1...10 {
-            try journal.commit { try $0.updateItem(number, set: ["turn": .integer(Int64(turn))]) }
+            try journal.commit { try $0.updateItem(EntityID(number), set: ["turn": .integer(Int64(turn))]) }
           }
         }
         let before = (reads: reads.withLock { $0 }, changes: changes.withLock { $0 })
@@ -433,7 +433,7 @@ extension Journal where State == Catalog {
   }
 
   fileprivate func picture(_ number: Int) throws -> Data {
-    try blobs.data(of: try #require(state.image(number)?.blob))
+    try blobs.data(of: try #require(state.image(EntityID(number))?.blob))
   }
 }
 

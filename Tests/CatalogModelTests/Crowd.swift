@@ -20,10 +20,12 @@ final class Crowd: Sendable {
   static let turnCount = 8
   static let commitCount = 1 + writerCount * turnCount
 
-  private static let counter = 1
+  private static let counter: Catalog.Item.ID = 1
   private static let groundCount = 300
-  private static let ground = (writerCount + 2)...(writerCount + 1 + groundCount)
-  private static func place(of writer: Int) -> Int { writer + 2 }
+  private static let ground = ((writerCount + 2)...(writerCount + 1 + groundCount)).map {
+    Catalog.Item.ID($0)
+  }
+  private static func place(of writer: Int) -> Catalog.Item.ID { EntityID(writer + 2) }
 
   let journal: CatalogJournal
   private let seed: UInt64
@@ -77,7 +79,7 @@ final class Crowd: Sendable {
   }
 
   private static func take(
-    _ turn: Int, of writer: Int, touching touched: Int, in draft: inout Draft<Catalog>
+    _ turn: Int, of writer: Int, touching touched: Catalog.Item.ID, in draft: inout Draft<Catalog>
   ) throws {
     let place = place(of: writer)
     let turns = draft.state.integer("turns", of: counter)
@@ -85,9 +87,9 @@ final class Crowd: Sendable {
     try draft.updateItem(touched, set: ["touched": .integer(Int64(turns))])
     let passing = try draft.addItem(kind: "passing", category: 1)
     let before = draft.state.integer("passing", of: place)
-    if before != 0 { try draft.deleteItem(before) }
+    if before != 0 { try draft.deleteItem(EntityID(before)) }
     try draft.updateItem(
-      place, set: ["turn": .integer(Int64(turn)), "passing": .integer(Int64(passing))])
+      place, set: ["turn": .integer(Int64(turn)), "passing": .integer(Int64(passing.number))])
   }
 
   /// Who is told that a commit is done sees it.
@@ -217,7 +219,7 @@ final class Crowd: Sendable {
 }
 
 extension Catalog {
-  fileprivate func integer(_ name: String, of item: Int) -> Int {
+  fileprivate func integer(_ name: String, of item: Catalog.Item.ID) -> Int {
     if case .integer(let number)? = self.item(item)?[name] { Int(number) } else { 0 }
   }
 }

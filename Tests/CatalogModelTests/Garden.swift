@@ -52,7 +52,7 @@ final class Garden {
     case (2, let item?, _): try draft.deleteItem(item)
     case (3, let item?, _): try draft.setCategory(ofItem: item, to: category)
     case (4...7, let item?, _):
-      try draft.updateItem(item, set: ["growth \(item % 5)": .random(using: &generator)])
+      try draft.updateItem(item, set: ["growth \(item.number % 5)": .random(using: &generator)])
     default:
       _ = try draft.addItem(
         kind: ["tree", "herb", "Gemüse"].randomElement(using: &generator)!, category: category,

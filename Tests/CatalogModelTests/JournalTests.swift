@@ -31,7 +31,7 @@ struct JournalTests {
       #expect(try again.state(asOf: .revision(1)).json == first.json)
       #expect(try again.history(of: .item(id)).map(\.revision) == [3, 2, 1])
       #expect(try again.verify().problems.isEmpty)
-      #expect(try again.commit { try $0.addItem(kind: "book") }.value == id + 1)
+      #expect(try again.commit { try $0.addItem(kind: "book") }.value.number == id.number + 1)
       try again.close()
     }
   }

@@ -421,7 +421,7 @@ struct LayerTests {
       try FileManager.default.removeItem(at: garden.url.appending(path: "entries"))
       let began = ContinuousClock.now
       #expect(state.items.reduce(0) { count, _ in count + 1 } <= items)
-      for number in 1...items { _ = state.item(number) }
+      for number in 1...items { _ = state.item(EntityID(number)) }
       #expect(state.failure?.code == .io)
       #expect(journal.state.failure != nil)
       #expect(journal.snapshotProblems.count > problems)
@@ -480,7 +480,7 @@ struct LayerTests {
       var states: [Catalog] = []
       for turn in 0..<1_000 {
         let state = try garden.journal.state(asOf: .revision(turn % garden.states.count))
-        _ = state.item(turn % 50)
+        _ = state.item(EntityID(turn % 50))
         states.append(state)
       }
       #expect(before > 0)

@@ -11,13 +11,15 @@ struct ListingTests {
       for number in 1...200 {
         try draft.addItem(kind: number % 3 == 0 ? "film" : "book", category: number % 2 == 0 ? 1 : nil)
       }
-      for item in [7, 3, 7, 5] { try draft.addImage(to: item, name: "a", mediaType: "b/c", blob: someBlob) }
+      for item in [7, 3, 7, 5] {
+        try draft.addImage(to: EntityID(item), name: "a", mediaType: "b/c", blob: someBlob)
+      }
     }
     let before = history.state
-    #expect(before.items.map(\.id) == Array(1...200))
-    #expect(before.items(in: 1).map(\.id) == Array(stride(from: 2, through: 200, by: 2)))
+    #expect(before.items.map(\.id.number) == Array(1...200))
+    #expect(before.items(in: 1).map(\.id.number) == Array(stride(from: 2, through: 200, by: 2)))
     #expect(before.items(in: 2).map(\.id) == [])
-    #expect(before.items(ofKind: "film").map(\.id) == Array(stride(from: 3, through: 200, by: 3)))
+    #expect(before.items(ofKind: "film").map(\.id.number) == Array(stride(from: 3, through: 200, by: 3)))
     #expect(before.images(of: 7).map(\.id) == [1, 3])
     #expect(before.kinds == ["book", "film"])
 
@@ -49,10 +51,10 @@ struct ListingTests {
     try history.commit { try $0.addItem(kind: "book") }
     let catalog = history.state
     for number in [-1, 0, 1, 2, Int.max, Int.min] {
-      #expect(Array(catalog.items(in: number)) == [])
-      #expect(Array(catalog.images(of: number)) == [])
-      #expect(catalog.image(number) == nil)
-      #expect(catalog.category(number) == nil)
+      #expect(Array(catalog.items(in: EntityID(number))) == [])
+      #expect(Array(catalog.images(of: EntityID(number))) == [])
+      #expect(catalog.image(EntityID(number)) == nil)
+      #expect(catalog.category(EntityID(number)) == nil)
     }
     #expect(Array(catalog.items(ofKind: "film")) == [])
     #expect(Array(catalog.items(ofKind: "")) == [])
@@ -66,7 +68,7 @@ struct ListingTests {
       for kind in spellings { try draft.addItem(kind: kind) }
     }
     for (index, kind) in spellings.enumerated() {
-      #expect(history.state.items(ofKind: kind).map(\.id) == [index + 1])
+      #expect(history.state.items(ofKind: kind).map(\.id.number) == [index + 1])
     }
     #expect(history.state.kinds.count == 3)
   }

@@ -39,15 +39,15 @@ struct ModelTests {
   private func compareListings(_ catalog: Catalog, _ model: NaiveCatalog) throws {
     for category in 0...model.highestCategory + 1 {
       let expected = model.items.filter { $0.value.category == category }.keys.sorted()
-      #expect(catalog.items(in: category).map(\.id) == expected)
+      #expect(catalog.items(in: EntityID(category)).map(\.id.number) == expected)
     }
     for kind in NaiveCatalog.kinds {
       let expected = model.items.filter { $0.value.kind == kind }.keys.sorted()
-      #expect(catalog.items(ofKind: kind).map(\.id) == expected)
+      #expect(catalog.items(ofKind: kind).map(\.id.number) == expected)
     }
     for item in 0...model.highestItem + 1 {
       let expected = model.images.filter { $0.value.item == item }.keys.sorted()
-      #expect(catalog.images(of: item).map(\.id) == expected)
+      #expect(catalog.images(of: EntityID(item)).map(\.id.number) == expected)
     }
   }
 }

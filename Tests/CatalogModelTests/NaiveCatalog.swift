@@ -48,24 +48,26 @@ struct NaiveCatalog: Equatable {
     highestCategory = numbers.highestCategory
     highestImage = numbers.highestImage
     for item in catalog.items {
-      items[item.id] = ItemModel(kind: item.kind, category: item.category, attributes: item.attributes)
+      items[item.id.number] = ItemModel(
+        kind: item.kind, category: item.category?.number, attributes: item.attributes)
       times[.item(item.id)] = Times(created: item.created, modified: item.modified)
     }
     for category in catalog.categories {
-      categories[category.id] = CategoryModel(name: category.name, color: category.color)
+      categories[category.id.number] = CategoryModel(name: category.name, color: category.color)
       times[.category(category.id)] = Times(created: category.created, modified: category.modified)
     }
     for image in catalog.images {
-      images[image.id] = ImageModel(
-        item: image.item, name: image.name, mediaType: image.mediaType, blob: image.blob)
+      images[image.id.number] = ImageModel(
+        item: image.item.number, name: image.name, mediaType: image.mediaType, blob: image.blob)
       times[.image(image.id)] = Times(created: image.created, modified: image.modified)
     }
-    for (highest, entity) in [
-      (highestItem, EntityKey.item), (highestCategory, EntityKey.category), (highestImage, EntityKey.image),
+    for (highest, kind) in [
+      (highestItem, EntityKind.item), (highestCategory, .category), (highestImage, .image),
     ] {
-      for number in 0...highest + 1 where catalog.record(of: entity(number)) == nil {
-        let revision = catalog.revision(of: entity(number))
-        if revision != 0 { deletions[entity(number)] = revision }
+      for number in 0...highest + 1 {
+        let entity = EntityKey(kind: kind, number: number)
+        let revision = catalog.revision(of: entity)
+        if catalog.record(of: entity) == nil, revision != 0 { deletions[entity] = revision }
       }
     }
   }
@@ -149,7 +151,9 @@ extension NaiveCatalog {
     let allowed = category.map { categories[$0] != nil } ?? true
     var number = 0
     let done = try attempt(allowed) {
-      number = try draft.addItem(kind: kind, category: category, attributes: attributes)
+      number = try draft.addItem(
+        kind: kind, category: category.map { EntityID($0) }, attributes: attributes
+      ).number
     }
     guard done else { return }
     highestItem += 1
@@ -165,14 +169,14 @@ extension NaiveCatalog {
     let removed = Self.attributes(using: &random).keys
     if Bool.random(using: &random) {
       let done = try attempt(items[number] != nil) {
-        try draft.updateItem(number, set: attributes, remove: removed)
+        try draft.updateItem(EntityID(number), set: attributes, remove: removed)
       }
       guard done else { return }
       for name in removed { items[number]?.attributes[name] = nil }
       items[number]?.attributes.merge(attributes) { $1 }
     } else {
       let done = try attempt(items[number] != nil) {
-        try draft.replaceAttributes(ofItem: number, with: attributes)
+        try draft.replaceAttributes(ofItem: EntityID(number), with: attributes)
       }
       if done { items[number]?.attributes = attributes }
     }
@@ -184,11 +188,13 @@ extension NaiveCatalog {
     let number = Int.random(in: 0...highestItem + 1, using: &random)
     let category = anyCategory(using: &random)
     let allowed = items[number] != nil && (category.map { categories[$0] != nil } ?? true)
-    if try attempt(allowed, { try draft.setCategory(ofItem: number, to: category) }) {
+    if try attempt(
+      allowed, { try draft.setCategory(ofItem: EntityID(number), to: category.map { EntityID($0) }) })
+    {
       items[number]?.category = category
     }
     let kind = Self.kinds.randomElement(using: &random)!
-    if try attempt(items[number] != nil, { try draft.setKind(ofItem: number, to: kind) }) {
+    if try attempt(items[number] != nil, { try draft.setKind(ofItem: EntityID(number), to: kind) }) {
       items[number]?.kind = kind
     }
   }
@@ -197,7 +203,7 @@ extension NaiveCatalog {
     _ draft: inout Draft<Catalog>, using random: inout SeededGenerator
   ) throws {
     let number = Int.random(in: 0...highestItem + 1, using: &random)
-    guard try attempt(items[number] != nil, { try draft.deleteItem(number) }) else { return }
+    guard try attempt(items[number] != nil, { try draft.deleteItem(EntityID(number)) }) else { return }
     items[number] = nil
     images = images.filter { $0.value.item != number }
   }
@@ -217,7 +223,7 @@ extension NaiveCatalog {
   ) throws {
     let color = Bool.random(using: &random) ? Catalog.Color(red: 0.25, green: 0, blue: 1) : nil
     highestCategory += 1
-    #expect(try draft.addCategory(name: "New", color: color) == highestCategory)
+    #expect(try draft.addCategory(name: "New", color: color).number == highestCategory)
     categories[highestCategory] = CategoryModel(name: "New", color: color)
   }
 
@@ -228,7 +234,7 @@ extension NaiveCatalog {
     let name = ["New", "Old", "Older"].randomElement(using: &random)!
     let color = Bool.random(using: &random) ? Catalog.Color(hex: "#12345678") : nil
     let done = try attempt(categories[number] != nil) {
-      try draft.updateCategory(number, name: name, color: color)
+      try draft.updateCategory(EntityID(number), name: name, color: color)
     }
     if done { categories[number] = CategoryModel(name: name, color: color) }
   }
@@ -237,7 +243,9 @@ extension NaiveCatalog {
     _ draft: inout Draft<Catalog>, using random: inout SeededGenerator
   ) throws {
     let number = Int.random(in: 0...highestCategory + 1, using: &random)
-    guard try attempt(categories[number] != nil, { try draft.deleteCategory(number) }) else { return }
+    guard try attempt(categories[number] != nil, { try draft.deleteCategory(EntityID(number)) }) else {
+      return
+    }
     categories[number] = nil
     for item in items.keys where items[item]?.category == number { items[item]?.category = nil }
   }
@@ -248,7 +256,7 @@ extension NaiveCatalog {
     let item = Int.random(in: 0...highestItem + 1, using: &random)
     let blob = Blob(digest: .zero, byteCount: Int.random(in: 0..<3, using: &random))
     let done = try attempt(items[item] != nil) {
-      try draft.addImage(to: item, name: "a.png", mediaType: "image/png", blob: blob)
+      try draft.addImage(to: EntityID(item), name: "a.png", mediaType: "image/png", blob: blob)
     }
     guard done else { return }
     highestImage += 1
@@ -260,13 +268,15 @@ extension NaiveCatalog {
   ) throws {
     let number = Int.random(in: 0...highestImage + 1, using: &random)
     if Bool.random(using: &random) {
-      if try attempt(images[number] != nil, { try draft.deleteImage(number) }) { images[number] = nil }
+      if try attempt(images[number] != nil, { try draft.deleteImage(EntityID(number)) }) {
+        images[number] = nil
+      }
       return
     }
     let blob = Blob(digest: .zero, byteCount: Int.random(in: 0..<3, using: &random))
     let name = ["a.png", "b.png"].randomElement(using: &random)!
     let done = try attempt(images[number] != nil) {
-      try draft.updateImage(number, name: name, blob: blob)
+      try draft.updateImage(EntityID(number), name: name, blob: blob)
     }
     guard done else { return }
     images[number]?.name = name

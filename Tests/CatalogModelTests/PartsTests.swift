@@ -114,11 +114,15 @@ struct PartsTests {
     }
     let tables = try #require(other.parts).tables
     let numbers = Array(-1...(tables.map(\.highest).max() ?? 0) + 1)
-    #expect(numbers.map { catalog.item($0) } == numbers.map { other.item($0) })
-    #expect(numbers.map { catalog.category($0) } == numbers.map { other.category($0) })
-    #expect(numbers.map { catalog.image($0) } == numbers.map { other.image($0) })
-    #expect(numbers.map { Array(catalog.items(in: $0)) } == numbers.map { Array(other.items(in: $0)) })
-    #expect(numbers.map { Array(catalog.images(of: $0)) } == numbers.map { Array(other.images(of: $0)) })
+    #expect(numbers.map { catalog.item(EntityID($0)) } == numbers.map { other.item(EntityID($0)) })
+    #expect(numbers.map { catalog.category(EntityID($0)) } == numbers.map { other.category(EntityID($0)) })
+    #expect(numbers.map { catalog.image(EntityID($0)) } == numbers.map { other.image(EntityID($0)) })
+    #expect(
+      numbers.map { Array(catalog.items(in: EntityID($0))) }
+        == numbers.map { Array(other.items(in: EntityID($0))) })
+    #expect(
+      numbers.map { Array(catalog.images(of: EntityID($0))) }
+        == numbers.map { Array(other.images(of: EntityID($0))) })
     let entities = numbers.flatMap { [EntityKey.item($0), .category($0), .image($0)] }
     #expect(entities.map { catalog.record(of: $0) } == entities.map { other.record(of: $0) })
     #expect(entities.map { catalog.revision(of: $0) } == entities.map { other.revision(of: $0) })

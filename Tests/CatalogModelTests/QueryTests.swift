@@ -73,9 +73,9 @@ struct QueryTests {
 
   @Test func itemsOfOtherKindsAreNotFound() throws {
     var history = CatalogHistory()
-    let category = try history.commit { CategoryID(try $0.addCategory(name: "Best")) }
+    let category = try history.commit { try $0.addCategory(name: "Best") }
     try history.commit { draft in
-      try draft.addItem(kind: "book", category: category.number, attributes: ["title": "Soup", "stars": 5])
+      try draft.addItem(kind: "book", category: category, attributes: ["title": "Soup", "stars": 5])
       try draft.insert(Recipe(title: "Soup", stars: 5), category: category)
       try draft.insert(Recipe(title: "Soup", stars: 5))
     }
@@ -111,7 +111,7 @@ struct QueryTests {
 
   /// Asks one random question in three ways.
   private static func compare(
-    _ state: Catalog, _ all: [(id: Int, recipe: Recipe)], using random: inout SeededGenerator
+    _ state: Catalog, _ all: [(id: Catalog.Item.ID, recipe: Recipe)], using random: inout SeededGenerator
   ) throws {
     var expected = all
     var query = state.items(Recipe.self)
@@ -130,7 +130,7 @@ struct QueryTests {
       scan =
         order.scanned.count == 1
         ? scan.sorted(by: order.scanned[0]) : scan.sorted(by: order.scanned[0], order.scanned[1])
-      expected.sort { order.isBefore(($0.id, $0.recipe), ($1.id, $1.recipe)) }
+      expected.sort { order.isBefore(($0.id.number, $0.recipe), ($1.id.number, $1.recipe)) }
     }
     if Bool.random(using: &random) {
       let (skipped, limit) = (Int.random(in: 0...3, using: &random), Int.random(in: 0...20, using: &random))
@@ -138,9 +138,9 @@ struct QueryTests {
       scan = scan.dropFirst(skipped).prefix(limit)
       expected = Array(expected.dropFirst(skipped).prefix(limit))
     }
-    #expect(query.ids.map(\.number) == expected.map(\.id))
-    #expect(scan.ids.map(\.number) == expected.map(\.id))
-    #expect(query.first?.id.number == expected.first?.id)
+    #expect(query.ids.map(\.item) == expected.map(\.id))
+    #expect(scan.ids.map(\.item) == expected.map(\.id))
+    #expect(query.first?.id.item == expected.first?.id)
     #expect(try query.prefix(20).values == expected.prefix(20).map(\.recipe))
   }
 
@@ -152,7 +152,7 @@ struct QueryTests {
     switch (insertsOnly ? 0 : Int.random(in: 0..<6, using: &random), item) {
     case (1...2, let item?): try draft.update(item) { $0 = .random(using: &random) }
     case (3, let item?): try draft.delete(item)
-    case (4, let item?): try draft.setKind(ofItem: item.number, to: "gone")
+    case (4, let item?): try draft.setKind(ofItem: item.item, to: "gone")
     case (5, _): try draft.addItem(kind: "book", attributes: ["title": "a", "stars": 1])
     default: try draft.insert(Recipe.random(using: &random))
     }
@@ -163,7 +163,7 @@ struct TypedItemTests {
   @Test func anItemOfAnotherKindIsNotTakenForOneOfTheType() throws {
     var history = CatalogHistory()
     let book = try history.commit { try $0.addItem(kind: "book", attributes: ["title": "Dune"]) }
-    let id = ItemID<Recipe>(book)
+    let id = ItemID<Recipe>(book.number)
     #expect(history.state.item(id) == nil)
     #expect(try history.state.value(of: id) == nil)
     expectRejection("item:1 is a book, not a recipe") {
@@ -178,7 +178,7 @@ struct TypedItemTests {
   @Test func whatATypeDoesNotKnowStays() throws {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Recipe(title: "Soup", stars: 3)) }
-    try history.commit { try $0.updateItem(id.number, set: ["allergens": ["celery"]]) }
+    try history.commit { try $0.updateItem(id.item, set: ["allergens": ["celery"]]) }
     try history.commit { try $0.replace(id, with: Recipe(title: "Soup")) }
     #expect(history.state.item(id)?["allergens"] == ["celery"])
     #expect(history.state.item(id)?["stars"] == nil)

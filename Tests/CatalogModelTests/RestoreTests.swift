@@ -82,12 +82,12 @@ struct RestoreTests {
       records[entity] = past.record(of: entity)
       switch entity.kind {
       case .item:
-        guard let item = past.item(entity.number) else { return }
+        guard let item = past.item(EntityID(entity.number)) else { return }
         if let category = item.category, records[.category(category)] == nil {
           bringBack(.category(category))
         }
       case .image:
-        guard let image = past.image(entity.number) else { return }
+        guard let image = past.image(EntityID(entity.number)) else { return }
         if records[.item(image.item)] == nil { bringBack(.item(image.item)) }
       default: break
       }
@@ -95,24 +95,24 @@ struct RestoreTests {
     for entity in entities where entity.kind == .category { records[entity] = past.record(of: entity) }
     for entity in entities where entity.kind == .item {
       records[entity] = past.record(of: entity)
-      for image in now.images(of: entity.number) {
+      for image in now.images(of: EntityID(entity.number)) {
         records[.image(image.id)] = past.record(of: .image(image.id))
       }
-      for image in past.images(of: entity.number) { bringBack(.image(image.id)) }
+      for image in past.images(of: EntityID(entity.number)) { bringBack(.image(image.id)) }
     }
     for entity in entities { bringBack(entity) }
     // What refers to what is gone goes with it, or leaves it.
     for entity in entities where records[entity] == nil {
       switch entity.kind {
       case .category:
-        for item in now.items(in: entity.number) {
+        for item in now.items(in: EntityID(entity.number)) {
           guard let record = records[.item(item.id)],
             record[field: 1] == .integer(Int64(entity.number))
           else { continue }
           records[.item(item.id)] = record.applying(RecordChanges(removeFields: [1]))
         }
       case .item:
-        for image in now.images(of: entity.number) { records[.image(image.id)] = nil }
+        for image in now.images(of: EntityID(entity.number)) { records[.image(image.id)] = nil }
       default: break
       }
     }

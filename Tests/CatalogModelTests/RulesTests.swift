@@ -11,8 +11,9 @@ struct RulesTests {
     try history.commit { draft in
       for number in 1...2 {
         try draft.addCategory(name: "Category \(number)")
-        try draft.addItem(kind: "book", category: number)
-        try draft.addImage(to: number, name: "\(number).png", mediaType: "image/png", blob: someBlob)
+        try draft.addItem(kind: "book", category: EntityID(number))
+        try draft.addImage(
+          to: EntityID(number), name: "\(number).png", mediaType: "image/png", blob: someBlob)
       }
     }
     try history.commit { draft in
@@ -78,21 +79,21 @@ struct RulesTests {
   @Test(arguments: [(2, "it was deleted by revision 2"), (3, "it never was"), (0, "it never was")])
   func whatIsGoneOrNeverWasCanNotBeChanged(_ id: Int, _ reason: String) throws {
     let item = "item:\(id) can't be changed or deleted: \(reason)"
-    try reject(item) { try $0.updateItem(id, set: ["a": .null]) }
-    try reject(item) { try $0.updateItem(id) }
-    try reject(item) { try $0.replaceAttributes(ofItem: id, with: [:]) }
-    try reject(item) { try $0.replaceAttributes(ofItem: id, encoding: ["a": 1]) }
-    try reject(item) { try $0.setKind(ofItem: id, to: "film") }
-    try reject(item) { try $0.setCategory(ofItem: id, to: nil) }
-    try reject(item) { try $0.deleteItem(id) }
+    try reject(item) { try $0.updateItem(EntityID(id), set: ["a": .null]) }
+    try reject(item) { try $0.updateItem(EntityID(id)) }
+    try reject(item) { try $0.replaceAttributes(ofItem: EntityID(id), with: [:]) }
+    try reject(item) { try $0.replaceAttributes(ofItem: EntityID(id), encoding: ["a": 1]) }
+    try reject(item) { try $0.setKind(ofItem: EntityID(id), to: "film") }
+    try reject(item) { try $0.setCategory(ofItem: EntityID(id), to: nil) }
+    try reject(item) { try $0.deleteItem(EntityID(id)) }
     let category = "category:\(id) can't be changed or deleted: \(reason)"
-    try reject(category) { try $0.updateCategory(id, name: "a", color: nil) }
-    try reject(category) { try $0.setName(ofCategory: id, to: "a") }
-    try reject(category) { try $0.setColor(ofCategory: id, to: nil) }
-    try reject(category) { try $0.deleteCategory(id) }
+    try reject(category) { try $0.updateCategory(EntityID(id), name: "a", color: nil) }
+    try reject(category) { try $0.setName(ofCategory: EntityID(id), to: "a") }
+    try reject(category) { try $0.setColor(ofCategory: EntityID(id), to: nil) }
+    try reject(category) { try $0.deleteCategory(EntityID(id)) }
     let image = "image:\(id) can't be changed or deleted: \(reason)"
-    try reject(image) { try $0.updateImage(id, name: "a") }
-    try reject(image) { try $0.deleteImage(id) }
+    try reject(image) { try $0.updateImage(EntityID(id), name: "a") }
+    try reject(image) { try $0.deleteImage(EntityID(id)) }
   }
 
   /// The draft's own verbs committed an item in a category that was not there, and `verify` then called the journal

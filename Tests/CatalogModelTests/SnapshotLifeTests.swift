@@ -76,7 +76,9 @@ struct SnapshotLifeTests {
       // More than there are threads in any pool: what rebuilds the state needs one as well.
       DispatchQueue.concurrentPerform(iterations: 600) { reader in
         let number = 1 + reader * 7 % expected
-        if state.item(number)?.record != names.item(number)?.record { wrong.withLock { $0.append(number) } }
+        if state.item(EntityID(number))?.record != names.item(EntityID(number))?.record {
+          wrong.withLock { $0.append(number) }
+        }
       }
       #expect(wrong.withLock { $0 } == [])
       #expect(garden.journal.snapshotProblems.count == 1)
@@ -99,7 +101,7 @@ struct SnapshotLifeTests {
         for reader in 0..<200 {
           group.addTask {
             let number = 1 + reader * 7 % names.highestItem
-            return state.item(number)?.record != names.item(number)?.record
+            return state.item(EntityID(number))?.record != names.item(EntityID(number))?.record
           }
         }
         return await group.reduce(into: 0) { if $1 { $0 += 1 } }
@@ -127,7 +129,7 @@ struct SnapshotLifeTests {
       try garden.reopen(options: .readingLate)
       try garden.journal.commit { draft in
         for item in stride(from: 2, to: draft.state.highestItem, by: 3)
-        where draft.state.item(item) != nil { try draft.deleteItem(item) }
+        where draft.state.item(EntityID(item)) != nil { try draft.deleteItem(EntityID(item)) }
         _ = try draft.addItem(kind: "late")
       }
       found = []
@@ -153,7 +155,7 @@ struct SnapshotLifeTests {
       let away = garden.url.deletingLastPathComponent().appending(path: "away")
       try FileManager.default.moveItem(at: entries, to: away)
       var found = 0
-      for number in 1...state.highestItem where state.item(number) != nil { found += 1 }
+      for number in 1...state.highestItem where state.item(EntityID(number)) != nil { found += 1 }
       #expect(found < state.itemCount)
       // Whatever is asked, it neither ends the process nor takes for ever.
       #expect(state.items.reduce(0) { count, _ in count + 1 } <= state.itemCount)

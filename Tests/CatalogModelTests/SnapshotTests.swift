@@ -84,7 +84,7 @@ struct SnapshotTests {
       try journal.close()
       let again = try CatalogJournal.open(at: url)
       for (index, record) in records.enumerated() {
-        #expect(again.state.item(index + 1)?.record == record, "\(values[index])")
+        #expect(again.state.item(EntityID(index + 1))?.record == record, "\(values[index])")
       }
       #expect(again.snapshotProblems.isEmpty)
     }

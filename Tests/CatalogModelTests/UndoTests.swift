@@ -22,7 +22,7 @@ struct UndoTests {
         let author = RandomJournal.authors.randomElement(using: &random)!
         var stack = stacks[author, default: Stack()]
         var fields = Dictionary(
-          uniqueKeysWithValues: (1...4).map { ($0, journal.state.item($0)!.attributes) })
+          uniqueKeysWithValues: (1...4).map { ($0, journal.state.item(EntityID($0))!.attributes) })
         switch Int.random(in: 0..<4, using: &random) {
         case 0:
           let plan = try journal.planUndo(by: author)
@@ -49,11 +49,11 @@ struct UndoTests {
           stack.done.append((old, new, item))
           stack.undone = []
           try journal.commit(by: author) { draft in
-            try draft.updateItem(item, set: new.map { [author: $0] } ?? [:], remove: [author])
+            try draft.updateItem(EntityID(item), set: new.map { [author: $0] } ?? [:], remove: [author])
           }
         }
         stacks[author] = stack
-        for item in 1...4 { #expect(journal.state.item(item)?.attributes == fields[item]) }
+        for item in 1...4 { #expect(journal.state.item(EntityID(item))?.attributes == fields[item]) }
         if random.chance(1, in: 50) {
           try journal.close()
           journal = try CatalogJournal.open(at: url)

@@ -101,11 +101,11 @@ struct WatchingTests {
       }
       let start = journal.state
       let follower = Task {
-        var records = Dictionary(uniqueKeysWithValues: start.items.map { ($0.id, $0.record) })
+        var records = Dictionary(uniqueKeysWithValues: start.items.map { ($0.id.entity, $0.record) })
         for await change in changes {
           for difference in change.differences {
-            #expect(records[difference.entity.number] == difference.old)
-            records[difference.entity.number] = difference.new
+            #expect(records[difference.entity] == difference.old)
+            records[difference.entity] = difference.new
           }
         }
         return records
@@ -129,7 +129,7 @@ struct WatchingTests {
       #expect(shown == query(last).ids)
       #expect(answers > 1 && answers <= 64 * 12 + 1)
       let records = await follower.value
-      #expect(records == Dictionary(uniqueKeysWithValues: last.items.map { ($0.id, $0.record) }))
+      #expect(records == Dictionary(uniqueKeysWithValues: last.items.map { ($0.id.entity, $0.record) }))
     }
   }
 

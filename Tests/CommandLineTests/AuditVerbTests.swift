@@ -51,6 +51,11 @@ import Testing
         ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
         says: "journal: nothing is found; --deleted looks among what is gone", code: 1)
       try expect(
+        ["find", "--category", "item:1"], in: path, prints: "",
+        says:
+          "journal: there is no category \"item:1\"; journal find JOURNAL --kind category lists them", code: 1
+      )
+      try expect(
         ["find", "--where", "age"], in: path, prints: "",
         says: "journal: --where needs FIELD=VALUE, such as title=Dune, not \"age\"", code: 2)
     }

@@ -104,9 +104,9 @@ import Testing
         try journal.commit { draft in
           let item = 3 + turn % 40
           switch turn % 4 {
-          case 0: try draft.updateItem(item + 100, set: ["turn": .integer(Int64(turn))])
-          case 1: try draft.setCategory(ofItem: item + 150, to: turn % 8 == 1 ? 1 : nil)
-          case 2: try draft.deleteItem(200 + turn / 2)
+          case 0: try draft.updateItem(EntityID(item + 100), set: ["turn": .integer(Int64(turn))])
+          case 1: try draft.setCategory(ofItem: EntityID(item + 150), to: turn % 8 == 1 ? 1 : nil)
+          case 2: try draft.deleteItem(EntityID(200 + turn / 2))
           default: _ = try draft.addItem(kind: "late \(turn % 5)", category: 1)
           }
         }
@@ -152,9 +152,9 @@ import Testing
       let journal = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
       let items = Array(journal.state.items)
       let found = try #require(entities["item"])
-      #expect(found.map(\.number) == items.map(\.id))
+      #expect(found.map(\.number) == items.map(\.id.number))
       #expect(found.map(\.kind) == items.map(\.kind))
-      #expect(found.map(\.category) == items.map { $0.category ?? 0 })
+      #expect(found.map(\.category) == items.map { $0.category?.number ?? 0 })
       for (item, entity) in zip(items, found) {
         #expect(entity.attributes["name"] as? String == item["name"]?.text)
         #expect(entity.attributes.count == item.attributes.count)

@@ -22,15 +22,23 @@ extension Battery {
       }
       var random = SeededGenerator()
       let rounds = Battery.size(8, long: 500)
+      // After each cut all of the journal is checked, so that after too many of them each takes too long.
+      let cutsOfAJournal = 25
       try withTemporaryFolder { folder in
         let image = try Mount.make(kind, in: folder.path)
         let point = try Mount.point(in: folder.path)
-        let url = URL(fileURLWithPath: "\(point)/Log.journal")
+        var url = URL(fileURLWithPath: point)
         var acknowledgements = Acknowledgements()
         var count = 0
         for round in 0..<rounds {
+          let isFirst = round % cutsOfAJournal == 0
           try Mount.with(["-o", "loop", image], at: point) {
             if round > 0 { try check(url, &acknowledgements, "round \(round) on \(kind)") }
+            if isFirst {
+              if round > 0 { try FileManager.default.removeItem(at: url) }
+              url = URL(fileURLWithPath: "\(point)/Log\(round).journal")
+              acknowledgements = Acknowledgements()
+            }
             let options = round % 2 == 0 ? Scenario.options() : JournalOptions(snapshots: .many)
             let writing = try Writing(url, options: options, firstTurn: round * 1_000_000)
             writing.start(writers: [1, 8, 32].randomElement(using: &random)!, seed: random.next())

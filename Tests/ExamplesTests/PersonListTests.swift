@@ -12,14 +12,14 @@ import Testing
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Persons.journal")
       var list: PersonList? = try PersonList(at: url)
-      try list?.add(name: "Zoe", number: "1 (415) 555-0100")
-      try list?.add(name: "Adam", number: "1 (415) 555-0101")
-      try list?.add(name: "Zoe", number: "1 (415) 555-0100")
-      let before = try list?.persons()
+      try list?.add(Person(name: "Zoe", number: "1 (415) 555-0100"))
+      try list?.add(Person(name: "Adam", number: "1 (415) 555-0101"))
+      try list?.add(Person(name: "Zoe", number: "1 (415) 555-0100"))
+      let before = try list?.persons().values
       list = nil
 
       list = try PersonList(at: url)
-      let persons = try #require(try list?.persons())
+      let persons = try #require(try list?.persons().values)
       #expect(persons == before)
       #expect(persons.map(\.name) == ["Zoe", "Adam", "Zoe"])
       #expect(persons.map(\.number) == ["1 (415) 555-0100", "1 (415) 555-0101", "1 (415) 555-0100"])
@@ -30,28 +30,28 @@ import Testing
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Persons.journal")
       var list: PersonList? = try PersonList(at: url)
-      var zoe = try #require(try list?.add(name: "Zo", number: "1"))
-      let adam = try #require(try list?.add(name: "Adam", number: "2"))
-      zoe.name = "Zoë"
-      try list?.update(zoe)
+      let zoe = try #require(try list?.add(Person(name: "Zo", number: "1")))
+      let adam = try #require(try list?.add(Person(name: "Adam", number: "2")))
+      try list?.change(zoe) { $0.name = "Zoë" }
       try list?.remove(adam)
       list = nil
 
       list = try PersonList(at: url)
-      #expect(try list?.persons() == [zoe])
-      #expect(try list?.persons(asOf: .revision(2)).map(\.name) == ["Zo", "Adam"])
+      #expect(try list?.persons().ids == [zoe])
+      #expect(try list?.persons().values == [Person(name: "Zoë", number: "1")])
+      #expect(try list?.persons(asOf: .revision(2)).values.map(\.name) == ["Zo", "Adam"])
     }
   }
 
   @Test func whoWasRemovedCanNotBeChanged() throws {
     try withTemporaryFolder { folder in
       let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
-      let zoe = try list.add(name: "Zoe", number: "1")
+      let zoe = try list.add(Person(name: "Zoe", number: "1"))
       try list.remove(zoe)
-      let error = #expect(throws: JournalError.self) { try list.update(zoe) }
+      let error = #expect(throws: JournalError.self) { try list.change(zoe) { $0.number = "2" } }
       #expect(error?.code == .rejected)
       #expect(throws: JournalError.self) { try list.remove(zoe) }
-      #expect(throws: JournalError.self) { try list.update(Person(name: "nobody yet", number: "")) }
+      #expect(throws: JournalError.self) { try list.change(99) { $0.number = "2" } }
       #expect(try list.persons().isEmpty)
     }
   }
@@ -59,10 +59,10 @@ import Testing
   @Test func anItemIsTheTwoAttributesAndNothingElse() throws {
     try withTemporaryFolder { folder in
       let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
-      let zoe = try list.add(name: "Zoe", number: "1")
+      let zoe = try list.add(Person(name: "Zoe", number: "1"))
       let attributes: [String: FieldValue] = ["name": .string("Zoe"), "number": .string("1")]
-      #expect(list.journal.state.item(zoe.id)?.kind == "person")
-      #expect(list.journal.state.item(zoe.id)?.attributes == attributes)
+      #expect(list.journal.state.item(zoe.item)?.kind == "person")
+      #expect(list.journal.state.item(zoe.item)?.attributes == attributes)
     }
   }
 }

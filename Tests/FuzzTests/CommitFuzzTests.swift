@@ -24,7 +24,8 @@ import Testing
           #expect(journal.head == head)
           expectEqual(journal.state, before)
           for (item, attributes) in guesses.attributes {
-            #expect(journal.state.item(item)?.attributes == attributes, "item:\(item), round \(round)")
+            #expect(
+              journal.state.item(EntityID(item))?.attributes == attributes, "item:\(item), round \(round)")
           }
           let verification = try journal.verify(deep: true)
           #expect(verification.isSound, "\(verification.problems), round \(round)")
@@ -34,7 +35,7 @@ import Testing
           #expect(entry.author == said.author && entry.note == said.note && entry.metadata == said.metadata)
         }
         // Whatever was in it, the journal takes what is in order.
-        if journal.state.items.allSatisfy({ $0.id < EntityKey.numbers.upperBound }) {
+        if journal.state.items.allSatisfy({ $0.id.number < EntityKey.numbers.upperBound }) {
           try journal.commit { try $0.addItem(kind: "last") }
         }
       }
@@ -110,31 +111,36 @@ import Testing
     let values = values(&random)
     switch Int.random(in: 0..<16, using: &random) {
     case 0: try draft.addCategory(name: text(&random), color: color(&random))
-    case 1: try draft.updateCategory(number, name: text(&random), color: color(&random))
-    case 2: try draft.deleteCategory(number)
+    case 1: try draft.updateCategory(EntityID(number), name: text(&random), color: color(&random))
+    case 2: try draft.deleteCategory(EntityID(number))
     case 3, 4, 5:
-      let category = random.chance(1, in: 2) ? nil : self.number(&random)
-      attributes[try draft.addItem(kind: text(&random), category: category, attributes: values)] = values
+      let category = random.chance(1, in: 2) ? nil : CategoryID(self.number(&random))
+      let item = try draft.addItem(
+        kind: text(&random), category: category, attributes: values)
+      attributes[item.number] = values
     case 6:
-      try draft.replaceAttributes(ofItem: number, with: values)
+      try draft.replaceAttributes(ofItem: EntityID(number), with: values)
       attributes[number] = values
     case 7:
-      try draft.updateItem(number, set: values, remove: attributes[number, default: [:]].keys.prefix(2))
-      attributes[number] = draft.state.item(number)?.attributes
+      try draft.updateItem(
+        EntityID(number), set: values, remove: attributes[number, default: [:]].keys.prefix(2))
+      attributes[number] = draft.state.item(EntityID(number))?.attributes
     case 8:
-      try draft.deleteItem(number)
+      try draft.deleteItem(EntityID(number))
       attributes[number] = nil
-    case 9: try draft.setCategory(ofItem: number, to: random.chance(1, in: 3) ? nil : self.number(&random))
-    case 10: try draft.setKind(ofItem: number, to: text(&random))
+    case 9:
+      try draft.setCategory(
+        ofItem: EntityID(number), to: random.chance(1, in: 3) ? nil : EntityID(self.number(&random)))
+    case 10: try draft.setKind(ofItem: EntityID(number), to: text(&random))
     case 11:
       let blobs = [
         blob, blob, Blob(digest: blob.digest, byteCount: self.number(&random)),
         Blob(digest: .zero, byteCount: 5),
       ]
       try draft.addImage(
-        to: number, name: text(&random), mediaType: text(&random),
+        to: EntityID(number), name: text(&random), mediaType: text(&random),
         blob: blobs.randomElement(using: &random)!)
-    case 12: try draft.deleteImage(number)
+    case 12: try draft.deleteImage(EntityID(number))
     default:
       let kind = EntityKind(
         rawValue: random.chance(1, in: 8)

@@ -111,9 +111,11 @@ struct ForgedArchive {
   private func read(_ state: Catalog) {
     var count = 0
     for item in state.items {
-      count += item.attributes.count + item.kind.utf8.count + (item.category ?? 0) % 7
+      count += item.attributes.count + item.kind.utf8.count + (item.category?.number ?? 0) % 7
     }
-    for category in state.categories { count += state.items(in: category.id).reduce(0) { $0 + $1.id % 7 } }
+    for category in state.categories {
+      count += state.items(in: category.id).reduce(0) { $0 + $1.id.number % 7 }
+    }
     for image in state.images { count += image.name.utf8.count + image.mediaType.utf8.count }
     for kind in state.kinds { count += state.items(ofKind: kind).reduce(0) { sum, _ in sum + 1 } }
     for kind in 0..<UInt8(4) {
@@ -123,7 +125,7 @@ struct ForgedArchive {
         count += state.revision(of: entity) % 7
       }
     }
-    for item in 0..<60 { count += state.images(of: item).reduce(0) { sum, _ in sum + 1 } }
+    for item in 0..<60 { count += state.images(of: EntityID(item)).reduce(0) { sum, _ in sum + 1 } }
     count += state.problems().count
     _ = StateDigest.digest(of: state)
   }
@@ -133,7 +135,7 @@ struct ForgedArchive {
     var draft = Draft(base: Version(head: version.head, state: state), date: version.head.date)
     for item in state.items.prefix(12) {
       try? draft.updateItem(item.id, set: ["altered": .bool(true)])
-      if item.id % 3 == 0 { try? draft.deleteItem(item.id) }
+      if item.id.number % 3 == 0 { try? draft.deleteItem(item.id) }
     }
     for category in state.categories.prefix(3) { try? draft.deleteCategory(category.id) }
     for number in 1...4 { _ = try? draft.addItem(kind: "kind \(number)") }

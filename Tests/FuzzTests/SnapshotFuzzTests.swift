@@ -65,17 +65,18 @@ import Testing
       for number in 1...4 { _ = try draft.addCategory(name: "category \(number)", color: nil) }
       for number in 1...24 {
         _ = try draft.addItem(
-          kind: ["one", "two", "zwölf"][number % 3], category: number % 5 == 0 ? nil : 1 + number % 4,
+          kind: ["one", "two", "zwölf"][number % 3],
+          category: number % 5 == 0 ? nil : EntityID(1 + number % 4),
           attributes: ["name": .string("item \(number)"), "any": .random(using: &random)])
       }
     }
     try journal.commit { draft in
       for item in 1...4 {
-        _ = try draft.addImage(to: item, name: "image \(item)", mediaType: "image/png", blob: blob)
+        _ = try draft.addImage(to: EntityID(item), name: "image \(item)", mediaType: "image/png", blob: blob)
       }
     }
     try journal.commit { draft in
-      for item in [2, 3, 11, 24] { try draft.deleteItem(item) }
+      for item in [2, 3, 11, 24] { try draft.deleteItem(EntityID(item)) }
       try draft.deleteCategory(3)
       try draft.updateItem(5, set: ["name": .string("$null"), "list": .array([.null, .integer(1)])])
     }

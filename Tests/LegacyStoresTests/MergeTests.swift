@@ -194,7 +194,7 @@ import Testing
   }
 
   private func element(_ item: Int, _ place: Int?, _ order: Int64?) -> ItemOrder.Element {
-    ItemOrder.Element(item: item, place: place, order: order)
+    ItemOrder.Element(item: Catalog.Item.ID(item), place: place, order: order)
   }
 
   @Test func newOnesGoBetweenWithoutTouchingTheOthers() {

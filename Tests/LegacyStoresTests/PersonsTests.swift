@@ -25,8 +25,8 @@ import Testing
       #expect(report.added == 3 && report.isComplete)
       try journal.close()
       let list = try PersonList(at: folder.url.appending(path: "J.journal"))
-      #expect(try list.persons().map(\.name) == ["Al", "Zoë", "Al"])
-      #expect(try list.persons().map(\.number) == ["1", "2", "1"])
+      #expect(try list.persons().values.map(\.name) == ["Al", "Zoë", "Al"])
+      #expect(try list.persons().values.map(\.number) == ["1", "2", "1"])
     }
   }
 

@@ -62,12 +62,12 @@ import Testing
       #expect(book.categories.map(\.name) == ["Food", "Nothing yet"])
       #expect(book.categories[0].color == Catalog.Color(red: 0.2, green: 0.4, blue: 0.6))
       #expect(book.categories[1].color == Catalog.Color(red: 0.5, green: 0.5, blue: 0.5))
-      let places = try book.places()
+      let places = try book.places().values
       #expect(places.map(\.name) == ["Pier 39", "Null island", "Null island"])
       #expect(places.map(\.note) == ["crab", nil, nil])
       #expect(places[0].latitude == Double(Float(37.8087)))
-      #expect(places[0].category == book.categories[0].id)
-      #expect(try book.places(in: book.categories[0].id).map(\.name) == ["Pier 39"])
+      #expect(try book.places()[0].category == book.categories[0].id)
+      #expect(try book.places(in: book.categories[0].id).values.map(\.name) == ["Pier 39"])
     }
   }
 

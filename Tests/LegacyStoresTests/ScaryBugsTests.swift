@@ -26,11 +26,11 @@ import Testing
       try journal.close()
       let database = try BugDatabase(at: folder.url.appending(path: "J.journal"))
       let all = try database.bugs()
-      #expect(all.map(\.title) == ["Potato Bug", "House Centipede"])
-      #expect(all.map(\.rating) == [4, 3.5])
-      #expect(try database.thumbnail(of: all[0]) == Made.png)
-      #expect(try database.fullImage(of: all[0]) == Made.jpeg)
-      #expect(try database.fullImage(of: all[1]) == nil)
+      #expect(try all.values.map(\.title) == ["Potato Bug", "House Centipede"])
+      #expect(try all.values.map(\.rating) == [4, 3.5])
+      #expect(try database.thumbnail(of: all[0].id) == Made.png)
+      #expect(try database.fullImage(of: all[0].id) == Made.jpeg)
+      #expect(try database.fullImage(of: all[1].id) == nil)
     }
   }
 

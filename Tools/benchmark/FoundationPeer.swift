@@ -52,7 +52,7 @@ final class ArchivedItem: NSObject, NSCoding {
       case .integer(let amount) = attributes["count"], case .double(let price) = attributes["price"],
       case .date(let seen) = attributes["seen"]
     else { return nil }
-    number = item.id
+    number = item.id.number
     created = item.created
     modified = item.modified
     kind = item.kind

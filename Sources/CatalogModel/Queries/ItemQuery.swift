@@ -89,7 +89,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   public subscript(position: Int) -> StoredItem<Model> {
     let number = numbers[position]
     guard let row = catalog.itemTable[number] else { preconditionFailure("item:\(number) is not there") }
-    return StoredItem(Catalog.Item(id: number, row: row))
+    return StoredItem(Catalog.Item(number: number, row: row))
   }
 
   /// The first item, nil when there is none. When it is the first to be asked for, no other is looked for.

@@ -76,10 +76,10 @@ package struct ItemSearch: Hashable, Sendable {
 }
 
 extension Catalog {
-  /// The numbers of the items that are looked for, in order.
+  /// The items that are looked for, in order.
   /// - Parameter limit: how many are needed; all when nil.
   /// - Complexity: O(n) for n items, or for those of the kind or the categories.
-  package func numbers(_ search: ItemSearch, limit: Int? = nil) -> [Int] {
+  package func items(_ search: ItemSearch, limit: Int? = nil) -> [Catalog.Item.ID] {
     let orders = search.orders.map { order in
       QueryOrder(
         path: AttributePath(order.field.split(separator: ".").map(String.init)),
@@ -93,23 +93,23 @@ extension Catalog {
     var selection = Selection(orders, needed: limit ?? .max)
     let matchesAll = search.query == EntityQuery()
     func take(_ item: Catalog.Item) -> Bool {
-      guard matchesAll || search.query.matches(.item(item.id), item.record),
+      guard matchesAll || search.query.matches(item.id.entity, item.record),
         conditions.allSatisfy({ $0.holds(for: item.record) })
       else { return true }
-      return selection.take(item.id) {
+      return selection.take(item.id.number) {
         search.orders.indices.map { item.key(search.orders[$0].field, orders[$0].path) }
       }
     }
     if let categories = search.query.categories {
       // Several categories are rare, and an item is in one.
-      for number in categories.sorted().flatMap({ items(in: $0).map(\.id) }).sorted() {
-        if let item = item(number), !take(item) { break }
+      for id in categories.sorted().flatMap({ items(in: $0).map(\.id) }).sorted() {
+        if let item = item(id), !take(item) { break }
       }
     } else {
       let found = search.query.kind.map { kind in kinds == [kind] ? items : items(ofKind: kind) } ?? items
       for item in found where !take(item) { break }
     }
-    return selection.finish()
+    return selection.finish().map { EntityID($0) }
   }
 }
 

@@ -16,7 +16,7 @@ extension Draft where State == Catalog {
   ) throws(JournalError) -> ItemID<Model> {
     let attributes = try Self.attributes(encoding: value, for: .item(state.itemTable.highest + 1))
     try Model.checkIndexes(value, encodedAs: attributes)
-    return ItemID(try addItem(kind: Model.kind, category: category?.number, attributes: attributes))
+    return ItemID(try addItem(kind: Model.kind, category: category, attributes: attributes).number)
   }
 
   /// Changes the value of an item. Attributes that the type does not know stay as they are, and only what differs is
@@ -31,7 +31,7 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, _ body: (inout Model) throws -> Void
   ) throws {
     try checkKind(of: id)
-    try updateItem(id.number, as: Model.self, body)
+    try updateItem(id.item, as: Model.self, body)
   }
 
   /// Makes a value that of an item; a property that is nil now is removed. Attributes that the type does not know stay
@@ -45,7 +45,7 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` when the item is not there or of another kind.
   public mutating func delete<Model: CatalogItem>(_ id: ItemID<Model>) throws(JournalError) {
     try checkKind(of: id)
-    try deleteItem(id.number)
+    try deleteItem(id.item)
   }
 
   /// Puts an item into a category, or with nil into none.
@@ -54,7 +54,7 @@ extension Draft where State == Catalog {
     of id: ItemID<Model>, to category: CategoryID?
   ) throws(JournalError) {
     try checkKind(of: id)
-    try setCategory(ofItem: id.number, to: category?.number)
+    try setCategory(ofItem: id.item, to: category)
   }
 
   /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
@@ -64,13 +64,13 @@ extension Draft where State == Catalog {
     to id: ItemID<Model>, name: String, mediaType: String, blob: Blob
   ) throws(JournalError) -> ImageID {
     try checkKind(of: id)
-    return ImageID(try addImage(to: id.number, name: name, mediaType: mediaType, blob: blob))
+    return try addImage(to: id.item, name: name, mediaType: mediaType, blob: blob)
   }
 
   private func checkKind<Model: CatalogItem>(of id: ItemID<Model>) throws(JournalError) {
-    try state.checkPresence(of: .item(id.number))
+    try state.checkPresence(of: id.entity)
     guard state.item(id) == nil else { return }
     throw Rules.rejected(
-      "\(Catalog.name(of: .item(id.number))) is a \(state.item(id.number)?.kind ?? ""), not a \(Model.kind)")
+      "\(Catalog.name(of: id.entity)) is a \(state.item(id.item)?.kind ?? ""), not a \(Model.kind)")
   }
 }

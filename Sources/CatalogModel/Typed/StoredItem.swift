@@ -6,7 +6,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   init(_ item: Catalog.Item) { self.item = item }
 
   /// The item's number.
-  public var id: ItemID<Model> { ItemID(item.id) }
+  public var id: ItemID<Model> { ItemID(item.id.number) }
 
   /// The value.
   /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
@@ -19,7 +19,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   public subscript(name: String) -> FieldValue? { item[name] }
 
   /// The number of its category, nil when it is in none.
-  public var category: CategoryID? { item.category.map { CategoryID($0) } }
+  public var category: CategoryID? { item.category }
   /// The revision that added it, or that brought it back after it was deleted.
   public var created: Revision { item.created }
   /// The revision that changed it last.
@@ -29,7 +29,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
 extension Catalog {
   /// The item of that number, nil when there is none or when it is of another kind. O(log n).
   public func item<Model: CatalogItem>(_ id: ItemID<Model>) -> StoredItem<Model>? {
-    guard let item = item(id.number), item.kind.utf8.elementsEqual(Model.kind.utf8) else { return nil }
+    guard let item = item(id.item), item.kind.utf8.elementsEqual(Model.kind.utf8) else { return nil }
     return StoredItem(item)
   }
 
@@ -45,11 +45,5 @@ extension Catalog {
 
   /// The images of an item, in the order of their numbers.
   /// - Complexity: grows with the answer, not with the catalog.
-  public func images<Model: CatalogItem>(of id: ItemID<Model>) -> Images { images(of: id.number) }
-
-  /// The category of that number, nil when it is not there. O(log n).
-  public func category(_ id: CategoryID) -> Catalog.Category? { category(id.number) }
-
-  /// The image of that number, nil when it is not there. O(log n).
-  public func image(_ id: ImageID) -> Catalog.Image? { image(id.number) }
+  public func images<Model: CatalogItem>(of id: ItemID<Model>) -> Images { images(of: id.item) }
 }

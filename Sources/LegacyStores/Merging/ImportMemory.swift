@@ -16,7 +16,7 @@ struct ImportMemory {
   /// An element of a list, as the newest import saw it.
   struct Element: Equatable {
     /// The number of its item, which may be gone.
-    var item: Int
+    var item: Catalog.Item.ID
     /// The item's attributes as of this revision are what the file said, but for ``kept``.
     var revision: Revision
     /// Of the attributes that the file gives.
@@ -25,7 +25,7 @@ struct ImportMemory {
     var key: String?
     var className: String
     /// The number of the category that the file puts it in.
-    var category: Int?
+    var category: CategoryID?
     /// The images that the file gives it.
     var images: [String: Picture] = [:]
     /// What the file says of attributes of which the journal has another opinion; nil: the file has none.
@@ -36,13 +36,13 @@ struct ImportMemory {
 
   struct Picture: Equatable {
     /// The number of its image, which may be gone.
-    var image: Int
+    var image: ImageID
     var blob: Blob
   }
 
   /// A category of the files.
   struct Group: Equatable {
-    var category: Int
+    var category: CategoryID
     var list: String
     var className: String
     var name: String
@@ -55,7 +55,7 @@ struct ImportMemory {
   let source: LegacyStore.Source
   let name: String
   /// The items that hold it, in the order of its parts.
-  private(set) var parts: [Int] = []
+  private(set) var parts: [Catalog.Item.ID] = []
   var rows: [Element] = []
   var groups: [Group] = []
   var files: [String: FieldValue] = [:]
@@ -129,22 +129,22 @@ struct ImportMemory {
   }
 
   /// The item that holds the first part, to which the store's own images belong.
-  var firstPart: Int? { parts.first }
+  var firstPart: Catalog.Item.ID? { parts.first }
 }
 
 extension ImportMemory.Element {
   var value: FieldValue {
     var parts: [FieldValue] = [
-      .integer(Int64(item)), .integer(Int64(revision)), .data(fingerprint), .string(list),
+      item.value, .integer(Int64(revision)), .data(fingerprint), .string(list),
       key.map { .string($0) } ?? .null, .string(className),
-      category.map { .integer(Int64($0)) } ?? .null,
+      category?.value ?? .null,
     ]
     if !images.isEmpty || !kept.isEmpty {
       parts.append(
         .dictionary(
           images.mapValues {
             .array([
-              .integer(Int64($0.image)), .data(Data($0.blob.digest.bytes)),
+              $0.image.value, .data(Data($0.blob.digest.bytes)),
               .integer(Int64($0.blob.byteCount)),
             ])
           }))
@@ -159,13 +159,13 @@ extension ImportMemory.Element {
       case .integer(let revision) = parts[1], case .data(let fingerprint) = parts[2],
       case .string(let list) = parts[3], case .string(let className) = parts[5]
     else { return nil }
-    self.item = Int(item)
+    self.item = Catalog.Item.ID(Int(item))
     self.revision = Revision(revision)
     self.fingerprint = fingerprint
     self.list = list
     self.className = className
     if case .string(let key) = parts[4] { self.key = key }
-    if case .integer(let category) = parts[6] { self.category = Int(category) }
+    if case .integer(let category) = parts[6] { self.category = CategoryID(Int(category)) }
     if parts.count > 7, case .dictionary(let images) = parts[7] {
       self.images = images.compactMapValues(ImportMemory.Picture.init)
     }
@@ -181,7 +181,7 @@ extension ImportMemory.Picture {
       case .data(let bytes) = parts[1], case .integer(let byteCount) = parts[2], byteCount >= 0,
       let digest = ContentDigest(bytes: Array(bytes))
     else { return nil }
-    self.image = Int(image)
+    self.image = ImageID(Int(image))
     blob = Blob(digest: digest, byteCount: Int(byteCount))
   }
 }
@@ -189,7 +189,7 @@ extension ImportMemory.Picture {
 extension ImportMemory.Group {
   var value: FieldValue {
     .array([
-      .integer(Int64(category)), .string(list), .string(className), .string(name),
+      category.value, .string(list), .string(className), .string(name),
       color.map { .array([.double($0.red), .double($0.green), .double($0.blue), .double($0.alpha)]) }
         ?? .null,
       .dictionary(fields),
@@ -202,7 +202,7 @@ extension ImportMemory.Group {
       case .string(let name) = parts[3],
       case .dictionary(let fields) = parts[5]
     else { return nil }
-    self.category = Int(category)
+    self.category = CategoryID(Int(category))
     self.list = list
     self.className = className
     self.name = name

@@ -1,10 +1,12 @@
+import CatalogModel
+
 /// Gives the items of a list numbers that rise as the list does, and changes as few as it can.
 enum ItemOrder {
   /// New items stand this far apart, so that there is room between them for later ones.
   static let step: Int64 = 1_000
 
   struct Element {
-    let item: Int
+    let item: Catalog.Item.ID
     /// Where it stood in the list before; nil for what is new in it.
     let place: Int?
     /// Its number now.
@@ -13,9 +15,12 @@ enum ItemOrder {
 
   /// The items that get another number: those that are new in the list or stand elsewhere in it, and where there is
   /// no room between two numbers, some behind them.
-  static func changes(_ elements: [Element]) -> [(item: Int, order: Int64)] {
+  static func changes(_ elements: [Element]) -> [(item: Catalog.Item.ID, order: Int64)] {
     let fixed = risingPlaces(elements)
-    var changes: [(Int, Int64)] = []
+    var changes: [(Catalog.Item.ID, Int64)] = []
+    func change(_ element: Element, to order: Int64) {
+      if element.order != order { changes.append((element.item, order)) }
+    }
     var last: Int64?
     var isCrowded = false
     var index = 0
@@ -24,7 +29,7 @@ enum ItemOrder {
         // A person may have put the items into another order; that stays. Only our own numbers make way.
         if isCrowded, let floor = last, order <= floor {
           last = floor + 1
-          changes.append((elements[index].item, floor + 1))
+          change(elements[index], to: floor + 1)
         } else {
           isCrowded = false
           last = order
@@ -39,15 +44,13 @@ enum ItemOrder {
       let (start, stride) = room(after: last, before: next, count)
       for offset in 0..<count {
         let order = start + offset * stride
-        changes.append((elements[index + Int(offset)].item, order))
+        change(elements[index + Int(offset)], to: order)
         last = order
       }
       isCrowded = next.map { $0 <= (last ?? $0) } ?? false
       index = end
     }
-    return changes.filter { item, order in
-      elements.first { $0.item == item }?.order != order
-    }
+    return changes
   }
 
   private static func room(after last: Int64?, before next: Int64?, _ count: Int64) -> (Int64, Int64) {

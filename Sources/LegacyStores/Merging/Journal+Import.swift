@@ -70,10 +70,11 @@ extension Journal where State == Catalog {
   }
 
   /// What an item's attributes were as of a revision; none when it was not there.
-  private func attributes(ofItem id: Int, asOf revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
+  private func attributes(ofItem id: Catalog.Item.ID, asOf revision: Revision, _ catalog: Catalog) -> [String:
+    FieldValue]
   {
     if let item = catalog.item(id), item.modified <= revision { return item.attributes }
-    guard let history = try? history(of: .item(id)) else { return [:] }
+    guard let history = try? history(of: id.entity) else { return [:] }
     var attributes: [String: FieldValue] = [:]
     for change in history.reversed() where change.revision <= revision {
       switch change.event.change {

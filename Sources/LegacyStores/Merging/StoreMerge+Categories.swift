@@ -43,8 +43,8 @@ extension StoreMerge {
   }
 
   mutating func addCategory(
-    _ category: LegacyCategory, _ inUse: inout Set<Int>, _ draft: inout Draft<Catalog>
-  ) throws -> Int {
+    _ category: LegacyCategory, _ inUse: inout Set<CategoryID>, _ draft: inout Draft<Catalog>
+  ) throws -> CategoryID {
     // One of the app's own of that name is meant, if there is one.
     if let there = draft.state.categories.first(where: {
       !inUse.contains($0.id) && $0.name.utf8.elementsEqual(category.name.utf8)
@@ -64,7 +64,7 @@ extension StoreMerge {
 
   mutating func change(
     _ match: Int, to category: LegacyCategory, _ draft: inout Draft<Catalog>
-  ) throws -> Int? {
+  ) throws -> CategoryID? {
     let old = memory.groups[match]
     var group = old
     group.name = category.name

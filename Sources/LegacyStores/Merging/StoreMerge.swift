@@ -18,21 +18,22 @@ struct StoreMerge {
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
   /// What an item's attributes were as of a revision.
-  let attributes: (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
+  let attributes: (_ item: Catalog.Item.ID, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
 
   var report = LegacyImportReport()
   var memory: ImportMemory
   var budget = 0
   /// The number of each category of the store, nil when the journal has deleted it.
-  var categories: [Int?] = []
+  var categories: [CategoryID?] = []
   /// Where each category of the store stands in the memory.
   var groupIndexes: [Int] = []
   /// The number of each item that is there.
-  var numbers: [Int?] = []
+  var numbers: [Catalog.Item.ID?] = []
 
   init(
     _ store: LegacyStore, fingerprints: [Data], blobs: [[Blob?]], ownBlobs: [Blob?], _ catalog: Catalog,
-    attributes: @escaping (_ item: Int, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
+    attributes:
+      @escaping (_ item: Catalog.Item.ID, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
   ) {
     self.store = store
     self.fingerprints = fingerprints
@@ -144,7 +145,7 @@ struct StoreMerge {
     zip(store.items[index].images, blobs[index]).map { ($0.name, $1) }
   }
 
-  func categoryNumber(of item: LegacyItem) -> Int? { item.category.flatMap { categories[$0] } }
+  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
 
   // MARK: One item
 
@@ -232,9 +233,9 @@ struct StoreMerge {
 
   /// The number of a new item; nil when the catalog's rules do not let it in.
   private mutating func added(
-    kind: String, category: Int?, _ attributes: [String: FieldValue], _ item: LegacyItem,
+    kind: String, category: CategoryID?, _ attributes: [String: FieldValue], _ item: LegacyItem,
     _ draft: inout Draft<Catalog>
-  ) throws -> Int? {
+  ) throws -> Catalog.Item.ID? {
     do throws(JournalError) {
       return try draft.addItem(kind: kind, category: category, attributes: attributes)
     } catch {
@@ -314,7 +315,7 @@ struct StoreMerge {
   func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
     attributes.mapValues { value in
       value.resolvingReferences { key, target in
-        let number = key == Reference.item ? numbers[target] : categories[target]
+        let number = key == Reference.item ? numbers[target]?.number : categories[target]?.number
         return number.map { Reference.make(key, $0) } ?? .null
       }
     }

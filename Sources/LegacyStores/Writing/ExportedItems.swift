@@ -9,17 +9,17 @@ struct ExportedItems {
   /// Whether no import has shown what the files look like.
   let isNew: Bool
   /// The items of each list, in the order in which the files have them.
-  private(set) var lists: [String: [Int]] = [:]
+  private(set) var lists: [String: [Catalog.Item.ID]] = [:]
   /// The categories of each list.
-  private(set) var categoryLists: [String: [Int]] = [:]
+  private(set) var categoryLists: [String: [CategoryID]] = [:]
   /// The items of each category, in the order in which the lists have them.
-  private(set) var itemsByCategory: [Int: [Int]] = [:]
-  private(set) var rows: [Int: ImportMemory.Element] = [:]
-  private(set) var groups: [Int: ImportMemory.Group] = [:]
+  private(set) var itemsByCategory: [CategoryID: [Catalog.Item.ID]] = [:]
+  private(set) var rows: [Catalog.Item.ID: ImportMemory.Element] = [:]
+  private(set) var groups: [CategoryID: ImportMemory.Group] = [:]
   private(set) var files: [String: FieldValue]
   private(set) var classes: [String: LegacyClass]
   /// All items, those of the lists first.
-  private(set) var items: [Int] = []
+  private(set) var items: [Catalog.Item.ID] = []
 
   init(_ catalog: Catalog, _ memory: ImportMemory) {
     self.catalog = catalog
@@ -91,7 +91,7 @@ struct ExportedItems {
         ?? LegacyStore.toDoFiles[isDone ? 1 : 0]
     }
     let kind = KindOfThing.toDo.name
-    var sorted: [String: [(order: Int64, item: Int)]] = [:]
+    var sorted: [String: [(order: Int64, item: Catalog.Item.ID)]] = [:]
     for (list, items) in lists where items.contains(where: { catalog.item($0)?.kind == kind }) {
       for id in items {
         guard let item = catalog.item(id), item.kind == kind else { continue }

@@ -104,7 +104,7 @@ struct LegacyExport {
   }
 
   /// An item as a property list has it.
-  private func plain(_ id: Int) -> FieldValue {
+  private func plain(_ id: Catalog.Item.ID) -> FieldValue {
     guard let item = store.catalog.item(id) else { return .dictionary([:]) }
     let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
     if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, images) }
@@ -135,8 +135,8 @@ struct LegacyExport {
     }
     var names: Set<String> = []
     var next = 0
-    var unnamed: [Int] = []
-    var folders: [(name: String, item: Int)] = []
+    var unnamed: [Catalog.Item.ID] = []
+    var folders: [(name: String, item: Catalog.Item.ID)] = []
     for id in store.items {
       if let key = store.rows[id]?.key, ScaryBugReader.isBug(key), key.isSingleName,
         names.insert(key.lowercased()).inserted
@@ -156,7 +156,7 @@ struct LegacyExport {
     for (name, id) in folders { try makeBug(id, in: name, topKey: topKey) }
   }
 
-  private mutating func makeBug(_ id: Int, in folder: String, topKey: String) throws {
+  private mutating func makeBug(_ id: Catalog.Item.ID, in folder: String, topKey: String) throws {
     guard let item = store.catalog.item(id) else { return }
     itemCount += 1
     var top: [String: FieldValue] = [topKey: Layout.element(ScaryBugReader.list)]

@@ -8,10 +8,10 @@ final class ObjectWriter {
   private let store: ExportedItems
   /// The bytes of an image, nil when they are gone.
   private let bytes: (Blob) -> Data?
-  private var itemNodes: [Int: ArchiveNode] = [:]
-  private var categoryNodes: [Int: ArchiveNode] = [:]
+  private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
+  private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// The images of the item that was asked for last.
-  private var images: (item: Int, byName: [String: Catalog.Image]) = (-1, [:])
+  private var images: (item: Catalog.Item.ID, byName: [String: Catalog.Image])?
   /// The nodes that were made and have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, to be let go at the end: nodes that hold each other are never freed otherwise.
@@ -20,13 +20,13 @@ final class ObjectWriter {
   /// What a value is a part of.
   private struct Context {
     /// The item whose images are meant.
-    var item: Int?
+    var item: Catalog.Item.ID?
     /// The objects that were met in it, by their numbers.
     var objects: [Int: ArchiveNode] = [:]
     /// The objects with a number, since one may be referred to before its turn.
     var definitions: [Int: [String: FieldValue]] = [:]
 
-    init(item: Int?, of values: some Sequence<FieldValue> = []) {
+    init(item: Catalog.Item.ID?, of values: some Sequence<FieldValue> = []) {
       self.item = item
       for value in values { value.collectObjects(&definitions) }
     }
@@ -40,7 +40,8 @@ final class ObjectWriter {
   /// An archive with the top values of a layout.
   /// - Parameter only: the item that stands for an element, where each has an archive of its own.
   func archive(
-    _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver, only: Int? = nil
+    _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver,
+    only: Catalog.Item.ID? = nil
   ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values)
@@ -65,7 +66,9 @@ final class ObjectWriter {
 
   // MARK: Layouts
 
-  private func content(_ layout: FieldValue, _ context: inout Context, only: Int?) -> ArchiveNode.Value {
+  private func content(_ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?)
+    -> ArchiveNode.Value
+  {
     guard case .dictionary(let members) = layout else { return value(layout, nil, &context) }
     let className: String? = if case .string(let name)? = members[Reference.objectClass] { name } else { nil }
     if case .string(let list)? = members[Layout.element] {
@@ -99,7 +102,7 @@ final class ObjectWriter {
   }
 
   /// An item as an element of a list.
-  private func element(_ id: Int) -> ArchiveNode.Value {
+  private func element(_ id: Catalog.Item.ID) -> ArchiveNode.Value {
     guard let item = store.catalog.item(id) else { return .null }
     let className = store.className(of: item)
     if className.isEmpty, let plain = item["value"] {
@@ -111,7 +114,7 @@ final class ObjectWriter {
 
   // MARK: Items and categories
 
-  private func node(ofItem id: Int) -> ArchiveNode {
+  private func node(ofItem id: Catalog.Item.ID) -> ArchiveNode {
     if let node = itemNodes[id] { return node }
     guard let item = store.catalog.item(id) else { return .null() }
     let className = store.className(of: item)
@@ -144,7 +147,7 @@ final class ObjectWriter {
     return isText ? .string(category.name) : .node(node(ofCategory: id))
   }
 
-  private func node(ofCategory id: Int) -> ArchiveNode {
+  private func node(ofCategory id: CategoryID) -> ArchiveNode {
     if let node = categoryNodes[id] { return node }
     guard let category = store.catalog.category(id) else { return .null() }
     let group = store.groups[id]
@@ -329,8 +332,10 @@ final class ObjectWriter {
     _ members: [String: FieldValue], _ form: String?, _ context: inout Context
   ) -> ArchiveNode.Value {
     let whole = FieldValue.dictionary(members)
-    if let target = Reference.target(Reference.item, of: whole) { return element(target) }
-    if let target = Reference.target(Reference.category, of: whole) { return .node(node(ofCategory: target)) }
+    if let target = Reference.target(Reference.item, of: whole) { return element(EntityID(target)) }
+    if let target = Reference.target(Reference.category, of: whole) {
+      return .node(node(ofCategory: EntityID(target)))
+    }
     if let target = Reference.target(Reference.ref, of: whole) {
       if let node = context.objects[target] { return .node(node) }
       // Without an object of that number it is a dictionary that only looks so.
@@ -430,13 +435,13 @@ final class ObjectWriter {
   }
 
   /// An image of an item. An item may have thousands, so they are looked up once for each item.
-  private func image(_ name: String, of item: Int) -> Catalog.Image? {
-    if images.item != item {
+  private func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
+    if images?.item != item {
       images = (
         item, Dictionary(store.catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first }
       )
     }
-    return images.byName[name]
+    return images?.byName[name]
   }
 }
 

@@ -37,7 +37,7 @@ struct OpeningProbe: Codable {
     var attributes: [String: FieldValue]?
     let seconds = try timed {
       let journal = try CatalogJournal.open(at: url, mode: .readOnly)
-      attributes = journal.state.item(number)?.attributes
+      attributes = journal.state.item(EntityID(number))?.attributes
     }
     guard attributes?.isEmpty == false else { throw PeerFailure(description: "There is no item \(number).") }
     let probe = OpeningProbe(seconds: seconds, residentByteCount: try highestResidentByteCount())

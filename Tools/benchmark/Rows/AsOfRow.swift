@@ -27,7 +27,7 @@ private func asOfRow(_ bench: Workbench, pastShare: Double) async throws -> Repo
     }
     // Never the number that is there: that would be no change, and so no entry.
     let change: [String: FieldValue] = ["count": .integer(Int64(1_000_001 + index))]
-    try draft.updateItem(index % entities + 1, set: change)
+    try draft.updateItem(EntityID(index % entities + 1), set: change)
   }
   writing.waitForLayers()
   try writing.close()

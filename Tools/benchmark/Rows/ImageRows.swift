@@ -55,7 +55,8 @@ private func imageRow(_ bench: Workbench, _ name: RowName, oneCommit: Bool) asyn
 
 /// Adds images that differ in their first 8 bytes.
 private func addImages(
-  _ content: Data, count: Int, firstStamp: UInt64, oneCommit: Bool, to item: Int, of journal: CatalogJournal
+  _ content: Data, count: Int, firstStamp: UInt64, oneCommit: Bool, to item: Catalog.Item.ID,
+  of journal: CatalogJournal
 ) throws {
   var content = content
   var blobs: [Blob] = []

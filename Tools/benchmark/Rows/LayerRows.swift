@@ -91,7 +91,7 @@ private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) 
   func update(_ draft: inout Draft<Catalog>) throws {
     turn += 1
     let item = Int.random(in: 1...itemCount, using: &random)
-    try draft.updateItem(item, set: ["count": .integer(Int64(1_000_000 + turn))])
+    try draft.updateItem(EntityID(item), set: ["count": .integer(Int64(1_000_000 + turn))])
   }
   try journal.fill(itemCount * 6 / 1_000) { draft, _ in for _ in 0..<100 { try update(&draft) } }
   // Until just after a layer was written, and then until just before the next one is due.
@@ -141,7 +141,7 @@ private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
           turn += 1
           // No item twice in an entry, which would be one event.
           let item = turn * 7_919 % size + 1
-          try draft.updateItem(item, set: ["count": .integer(Int64(1_000_000 + turn))])
+          try draft.updateItem(EntityID(item), set: ["count": .integer(Int64(1_000_000 + turn))])
         }
         try journal.fill(changeCount / 100 - 1) { draft, _ in for _ in 0..<100 { try update(&draft) } }
         let before = try journal.statistics().newestCheckpoint

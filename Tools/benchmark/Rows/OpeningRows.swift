@@ -82,7 +82,7 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Report
     var opened: CatalogJournal?
     let seconds = try timed {
       let journal = try CatalogJournal.open(at: url, mode: .readOnly)
-      opened = journal.state.item(entries / 2) == nil ? nil : journal
+      opened = journal.state.item(EntityID(entries / 2)) == nil ? nil : journal
     }
     // Without layers all of it is replayed.
     guard let opened, try (opened.statistics().replayedEventCount == entries) == replaying else {

@@ -94,7 +94,9 @@ final class SampleLog {
         let ordinal = index * updates / count
         if (index + 1) * updates / count > ordinal {
           let item = ordinal % Self.trackedCount + 1
-          try await journal.commit { try $0.updateItem(item, set: ["count": .integer(Int64(ordinal))]) }
+          try await journal.commit {
+            try $0.updateItem(EntityID(item), set: ["count": .integer(Int64(ordinal))])
+          }
         } else {
           var random = SeededGenerator(seed: seed &+ UInt64(index) &* 0x3_0001)
           let attributes = SampleData.attributes(&random)

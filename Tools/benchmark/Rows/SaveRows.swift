@@ -38,7 +38,7 @@ private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async th
           for _ in 0..<commits {
             let item = Int.random(in: 1...count, using: &random)
             let value = FieldValue.integer(.random(in: 0...1_000_000, using: &random))
-            try journal.commit { try $0.updateItem(item, set: ["count": value]) }
+            try journal.commit { try $0.updateItem(EntityID(item), set: ["count": value]) }
           }
         }
         return seconds / Double(commits)

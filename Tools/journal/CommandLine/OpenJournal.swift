@@ -76,11 +76,10 @@ extension Journal {
 extension Journal where State == Catalog {
   /// The categories that a number, `category:3` or a name means, now or at a point.
   /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
-  func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<Int> {
-    if let number = Int(text) ?? (try? Catalog.entity(named: text))?.number { return [number] }
+  func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<CategoryID> {
     for catalog in [state, try state(asOf: point)] {
-      let found = catalog.categories.filter { $0.name == text }
-      if !found.isEmpty { return Set(found.map(\.id)) }
+      let found = catalog.categories(named: text)
+      if !found.isEmpty { return found }
     }
     throw Failure(.no, "there is no category \"\(text)\"; journal find JOURNAL --kind category lists them")
   }

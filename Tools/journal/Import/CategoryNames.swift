@@ -3,42 +3,43 @@ import CatalogModel
 /// The categories of a catalog by their names, made when they are first needed and deleted with their last
 /// item.
 struct CategoryNames {
-  private var numbers: [ExactText: Int] = [:]
+  private var ids: [ExactText: CategoryID] = [:]
   /// Categories that lost an item in this entry.
-  private var left: Set<Int> = []
+  private var left: Set<CategoryID> = []
 
   init(_ catalog: Catalog) {
-    for category in catalog.categories where numbers[ExactText(category.name)] == nil {
-      numbers[ExactText(category.name)] = category.id
+    for category in catalog.categories where ids[ExactText(category.name)] == nil {
+      ids[ExactText(category.name)] = category.id
     }
   }
 
   /// The category of that name.
-  mutating func number(of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws
-    -> Int
+  mutating func category(of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>)
+    throws
+    -> CategoryID
   {
     let name = ExactText(EntityName.usable(name))
-    if let number = numbers[name] { return number }
-    let number = try draft.addCategory(name: name.text)
-    numbers[name] = number
-    touched.insert(.category(number))
-    return number
+    if let id = ids[name] { return id }
+    let id = try draft.addCategory(name: name.text)
+    ids[name] = id
+    touched.insert(.category(id))
+    return id
   }
 
   /// Notes that an item left a category.
-  mutating func leave(_ number: Int?) {
-    if let number { left.insert(number) }
+  mutating func leave(_ id: CategoryID?) {
+    if let id { left.insert(id) }
   }
 
   /// Deletes the categories that items left and that have none any more; called at the end of an entry.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
-    for number in left.sorted() {
-      guard let name = draft.state.category(number)?.name,
-        draft.state.items(in: number).first(where: { _ in true }) == nil
+    for id in left.sorted() {
+      guard let name = draft.state.category(id)?.name,
+        draft.state.items(in: id).first(where: { _ in true }) == nil
       else { continue }
-      try draft.deleteCategory(number)
-      if numbers[ExactText(name)] == number { numbers[ExactText(name)] = nil }
-      touched.insert(.category(number))
+      try draft.deleteCategory(id)
+      if ids[ExactText(name)] == id { ids[ExactText(name)] = nil }
+      touched.insert(.category(id))
     }
     left = []
   }

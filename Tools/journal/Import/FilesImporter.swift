@@ -9,8 +9,8 @@ struct FilesImporter: CommitImporter {
 
   /// What the journal has of a file.
   private struct File {
-    var item: Int
-    var image: Int?
+    var item: Catalog.Item.ID
+    var image: ImageID?
   }
 
   private let contents: GitBlobs
@@ -84,7 +84,7 @@ struct FilesImporter: CommitImporter {
       file = known
       try draft.replaceAttributes(ofItem: file.item, with: attributes)
     } else {
-      let folder = try GitPath.folder(of: path).map { try folders.number(of: $0, &draft, &touched) }
+      let folder = try GitPath.folder(of: path).map { try folders.category(of: $0, &draft, &touched) }
       let item = try draft.addItem(kind: Self.kind, category: folder, attributes: attributes)
       file = File(item: item, image: nil)
     }

@@ -3,8 +3,8 @@ import CatalogModel
 /// What the journal has of the records: the item of each key, its image and its category.
 struct RecordItems {
   struct Known {
-    var item: Int
-    var image: Int?
+    var item: Catalog.Item.ID
+    var image: ImageID?
   }
 
   private let form: RecordsImporter.Form
@@ -40,11 +40,11 @@ struct RecordItems {
   mutating func set(
     _ record: RecordFile.Record, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws {
-    var category: Int?
+    var category: CategoryID?
     if let field = form.category, case .string(let name)? = record.attributes[field],
       !name.allSatisfy(\.isWhitespace)
     {
-      category = try categories.number(of: name, &draft, &touched)
+      category = try categories.category(of: name, &draft, &touched)
       // Should no item come to stay in it after all, it goes away again.
       categories.leave(category)
     }

@@ -6,7 +6,7 @@ struct EntryFilter {
   private let note: String?
   private let entities: Set<EntityKey>
   private let kind: String?
-  private let categories: Set<Int>?
+  private let categories: Set<CategoryID>?
   private let operation: JournalEvent.Operation?
   private let field: String?
   private let labels: Labels
@@ -54,7 +54,7 @@ struct EntryFilter {
     }
     guard let record else { return false }
     if let categories, event.entity.kind == .category {
-      return categories.contains(event.entity.number) && kind == nil
+      return categories.contains(CategoryID(event.entity.number)) && kind == nil
     }
     return EntityQuery(kind: kind, categories: categories).matches(event.entity, record)
   }

@@ -123,7 +123,7 @@ enum ReplayVerb: Verb {
 
   private static func printCounts(of catalog: Catalog, _ terminal: Terminal) throws {
     var counts: [ExactText: Int] = [:]
-    var countsByCategory: [Int: Int] = [:]
+    var countsByCategory: [CategoryID: Int] = [:]
     for item in catalog.items {
       counts[ExactText(item.kind), default: 0] += 1
       countsByCategory[item.category ?? 0, default: 0] += 1

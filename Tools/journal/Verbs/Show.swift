@@ -58,12 +58,7 @@ enum Show: Verb {
     }
     if arguments.has("--json") {
       var writer = JSONWriter()
-      switch entity.kind {
-      case .category: state.category(entity.number)?.write(to: &writer)
-      case .item: state.item(entity.number)?.write(to: &writer, in: state)
-      case .tag: state.tags.first { $0.id == entity.number }?.write(to: &writer)
-      default: state.image(entity.number)?.write(to: &writer)
-      }
+      state.write(entity, to: &writer)
       writer.newline()
       try terminal.output.write(writer.bytes)
       return .done
@@ -73,7 +68,7 @@ enum Show: Verb {
     try terminal.output.line(terminal.styled(.bold, head))
     var lines = record.parts(of: entity.kind).map { ($0.name, $0.value ?? "") }
     if entity.kind == .item {
-      lines += state.images(of: entity.number).map { image in
+      lines += state.images(of: EntityID(entity.number)).map { image in
         (
           "image:\(image.id)",
           "\(image.name.printable), \(image.mediaType.printable), \(image.blob.byteCount.counted("byte"))"

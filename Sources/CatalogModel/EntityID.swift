@@ -1,10 +1,13 @@
-/// The number of an item, a category or an image, which can't be taken for that of anything else.
+package import CBOR
+
+/// The number of an item, a category, an image or a tag. The compiler tells them apart.
 ///
 /// ```swift
 /// let soup: ItemID<Recipe> = try journal.commit { try $0.insert(recipe) }.value
 /// try journal.commit { try $0.delete(soup) }
 /// ```
-/// It encodes itself as the number, so an item can refer to another: `var author: ItemID<Author>`.
+/// An item of any kind has a `Catalog.Item.ID`, a typed one an `ItemID` of its type as well. An ID is encoded as its
+/// number, so an item can refer to another: `var author: ItemID<Author>`.
 public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   /// The number, from 1: `item:42` has 42.
   public let number: Int
@@ -49,6 +52,14 @@ extension EntityID: CustomStringConvertible {
 extension EntityID where Subject: CatalogItem {
   /// The item, as histories and expectations name it.
   public var entity: EntityKey { .item(number) }
+
+  /// The item, whatever its kind.
+  public var item: Catalog.Item.ID { Catalog.Item.ID(number) }
+}
+
+extension EntityID where Subject == Catalog.Item {
+  /// The item, as histories and expectations name it.
+  public var entity: EntityKey { .item(number) }
 }
 
 extension EntityID where Subject == Catalog.Category {
@@ -59,4 +70,23 @@ extension EntityID where Subject == Catalog.Category {
 extension EntityID where Subject == Catalog.Image {
   /// The image, as histories and expectations name it.
   public var entity: EntityKey { .image(number) }
+}
+
+extension EntityID where Subject == Catalog.Tag {
+  /// The tag, as histories and expectations name it.
+  public var entity: EntityKey { .tag(number) }
+}
+
+extension EntityID {
+  /// The number as a record holds it.
+  package var value: FieldValue { .integer(Int64(number)) }
+}
+
+extension EntityKey {
+  /// The item of that ID.
+  public static func item(_ id: Catalog.Item.ID) -> EntityKey { id.entity }
+  /// The category of that ID.
+  public static func category(_ id: CategoryID) -> EntityKey { id.entity }
+  /// The image of that ID.
+  public static func image(_ id: ImageID) -> EntityKey { id.entity }
 }

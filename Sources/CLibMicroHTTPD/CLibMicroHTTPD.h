@@ -1,0 +1,4 @@
+// GNU libmicrohttpd, as the system has it.
+#pragma once
+
+#include <microhttpd.h>
