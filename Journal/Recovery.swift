@@ -152,7 +152,9 @@ struct Recovery<State: EventSourced> {
     blobs = BlobStore(folder, source.images, isReadOnly: true)
     damage = log.damage
     self.log = log
-    if let damage { options.note(.error, "the journal is damaged and was opened up to the damage", cause: damage) }
+    if let damage {
+      options.note(.error, "the journal is damaged and was opened up to the damage", cause: damage)
+    }
   }
 
   private static func replay(
