@@ -8,7 +8,7 @@ public struct Bisection: Sendable {
     public let holds: Bool
   }
 
-  /// The first revision at which it holds; nil when it does not hold at the last one.
+  /// The first revision at which it holds; nil if it does not hold at the last one.
   public let revision: Revision?
   /// The states that were looked at, in that order.
   public let looks: [Look]
@@ -25,7 +25,7 @@ extension Journal {
   ///   - first: the earliest revision to look at: where history begins, unless another is named.
   ///   - last: the latest one.
   ///   - holds: asked about some states. What it throws is thrown on.
-  /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
   /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the state that was looked at
   ///   last, whichever is nearer.
   public func bisect(

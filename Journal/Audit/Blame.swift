@@ -19,12 +19,12 @@ public struct Blame: Sendable {
 }
 
 extension Journal {
-  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil when the
-  /// entity was not there.
+  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil if the entity was
+  /// not there.
   /// - Parameters:
   ///   - selector: the point in time at which the entity is looked at.
   ///   - findsOrigin: where an entry only brought an earlier value back, names the entry that had set it first.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false

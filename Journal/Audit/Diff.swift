@@ -4,7 +4,7 @@ extension Journal {
   ///
   /// Neither state need be nearer to now than the other. The events between the two are read, and of each entity that
   /// they touch the record before.
-  /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
   /// - Complexity: grows with the number of events between the two, not with the journal.
   public func diff(
     from first: RevisionSelector, to second: RevisionSelector = .head()

@@ -2,9 +2,9 @@
 public struct EntityDifference: Hashable, Sendable {
   /// Which entity.
   public let entity: EntityKey
-  /// What it was; nil when it was not there.
+  /// What it was; nil if it was not there.
   public let old: EntityRecord?
-  /// What it is; nil when it is not there.
+  /// What it is; nil if it does not exist.
   public let new: EntityRecord?
 
   /// An entity that is one thing before and another after.

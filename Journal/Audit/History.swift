@@ -21,9 +21,9 @@ public struct EntityChange: Sendable {
   public let metadata: [String: String]
   /// What happened.
   public let event: JournalEvent
-  /// The entity before the event; nil when it was not there.
+  /// The entity before the event; nil if it was not there.
   public let before: EntityRecord?
-  /// The entity after the event; nil when it was deleted, or what it was has been erased.
+  /// The entity after the event; nil if it was deleted, or what it was has been erased.
   public let after: EntityRecord?
 
   /// The parts that the event changed, with the old value and the new one of each.
@@ -36,8 +36,7 @@ extension Journal {
   ///
   /// Each event names the one before it, so this follows a list through the log.
   /// - Parameter selector: what came later is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when an entry is missing or does not hold what is said of
-  ///   it.
+  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or does not hold what is said of it.
   /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head()
@@ -66,7 +65,7 @@ extension Journal {
 struct PastEvent: Sendable {
   let revision: Revision
   let header: EntryHeader
-  /// What people said of the entry, nil when that was erased.
+  /// What people said of the entry, nil if that was erased.
   let annotation: EntryAnnotation?
   let event: JournalEvent
   /// Whether this stands for all that was pruned.
@@ -150,7 +149,7 @@ extension JournalEvent.Change {
 }
 
 extension EntryDecoder {
-  /// The event of one entity, nil when the entry has none.
+  /// The event of one entity, nil if the entry has none.
   func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
     var events = try events(upcast)
     while let event = try events.nextUnchecked() {

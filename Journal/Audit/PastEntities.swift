@@ -1,8 +1,8 @@
 extension Journal {
-  /// An entity as it was, nil when it was not there: the same as of the state at that point, without the state.
+  /// An entity as it was, nil if it was not there: the same as of the state at that point, without the state.
   ///
   /// Each event names the one before it, so this goes back from the entity's newest event and replays nothing else.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
     let revision = try revision(at: selector)

@@ -8,7 +8,7 @@ import Synchronization
 /// tells the others. Commits that arrive during a flush enter the next batch: group commit. What is to be written
 /// stands in the committer's queue.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class CommitBatch: Sendable {
   /// Ends when the batch before this one is done.
   private let turn = DispatchSemaphore(value: 0)
@@ -54,7 +54,7 @@ final class CommitBatch: Sendable {
   }
 
   /// Blocks until the batch is durable.
-  /// - Throws: ``JournalError`` when that failed.
+  /// - Throws: ``JournalError`` if that failed.
   func wait() throws(JournalError) {
     done.wait()
     // Nearly always it went well, and then the many that wake at once need no lock.

@@ -16,12 +16,12 @@ import Locks
 ///    what that node has committed is applied, and the bodies run again over it. If one of them has lost twice, the turn
 ///    to append is reserved first, and the next append waits until all of them have run.
 ///
-/// Safe to use from many threads. Locks are taken in this order: write lock, queue, published.
+/// Safe to use from any thread. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
   /// What the next body starts from, durable or not.
   private struct Accepted: Sendable {
     var version: Version<State>
-    /// The batch of the newest entry; nil when there is none that may still be under way.
+    /// The batch of the newest entry; nil if there is none that may still be under way.
     var batch: CommitBatch?
     /// How many times entries had been taken back when this was accepted.
     var takenBackCount = 0
@@ -33,7 +33,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// What came of a body.
   private struct Prepared<Value> {
     let outcome: Result<Commit<Value>, any Error>
-    /// What must be durable before anybody is told, as the outcome rests on it; nil when it is.
+    /// What must be durable before anybody is told, as the outcome rests on it; nil if it is.
     let batch: CommitBatch?
     /// Whether the caller has to see to it that the batch is written.
     let leads: Bool
@@ -193,7 +193,7 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Decides what becomes of a commit whose batch failed: it may run again when another node took its revision.
-  /// - Throws: ``JournalError`` when it is over.
+  /// - Throws: ``JournalError`` if it is over.
   private func check<Value>(
     _ error: JournalError, of prepared: Prepared<Value>, _ request: CommitRequest, _ runs: inout Runs
   ) throws(JournalError) {

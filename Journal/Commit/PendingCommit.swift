@@ -10,6 +10,6 @@ package struct PendingCommit<Value> {
   }
 
   /// Blocks until the entry is durable, and all before it are.
-  /// - Throws: ``JournalError`` with code `outcomeUnknown` when that failed.
+  /// - Throws: ``JournalError`` with code `outcomeUnknown` if that failed.
   package func wait() throws(JournalError) { try batch?.wait() }
 }

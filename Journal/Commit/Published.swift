@@ -50,7 +50,7 @@ final class Published<State: EventSourced>: Sendable {
   }
 
   /// Waits on the caller's thread for a version newer than `revision`.
-  /// - Returns: the newest revision, which is not newer when the time was over first; nil when the journal was closed.
+  /// - Returns: the newest revision, which is not newer when the time was over first; nil if the journal was closed.
   func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     self.revision.wait(after: revision, atMost: time)
   }

@@ -7,7 +7,7 @@ import Locks
 /// A queue of Dispatch's would wait without end for a thread that the system refuses, and its timers end the
 /// process when no descriptor is left. Here the caller is told when a job can't be run.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Worker: Sendable {
   typealias Job = @Sendable () -> Void
 

@@ -18,7 +18,7 @@ public struct BackupReport: Sendable {
   /// Whether the backup was written anew, because something that it had was erased in the journal.
   public internal(set) var isRebuilt = false
   /// The revision before which history was pruned in the journal, when the backup still has what was before it; else nil.
-  /// The backup keeps that for good. A new backup under another name has not got it.
+  /// The backup keeps that for good. A new backup under another name will not have it.
   public internal(set) var keepsPruned: Revision?
 }
 
@@ -39,9 +39,9 @@ extension Journal {
   ///   - sharesImages: whether an image may be a second name for the journal's own file, where both are on one file
   ///     system: that takes no room, and what the drive damages is then damaged in both.
   ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` when something else is
-  ///   there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the backup is;
-  ///   `io` when the disk has no room.
+  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` if something
+  ///   else is there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the
+  ///   backup is; `io` when the disk has no room.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
   @discardableResult
   public func backup(
@@ -67,7 +67,7 @@ extension Journal {
   ///   - url: the folder to make; its parent must exist.
   ///   - selector: the last entry that the copy has.
   ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there, `damaged`, or `io` when the disk has
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is there, `damaged`, or `io` when the disk has
   ///   no room; then there is no copy.
   /// - Complexity: O(n) in the bytes of the entries and their images, and where history was pruned in the bytes of the
   ///   entries up to the one that vouches for its beginning.

@@ -7,7 +7,7 @@ extension Journal {
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `alreadyExists` when something else than a backup is there, `damaged` when this journal
+  /// - Throws: ``JournalError``: `alreadyExists` if something else than a backup is there, `damaged` when this journal
   ///   is, `io` when the disk has no room. What was there before is still there then.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
@@ -53,7 +53,7 @@ extension Journal {
   }
 
   /// Gives a backup to `write` piece by piece, from its beginning to its end: for a pipe or an upload.
-  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` when this journal is. What was
+  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` if this journal is. What was
   ///   written by then is no backup, and taking it back says so.
   @discardableResult
   public func backup(

@@ -24,7 +24,7 @@ struct BlobCopying {
   }
 
   /// Brings a blob if it is not there yet.
-  /// - Throws: ``JournalError`` with code `damaged` when the source has not got it or its bytes are altered.
+  /// - Throws: ``JournalError`` with code `damaged` if the source has not got it or its bytes are altered.
   mutating func bring(_ blob: Blob) throws {
     let name = blob.digest.hex
     if let status = try target.status(of: name), status.kind == .file, status.byteCount == blob.byteCount {
@@ -80,7 +80,7 @@ struct BlobFile: ~Copyable {
   /// - Parameters:
   ///   - name: what the file is called if not as the blob.
   ///   - path: the folder that errors name.
-  /// - Throws: ``JournalError`` with code `damaged` when the folder has no plain file of that name and size.
+  /// - Throws: ``JournalError`` with code `damaged` if the folder has no plain file of that name and size.
   init(_ blob: Blob, named name: String? = nil, in folder: Folder?, at path: String) throws(JournalError) {
     self.blob = blob
     self.path = "\(path)/\(blob.digest.hex)"

@@ -42,8 +42,8 @@ extension Journal {
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - options: what a shared journal is opened with; its server is asked whether it has the same history.
-  ///   - progress: called now and then with the revision reached and the newest one.
-  /// - Throws: ``JournalError`` when that can't be found out: `notFound`, `locked` while somebody writes to it,
+  ///   - progress: called regularly with the revision reached and the newest one.
+  /// - Throws: ``JournalError`` if that can't be found out: `notFound`, `locked` while somebody writes to it,
   ///   `otherModel`, `outOfResources`.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public static func diagnose(

@@ -43,7 +43,7 @@ extension Journal {
   ///   - words: whether the author, note and metadata of all entries that touched these entities are erased as well.
   ///   - progress: told how far it has come; what it throws ends the work, and nothing is erased. So does cancelling the
   ///     task.
-  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` when the disk has no room.
+  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` if the disk has no room.
   /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
   @discardableResult
   public static func erase(
@@ -227,7 +227,7 @@ extension JournalCopy {
 }
 
 extension Journal {
-  /// The entry of the newest erasure of an entity, which says when it was erased, by whom and why; nil when it was not.
+  /// The entry of the newest erasure of an entity, which says when it was erased, by whom and why; nil if it was not.
   /// - Complexity: O(n) in the entries after that one.
   public func erasure(of entity: EntityKey) throws -> Entry? {
     let name = State.name(of: entity)

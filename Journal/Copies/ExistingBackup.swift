@@ -44,7 +44,7 @@ final class ExistingBackup {
 
   /// The newest entry of the backup, which the journal has too.
   /// - Parameter format: that of the journal.
-  /// - Throws: ``JournalError`` with code `conflict` when the backup has what the journal has not, or the journal has no
+  /// - Throws: ``JournalError`` with code `conflict` if the backup has what the journal has not, or the journal has no
   ///   longer what the backup lacks; and `damaged` when the backup has lost something.
   /// - Complexity: O(log n) reads of both logs, when they differ.
   func commonHead(

@@ -16,7 +16,7 @@ extension Journal {
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: removes nothing.
-  /// - Throws: ``JournalError`` as `open` does; `damaged` when the history can't be read, and then nothing is removed.
+  /// - Throws: ``JournalError`` as `open` does; `damaged` if the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
     try collectGarbage(at: url, isDryRun: isDryRun, hook: nil)

@@ -51,7 +51,7 @@ final class JournalCopy {
   }
 
   /// Reads back what was appended.
-  /// - Throws: ``JournalError`` with code `damaged` when it is not what was written.
+  /// - Throws: ``JournalError`` with code `damaged` if it is not what was written.
   func prove(_ observer: CopyObserver) throws {
     var reader = EntryReader(log, journal: journal, after: first)
     while try !reader.next(through: head.revision).isEmpty {

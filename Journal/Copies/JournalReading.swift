@@ -3,7 +3,7 @@ extension Journal {
   /// that they name.
   /// - Parameter head: the entry before the first. When that is where a pruned history begins, the blobs of the state
   ///   there come first, without entries.
-  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or when the last one
+  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or if the last one
   ///   is not `last`.
   func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,

@@ -37,7 +37,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     """
   }
 
-  /// Reads a receipt; nil when the text is none.
+  /// Reads a receipt; nil if the text is none.
   public init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == 5, lines[0].hasPrefix("receipt 1 "), let journal = JournalID(lines[0].dropFirst(10)),
@@ -59,8 +59,8 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     try folder.root.flush()
   }
 
-  /// The receipt in the folder of a journal; nil when there is none.
-  /// - Throws: ``JournalError`` with code `damaged` when it can't be understood.
+  /// The receipt in the folder of a journal; nil if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if it can't be understood.
   static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
     guard try folder.root.status(of: fileName) != nil else { return nil }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
@@ -78,13 +78,13 @@ extension Journal {
   /// - Complexity: O(1)
   public var receipt: JournalReceipt { JournalReceipt(id: id, head: head) }
 
-  /// What the journal that this is a backup of had acknowledged at the newest backup; nil when this is no backup.
-  /// - Throws: ``JournalError`` when it can't be read.
+  /// What the journal that this is a backup of had acknowledged at the newest backup; nil if this is no backup.
+  /// - Throws: ``JournalError`` if it can't be read.
   public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
 
   /// Whether this journal has all that a receipt says, up to its revision, as it was.
-  /// - Throws: ``JournalError`` when the entry can't be read; with code `pruned` when it was pruned and the question can't
-  ///   be answered any more.
+  /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` when it was pruned and the question
+  ///   can't be answered any more.
   /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the entries before it are whole.
   public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }

@@ -26,7 +26,7 @@ final class LogReplacement {
   private let isFormatWritten: Bool
 
   /// Makes the new log, which is empty.
-  /// - Parameter base: writes what the history begins with into the folder of the new log, or gives nil when it begins
+  /// - Parameter base: writes what the history begins with into the folder of the new log, or gives nil if it begins
   ///   with entry 1.
   init(
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?

@@ -11,7 +11,7 @@ struct ProvableHistory {
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
 
-  /// - Throws: ``JournalError`` when these are copies of different journals, of another model, or when none says which
+  /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or when none says which
   ///   journal it is.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
     let ids = Set(sources.compactMap(\.id))
@@ -77,7 +77,7 @@ struct ProvableHistory {
   }
 
   /// The next entry; nil at the end.
-  /// - Throws: ``JournalError`` when files can't be read at the moment.
+  /// - Throws: ``JournalError`` if files can't be read at the moment.
   mutating func next() throws(JournalError) -> SealedEntry? {
     guard end == nil else { return nil }
     let revision = head.revision + 1

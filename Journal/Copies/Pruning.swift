@@ -194,7 +194,7 @@ extension Journal {
     }
   }
 
-  /// The entry up to which history was pruned, with whose state it begins; nil when it begins with entry 1.
+  /// The entry up to which history was pruned, with whose state it begins; nil if it begins with entry 1.
   /// - Complexity: O(1)
   public var base: Head? { format.base?.head }
 }

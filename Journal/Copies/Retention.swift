@@ -33,7 +33,7 @@ public struct HistoryRetention: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The point before which history is to be pruned; nil when it is too little to be worth writing the log anew.
+  /// The point before which history is to be pruned; nil if it is too little to be worth writing the log anew.
   private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
     let first = format.head.revision + 1
     guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }

@@ -5,9 +5,9 @@ public import Foundation
 public struct SalvageReport: Sendable {
   /// The newest entry of the journal that was made.
   public let head: Head
-  /// What is known to have been acknowledged, by a HEAD that could be read; nil when none could.
+  /// What is known to have been acknowledged, by a HEAD that could be read; nil if none could.
   public let acknowledgedRevision: Revision?
-  /// Why the history ends there, with the first revision that is missing or altered; nil when nothing is missing, as far
+  /// Why the history ends there, with the first revision that is missing or altered; nil if nothing is missing, as far
   /// as anybody can tell.
   public let end: JournalError?
   /// The images whose bytes no copy has. Their entries are there all the same.

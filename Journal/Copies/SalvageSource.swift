@@ -4,13 +4,13 @@ import Foundation
 /// The folder of a journal of which anything may be damaged or missing, looked at without changing it.
 struct SalvageSource: Sendable {
   let folder: JournalFolder
-  /// What FORMAT says; nil when it can't be read.
+  /// What FORMAT says; nil if it can't be read.
   let format: JournalFormat?
-  /// What the history begins with; nil when it was not pruned, or this can't be read.
+  /// What the history begins with; nil if it was not pruned, or this can't be read.
   let base: HistoryBase?
   /// Whose journal it is, as FORMAT or the log says.
   let id: JournalID?
-  /// What the log's own mark says was acknowledged; nil when it can't be read.
+  /// What the log's own mark says was acknowledged; nil if it can't be read.
   let acknowledged: LogMark?
   let images: Folder?
   /// What can be read of the log.

@@ -7,7 +7,7 @@ final class SalvagedLog: EntryLog {
   private let format: JournalFormat
   private let newest: Revision
   private let calls = OpenCalls()
-  /// What is not there, and why; nil when nothing is missing.
+  /// What is not there, and why; nil if nothing is missing.
   let damage: JournalError?
 
   let limits = LogLimits(appendByteCount: 0, spareByteCount: 0)

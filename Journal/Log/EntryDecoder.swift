@@ -26,7 +26,7 @@ import Foundation
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
 
-  /// What people say of it, nil when that was erased.
+  /// What people say of it, nil if that was erased.
   func annotation() throws(JournalError) -> EntryAnnotation? {
     try reading { reader throws(CBORError) in
       _ = try reader.readHeader(at: revision)
@@ -36,7 +36,7 @@ import Foundation
     }
   }
 
-  /// The state digest that the entry carries, nil when it carries none or it was erased.
+  /// The state digest that the entry carries, nil if it carries none or it was erased.
   func checkpoint() throws(JournalError) -> Checkpoint? {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)

@@ -20,7 +20,7 @@ package protocol EntryLog: Sendable {
   /// The mark may lag behind the entries, and never be ahead of them; while there is none, it is nil, or has revision 0
   /// and the digest that the first entry follows. The engine asks when it opens and when it verifies: if the entry of the
   /// mark is missing or is another one, the journal is damaged.
-  /// - Throws: ``JournalError`` with code `damaged` when the mark is missing or unreadable, or another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it
@@ -28,7 +28,7 @@ package protocol EntryLog: Sendable {
   ///
   /// Gaps are not its business: it gives what is there, and nothing that is not durable yet. It may give entries that are
   /// appended meanwhile. `body` may make any call but `close`, which waits for it.
-  /// - Throws: ``JournalError``: `damaged` with the revision when the bytes of an entry are known to be altered, or
+  /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool,
@@ -40,7 +40,7 @@ package protocol EntryLog: Sendable {
   ///
   /// This is how a reader learns of new entries. With access `follow` they are those of any writer; with `write`, what
   /// this log has appended; with `read`, none come.
-  /// - Throws: ``JournalError`` with code `closed` when the log is closed, or is being closed meanwhile.
+  /// - Throws: ``JournalError`` with code `closed` if the log is closed, or is being closed meanwhile.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 
   /// Lets entries be appended. The engine calls it once, on a log that was opened with access `write`, when it has
@@ -57,13 +57,13 @@ package protocol EntryLog: Sendable {
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
 
   /// About how many bytes the entries take where they are kept.
-  /// - Throws: ``JournalError`` when that can't be found out.
+  /// - Throws: ``JournalError`` if that can't be found out.
   func byteCount() throws(JournalError) -> Int
 
   /// Waits for calls in progress, makes the mark of ``acknowledged()`` durable, and ends the use of the log. Waiting
   /// for new entries ends at once. Every later call throws `closed`, as ``AppendFailure/refused(_:)`` in `append`;
   /// closing again does nothing.
-  /// - Throws: ``JournalError`` when something could not be made durable; the log is closed all the same.
+  /// - Throws: ``JournalError`` if something could not be made durable; the log is closed all the same.
   func close() throws(JournalError)
 }
 
@@ -86,7 +86,7 @@ package struct SealedEntry: Sendable {
 package struct LogMark: Hashable, Sendable {
   package let revision: Revision
   package let digest: ContentDigest
-  /// The file that says so; nil when it is no file.
+  /// The file that says so; nil if it is no file.
   package let path: String?
 
   package init(revision: Revision, digest: ContentDigest, path: String? = nil) {
@@ -156,7 +156,7 @@ extension EntryLog {
   }
 
   /// Lends the bytes of one entry to `body`.
-  /// - Throws: ``JournalError`` with code `damaged` when it is not there.
+  /// - Throws: ``JournalError`` with code `damaged` if it is not there.
   func read<Result>(
     _ revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {

@@ -162,7 +162,7 @@ extension CBORReader {
 
   mutating func skipPart() throws(CBORError) { _ = try readPart() }
 
-  /// The content of the next part, nil when it was erased.
+  /// The content of the next part, nil if it was erased.
   @inline(__always)
   mutating func readContent() throws(CBORError) -> PartContent? {
     switch try readPart() {

@@ -10,7 +10,7 @@ struct EntryHeader: Sendable {
   /// The version of the model whose records and changes these are.
   var schemaVersion: Int
   var previousDigest: ContentDigest
-  /// The revision whose state digest the entry carries, nil when it carries none.
+  /// The revision whose state digest the entry carries, nil if it carries none.
   var checkpointRevision: Revision?
 }
 

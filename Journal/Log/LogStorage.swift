@@ -28,7 +28,7 @@ package protocol LogStorage: Sendable {
   /// The end of a write that was cut off is left out if it was never acknowledged; the log says so
   /// (``EntryLog/hasTornTail``). All other damage that is found is an error. Bytes in the midst of the log need not be
   /// read: reading finds what is altered in them.
-  /// - Throws: ``JournalError``: `damaged` when something is missing or altered, with its first revision where that is
+  /// - Throws: ``JournalError``: `damaged` if something is missing or altered, with its first revision where that is
   ///   known, and when there is no log, or that of another journal; `locked`; `wrongUse`.
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
 
@@ -47,23 +47,23 @@ extension LogStorage {
 /// What can be read of a damaged log, each entry by itself. Nothing of it is proven: the engine believes what follows by
 /// its digest from the entry before it.
 package protocol LogRemains: Sendable {
-  /// Whose log it says it is; nil when that can't be read.
+  /// Whose log it says it is; nil if that can't be read.
   var journal: JournalID? { get }
 
   /// What is wrong with it, as far as that shows before an entry is looked at.
   var problems: [JournalError] { get }
 
   /// The mark of the newest acknowledged entry, as in ``EntryLog/acknowledged()``.
-  /// - Throws: ``JournalError`` when it can't be read, or is another journal's.
+  /// - Throws: ``JournalError`` if it can't be read, or is another journal's.
   func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark?
 
   /// All that could be the bytes of an entry, in no order: more than one when a crash has left what was written again
   /// elsewhere, and none when it is missing or known to be altered.
-  /// - Throws: ``JournalError`` when that can't be found out at the moment.
+  /// - Throws: ``JournalError`` if that can't be found out at the moment.
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]]
 
   /// The highest revision of which there is anything; 0 when there is none.
-  /// - Throws: ``JournalError`` when that can't be found out at the moment.
+  /// - Throws: ``JournalError`` if that can't be found out at the moment.
   func lastRevision() throws(JournalError) -> Revision
 }
 

@@ -3,7 +3,7 @@ import Locks
 
 /// The newest revision of an open log, and who waits for a newer one.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class NewestRevision: Sendable {
   private struct State: Sendable {
     var revision: Revision
@@ -33,7 +33,7 @@ package final class NewestRevision: Sendable {
     for semaphore in waiting.values { semaphore.signal() }
   }
 
-  /// The newest revision, as soon as it is above `revision` or the time is over; nil when it was closed.
+  /// The newest revision, as soon as it is above `revision` or the time is over; nil if it was closed.
   package func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     let deadline = DispatchTime.now() + time.timeInterval
     let isWoken = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@ import Locks
 
 /// The calls that are in progress on an open log. Closing refuses further ones and waits until all have left.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class OpenCalls: Sendable {
   private let group = DispatchGroup()
   private let closed = Lock(false)

@@ -72,7 +72,7 @@ extension Journal {
   }
 
   /// The state at a point in time.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names none.
   /// - Complexity: O(m) in the number of events between it and the snapshot before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 

@@ -1,6 +1,6 @@
 extension Journal {
   /// The entry of a revision.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none, `pruned` when there is none any more.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` when there is none any more.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
     let newest = head.revision

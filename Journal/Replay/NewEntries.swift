@@ -44,8 +44,8 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
       self.revision = revision
     }
 
-    /// The next entry, nil when the journal was closed or the task was cancelled.
-    /// - Throws: ``JournalError`` when it can't be read, or when another process can't be followed any more.
+    /// The next entry, nil if the journal was closed or the task was cancelled.
+    /// - Throws: ``JournalError`` if it can't be read, or when another process can't be followed any more.
     public mutating func next() async throws -> Entry? {
       guard await published.wait(after: revision) else {
         if let failure = journal?.follower?.failure { throw failure }

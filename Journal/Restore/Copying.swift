@@ -2,9 +2,9 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Makes another journal of the state at a point in time, as one entry and without the history before it. Entities
-  /// keep their numbers. The entry says in its metadata, under `journal.copyOf`, which journal, revision and digest it
-  /// came from.
+  /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
+  /// keep their numbers. The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that
+  /// it came from.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = ""
@@ -19,7 +19,7 @@ extension Journal {
     let parentURL = URL(fileURLWithPath: path).deletingLastPathComponent()
     let parent = try Folder(parentURL.path, followsLinks: true, hook: options.fileHook)
     try JournalFolder.checkIsFree(name, in: parent, path: path)
-    // Given its name when it is whole. What a crash leaves is removed by who makes a journal of that name.
+    // Renamed when it is complete. The next creation of a journal with that name removes what a crash leaves.
     let unfinished = "\(name).\(JournalID())\(Folder.temporarySuffix)"
     do {
       let copy = try Journal.create(at: parentURL.appendingPathComponent(unfinished), options: copyOptions)

@@ -7,7 +7,7 @@ struct SharedImages: Sendable {
   let journal: JournalID
 
   /// Gives the bytes of an image to `body`, in pieces.
-  /// - Throws: ``JournalError``: `unreachable`; `damaged` when the shared log has them not, or others.
+  /// - Throws: ``JournalError``: `unreachable`; `damaged` if the shared log has them not, or others.
   func read(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) {
     let shared = try storage.connect(to: journal)
     defer { try? shared.close() }
@@ -28,7 +28,8 @@ struct SharedImages: Sendable {
 extension BlobStore {
   /// Makes sure that the bytes of an image are in this journal's folder: in a shared journal they are brought from where
   /// the log is, and kept.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` when the journal was opened so and they are not there; `damaged`.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if the journal was opened so and they are not there;
+  ///   `damaged`.
   public func fetch(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()

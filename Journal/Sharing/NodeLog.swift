@@ -13,7 +13,7 @@ import Locks
 ///    digest of its last one if they are.
 /// 5. A thread brings the entries of other nodes as they come.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class NodeLog: EntryLog {
   /// What only one thread at a time may do: connect, append, and bring entries.
   private struct Turn {

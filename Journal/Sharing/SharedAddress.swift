@@ -5,7 +5,7 @@ extension JournalFolder {
   /// entries that this node has seen.
   static let sharedName = "SHARED"
 
-  /// The address of the shared log; nil when the journal is not shared.
+  /// The address of the shared log; nil if the journal is not shared.
   /// - Throws: ``JournalError`` with code `damaged` for a file of another form.
   package func sharedAddress() throws(JournalError) -> String? {
     guard try root.status(of: Self.sharedName) != nil else { return nil }

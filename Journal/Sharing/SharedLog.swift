@@ -25,14 +25,14 @@ package protocol SharedLogStorage: Sendable {
   func format(of journal: JournalID) throws(JournalError) -> [UInt8]
 
   /// Opens a log, to read and to append.
-  /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, or `notFound` when there is no log of that journal.
+  /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, or `notFound` if there is no log of that journal.
   func connect(to journal: JournalID) throws(JournalError) -> any SharedLog
 }
 
 /// An open log to which other nodes append too. It is of no more use once a call of it has thrown `unreachable`, or an
 /// append `unknown`; then it is closed, and opened again.
 package protocol SharedLog: EntryLog {
-  /// The digest that was stored with an entry; nil when there is no such entry.
+  /// The digest that was stored with an entry; nil if there is no such entry.
   func digest(of revision: Revision) throws(JournalError) -> ContentDigest?
 
   /// Waits for the turn to append, and keeps it from all others until the next append returns, ``release()`` is called,

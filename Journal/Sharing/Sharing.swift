@@ -40,8 +40,8 @@ extension Journal {
 extension Journal {
   /// Puts the log of a journal where other nodes can append to it too, proves that it is there, and notes where that is in the
   /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
-  /// - Throws: ``JournalError``: `wrongUse` when it is shared already, or its history was pruned; `locked`; `unreachable`;
-  ///   `diverged` when there is another history under the journal's id.
+  /// - Throws: ``JournalError``: `wrongUse` if it is shared already, or its history was pruned; `locked`;
+  ///   `unreachable`; `diverged` when there is another history under the journal's id.
   @discardableResult
   package static func share(
     at url: URL, through sharing: any LogSharing, address: String, options: JournalOptions,
@@ -193,11 +193,11 @@ extension Journal {
 public struct SharingStatus: Sendable {
   /// The address of the shared log. It has no password in it.
   public let address: String
-  /// How what is committed is flushed there; nil when that can't be asked.
+  /// How what is committed is flushed there; nil if that can't be asked.
   public let summary: String?
-  /// The newest entry in the shared log; nil when that can't be asked.
+  /// The newest entry in the shared log; nil if that can't be asked.
   public let newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil when that can't be asked.
+  /// How many entries this node has not seen yet; nil if that can't be asked.
   public let missingCount: Int?
   /// Why nothing can be asked, or why this node and the shared log do not have the same history.
   public let problem: JournalError?
@@ -210,7 +210,7 @@ extension Journal {
   /// Where the log of this journal is, and how far behind this node is; nil for a journal that is local.
   ///
   /// This asks the server, for some seconds at most.
-  /// - Throws: ``JournalError`` when the file SHARED can't be read.
+  /// - Throws: ``JournalError`` if the file SHARED can't be read.
   public func sharing() throws -> SharingStatus? {
     guard let address = try folder.sharedAddress() else { return nil }
     let head = head

@@ -6,7 +6,7 @@ import Synchronization
 /// What changed between two revisions: in memory until its file is written, then in the file; and if that can't be
 /// read, rebuilt from the log. Whatever it is in, it says the same. All states that it is below share it.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Layer: Sendable {
   /// Makes the contents of a layer anew, from the layers below and the log.
   typealias Rebuild = @Sendable (Layer) throws(JournalError) -> LayerFile

@@ -12,7 +12,7 @@ import Locks
 /// 3. When one fails that states are backed by already, its contents are rebuilt from the layers below and the log.
 ///    So a reader gets the right answer, late.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LayerChain<State: EventSourced>: Sendable {
   let records: SnapshotRecords
   let faults: ReadFaults
@@ -21,7 +21,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   private let folder: JournalFolder
   private let format: JournalFormat
   private let options: JournalOptions
-  /// What is open of the log; nil when the journal has been closed.
+  /// What is open of the log; nil if the journal has been closed.
   private let log: Lock<(any EntryLog)?>
   private let findings: Findings
   /// In the order of their ends. Each can lead back here, for it may have to be rebuilt; closing ends that.
@@ -151,7 +151,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
   }
 
-  /// The layer of that name; nil when it is of another schema, or has no record any more.
+  /// The layer of that name; nil if it is of another schema, or has no record any more.
   private func load(
     _ name: LayerName, through newest: Revision, in log: any EntryLog
   ) throws(JournalError) -> Layer? {
@@ -203,7 +203,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     return stack.map { $0.checkpoint.revision >= revision } ?? false
   }
 
-  /// The layers that lead up to the newest checkpoint at or before a revision, nil when there are none.
+  /// The layers that lead up to the newest checkpoint at or before a revision, nil if there are none.
   func stack(atOrBefore revision: Revision) -> LayerStack? { stack(of: layers, atOrBefore: revision) }
 
   private func stack(of layers: [Layer], atOrBefore revision: Revision) -> LayerStack? {

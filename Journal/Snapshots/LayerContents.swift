@@ -24,7 +24,7 @@ struct LineVersion {
   let isThere: Bool
 }
 
-/// Gives versions one after the other, nil behind the last.
+/// Gives versions one after the other, nil at the end.
 typealias VersionCursor = () throws(ArchiveError) -> EntityVersion?
 typealias LineCursor = () throws(ArchiveError) -> LineVersion?
 
@@ -44,9 +44,9 @@ protocol LayerSource {
 ///
 /// *As of* a revision, nothing that came later is seen. What a layer does not know, those below it may.
 protocol LayerContents: LayerSource, AnyObject, Sendable {
-  /// The newest version of an entity, nil when the layer knows none.
+  /// The newest version of an entity, nil if the layer knows none.
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion?
-  /// Whether a line is there, nil when the layer does not know.
+  /// Whether a line is there, nil if the layer does not know.
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool?
   /// The newest version of each entity of a kind, by their numbers, from one on.
   func newestVersions(

@@ -2,7 +2,7 @@ import KeyedArchiving
 
 /// The archive of a layer, of which nothing is read before it is asked for.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LayerFile: LayerContents {
   private let tables: [SnapshotEntities]
   private let indexes: [PackedNumbers]

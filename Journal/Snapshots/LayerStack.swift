@@ -31,7 +31,7 @@ final class LayerStack: Sendable {
       lists: zip(shape.lists, lists).map { ($0, $1) })
   }
 
-  /// The numbers of texts, which are read at once; nil when these are none.
+  /// The numbers of texts, which are read at once; nil if these are none.
   func lists(_ shape: StateShape) throws(ArchiveError) -> [TextInterner]? {
     var lists: [TextInterner] = []
     for list in shape.lists.indices {

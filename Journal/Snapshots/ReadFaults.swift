@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It lasts: as long as the journal is open, nothing is derived from its states any more.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class ReadFaults: Sendable {
   private let hasFailed = Atomic<Bool>(false)
   private let newest = Lock<JournalError?>(nil)
@@ -15,7 +15,7 @@ final class ReadFaults: Sendable {
 
   init(_ report: @escaping @Sendable (JournalError, LayerName) -> Void = { _, _ in }) { self.report = report }
 
-  /// Why an answer could not be given, nil when all were.
+  /// Why an answer could not be given, nil if all were.
   var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? newest.withLock { $0 } : nil }
 
   /// A file can't be read; the log may still give the answer.

@@ -19,7 +19,7 @@ public struct Snapshot: Sendable {
 
 extension Journal {
   /// All snapshots that were asked for, the oldest first. Their files are not looked at: ``check(_:)`` does that.
-  /// - Throws: ``JournalError`` when what is known of them can't be read.
+  /// - Throws: ``JournalError`` if what is known of them can't be read.
   public func snapshots() throws -> [Snapshot] {
     try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
   }
@@ -52,7 +52,7 @@ extension Journal {
   }
 
   /// Removes the snapshot of a revision. No state and no history is lost, only time.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
     try keeping().drop(revision)
   }
@@ -61,7 +61,7 @@ extension Journal {
   /// None of it cost more than time: the states that were read are right.
   public var snapshotProblems: [JournalError] { chain.problems }
 
-  /// Reads a snapshot's file whole and tells what is wrong with it, nil when nothing is.
+  /// Reads a snapshot's file whole and tells what is wrong with it, nil if nothing is.
   ///
   /// It proves that the file is what was written; `verify(deep:)` proves that this was the state.
   /// - Complexity: O(n) in the bytes of the file.

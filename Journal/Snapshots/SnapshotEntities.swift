@@ -48,7 +48,7 @@ final class SnapshotEntities: Sendable {
     numbers = bounds.min().flatMap { low in bounds.max().map { low...$0 } }
   }
 
-  /// The newest version of an entity as of a revision, nil when there is none.
+  /// The newest version of an entity as of a revision, nil if there is none.
   func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let numbers, number > 0, numbers.contains(UInt64(number)) else { return nil }
     let archived = try newest(number, versions, revision)

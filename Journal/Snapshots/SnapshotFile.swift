@@ -13,7 +13,7 @@ struct SnapshotFile: Sendable {
 
   /// Opens the file.
   /// - Parameter memoryByteCount: up to which size it is read whole.
-  /// - Throws: ``JournalError`` with code `damaged` when it is missing, of another size, or found to be altered.
+  /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
   init(
     _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
@@ -89,7 +89,7 @@ struct SnapshotFile: Sendable {
   }
 
   /// What is in the file.
-  /// - Throws: ``JournalError`` with code `damaged`, when that is found out at once.
+  /// - Throws: ``JournalError`` with code `damaged`, if that is found out at once.
   func contents(_ shape: StateShape) throws(JournalError) -> LayerFile {
     do throws(ArchiveError) { return try LayerFile(bytes, revision: revision, shape: shape) } catch {
       throw Self.failure(error, revision, path)
@@ -124,8 +124,8 @@ extension SnapshotFile {
   ///   - reserve: how many bytes must be left on the disk: the last room is for commits.
   ///   - isCancelled: asked for each piece that is written.
   ///   - check: fails when what was written must not be used.
-  /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
-  ///   is left behind.
+  /// - Throws: ``JournalError`` if the disk does not take it, or with code `closed` when it is cancelled; nothing is
+  ///   left behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
     isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void

@@ -13,7 +13,7 @@ import Synchronization
 /// a file without a record, or layers that another one has replaced; both are removed by the next writing. Commits
 /// neither wait for any of this nor know of it.
 ///
-/// Safe to use from many threads. One file is written at a time.
+/// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// How many events the entries up to the newest accepted version have, and those that its layers know.
   private struct Accepted: Sendable {
@@ -182,7 +182,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if progress.withLock({ startsIfDue(&$0) }) { runInBackground() }
   }
 
-  /// The newest durable version, and how many events the entries up to it have; nil when it is of another revision.
+  /// The newest durable version, and how many events the entries up to it have; nil if it is of another revision.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     progress.withLock { progress in
       progress.published.revision == revision ? (progress.published, progress.eventCount) : nil
@@ -468,7 +468,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   // MARK: Snapshots that are asked for
 
   /// Writes a whole state and returns when its file and its record are durable.
-  /// - Throws: ``JournalError`` with code `closed` when the journal is closed meanwhile.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closed meanwhile.
   func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> SnapshotRecord {
     turn.lock()
     defer { turn.unlock() }
@@ -503,7 +503,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Drops the whole state of a revision; states that it backs stay.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none.
   func drop(_ revision: Revision) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }

@@ -4,7 +4,7 @@ import Files
 /// What is known of a layer's file, and what that is checked against: a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
   let name: LayerName
-  /// What the record says; nil when it can't be read, which costs the layer and nothing else.
+  /// What the record says; nil if it can't be read, which costs the layer and nothing else.
   let facts: SnapshotFacts?
   /// Why the record can't be read, and where it is.
   private let reason: String
@@ -25,8 +25,8 @@ struct SnapshotRecord: Sendable, Equatable {
   }
 
   /// Reads the file of a record.
-  /// - Throws: ``JournalError`` when it is not there or can't be read at the moment. One that is damaged is a
-  ///   record without facts.
+  /// - Throws: ``JournalError`` if it is not there or can't be read at the moment. One that is damaged is a record
+  ///   without facts.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     let path = folder.path(of: name.recordName)
     let bytes: [UInt8]
@@ -52,7 +52,7 @@ struct SnapshotRecord: Sendable, Equatable {
   /// No record is larger: this is enough for a layer of 64 GiB.
   private static let byteLimit = 64 << 20
 
-  /// What is wrong with the record itself, nil when nothing is.
+  /// What is wrong with the record itself, nil if nothing is.
   var problem: JournalError? {
     guard facts == nil else { return nil }
     return JournalError(

@@ -10,8 +10,8 @@ struct SnapshotRecords: Sendable {
     return try snapshots.names().compactMap(LayerName.init(recordName:)).sorted()
   }
 
-  /// The record of that name, nil when there is none.
-  /// - Throws: ``JournalError`` when it can't be read at the moment. One that is damaged is given and says so.
+  /// The record of that name, nil if there is none.
+  /// - Throws: ``JournalError`` if it can't be read at the moment. One that is damaged is given and says so.
   func record(_ name: LayerName) throws(JournalError) -> SnapshotRecord? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {

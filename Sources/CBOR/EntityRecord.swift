@@ -68,19 +68,19 @@ public struct EntityRecord: Hashable, Sendable {
     }
   }
 
-  /// The value of an attribute, nil when there is none of that name.
+  /// The value of an attribute, nil if there is none of that name.
   public subscript(name: String) -> FieldValue? {
     var key = CBORWriter(reserving: name.utf8.count + 3)
     key.append(text: name)
     return value(forKey: key.finish())
   }
 
-  /// The value of a numbered field, nil when the record has none.
+  /// The value of a numbered field, nil if the record has none.
   public subscript(field number: UInt8) -> FieldValue? {
     number < 24 ? value(forKey: [number]) : nil
   }
 
-  /// The value of a part, nil when the record has none.
+  /// The value of a part, nil if the record has none.
   public func value(of key: FieldKey) -> FieldValue? {
     switch key {
     case .field(let number): self[field: number]
@@ -173,7 +173,7 @@ public struct RecordChanges: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Calls `body` with each changed part and its new value, nil when it goes away.
+  /// Calls `body` with each changed part and its new value, nil if it goes away.
   public func visit(_ body: (FieldKey, FieldValue?) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in

@@ -46,13 +46,13 @@ extension FieldValue {
     if case .dictionary(let members) = self { members } else { nil }
   }
 
-  /// An element of an array; nil when there is none at that index, and for any other kind of value.
+  /// An element of an array; nil if there is none at that index, and for any other kind of value.
   public subscript(index: Int) -> FieldValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  /// A member of a dictionary; nil when there is none of that name, and for any other kind of value.
+  /// A member of a dictionary; nil if there is none of that name, and for any other kind of value.
   public subscript(name: String) -> FieldValue? {
     if case .dictionary(let members) = self { members[name] } else { nil }
   }

@@ -28,7 +28,7 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
-  /// What must be applied to this record to get the other, nil when they are equal.
+  /// What must be applied to this record to get the other, nil if they are equal.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public func changes(to other: EntityRecord) -> RecordChanges? {
     if bytes == other.bytes { return nil }
@@ -44,7 +44,7 @@ extension EntityRecord {
     return RecordChanges(trusted: merge.finish())
   }
 
-  /// The same, but only for the parts that are wanted; nil when none of them differs.
+  /// The same, but only for the parts that are wanted; nil if none of them differs.
   package func changes(to other: EntityRecord, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
@@ -75,9 +75,9 @@ extension EntityRecord {
 public struct PartChange: Hashable, Sendable {
   /// Which part it is.
   public let key: FieldKey
-  /// The value before; nil when there was none.
+  /// The value before; nil if there was none.
   public let old: FieldValue?
-  /// The value after; nil when there is none.
+  /// The value after; nil if there is none.
   public let new: FieldValue?
 
   /// A part with these values.

@@ -9,7 +9,7 @@
 //     marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after a failed
 //     append: whatever is written later may be lost in silence.
 //
-// Safe to use from many threads.
+// Safe to use from any thread.
 
 #pragma once
 

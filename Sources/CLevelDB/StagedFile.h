@@ -12,7 +12,7 @@
 
 namespace cldb {
 
-// Safe to use from many threads.
+// Safe to use from any thread.
 class StagedFile {
  public:
   StagedFile(std::string path, std::shared_ptr<const std::atomic<bool>> is_sealed)

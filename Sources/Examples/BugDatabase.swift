@@ -71,12 +71,12 @@ struct BugDatabase {
     }
   }
 
-  /// The small picture, nil when there is none.
+  /// The small picture, nil if there is none.
   func thumbnail(of bug: Bug, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("thumbnail", of: bug, asOf: selector)
   }
 
-  /// The picture as it was taken, nil when there is none.
+  /// The picture as it was taken, nil if there is none.
   func fullImage(of bug: Bug, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("full", of: bug, asOf: selector)
   }

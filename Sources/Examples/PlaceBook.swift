@@ -29,7 +29,7 @@ struct Coordinate: Equatable {
 struct Place: Identifiable, Codable, Equatable {
   /// The number of the item that holds this place; 0 until there is one.
   var id = 0
-  /// The number of its category, nil when it has none.
+  /// The number of its category, nil if it has none.
   var category: Int?
 
   var name: String
@@ -44,7 +44,7 @@ struct Place: Identifiable, Codable, Equatable {
   // The item knows its number and its category itself.
   private enum CodingKeys: CodingKey { case name, note, address, phoneNumber, url, latitude, longitude }
 
-  /// Where it is, nil when nobody has said so.
+  /// Where it is, nil if nobody has said so.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)

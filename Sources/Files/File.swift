@@ -3,7 +3,7 @@ import Foundation
 
 /// An open file. Its path is for messages only: it may have been moved since.
 ///
-/// Operations that change the disk are told to the hook first, if a test has set one. Safe to use from many threads.
+/// Operations that change the disk are told to the hook first, if a test has set one. Safe to use from any thread.
 package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// What a file is opened for.
   package enum Access: Sendable {

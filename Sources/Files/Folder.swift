@@ -5,7 +5,7 @@ import Foundation
 /// stays the same folder when it is moved and another one is put in its place.
 ///
 /// Operations that change the disk are told to the hook first, if a test has set one. A change of names is durable
-/// when ``flush()`` has returned. Safe to use from many threads.
+/// when ``flush()`` has returned. Safe to use from any thread.
 package final class Folder<Failure: FileFailure>: Sendable {
   /// The end of the names of files that are not finished.
   package static var temporarySuffix: String { ".new" }
@@ -59,7 +59,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// The path of a name, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
-  /// Where the folder is now, also after it was moved; nil when the system does not say.
+  /// Where the folder is now, also after it was moved; nil if the system does not say.
   package func currentPath() -> String? {
     let byteCount = 4096
     var failed = false
@@ -81,13 +81,13 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return FileStatus(status)
   }
 
-  /// What a name stands for; nil when nothing has it.
+  /// What a name stands for; nil if nothing has it.
   package func status(of name: String) throws(Failure) -> FileStatus? {
     try checkName(name)
     return try Self.status(name, in: descriptor, path: path(of: name))
   }
 
-  /// What a path stands for; nil when nothing is there.
+  /// What a path stands for; nil if nothing is there.
   package static func status(ofPath path: String) throws(Failure) -> FileStatus? {
     try status(path, in: cfiles_current_folder(), path: path)
   }

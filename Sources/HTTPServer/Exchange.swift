@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Copies what libmicrohttpd has read; nil when it is not valid UTF-8.
+  /// Copies what libmicrohttpd has read; nil if it is not valid UTF-8.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),

@@ -24,7 +24,7 @@ package struct HTTPRequest: Sendable {
   /// All values of that name in the query.
   package func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-  /// How many bytes the body has; nil when it has none or does not say.
+  /// How many bytes the body has; nil if it has none or does not say.
   package var contentLength: Int? { headers["content-length"].flatMap { Int($0) } }
 
   /// Whether a body follows.
@@ -38,7 +38,7 @@ package struct HTTPResponse {
     /// All of it.
     case bytes([UInt8])
     /// Pieces that are asked for one after the other, on the connection's own thread, so a piece may take its time.
-    /// - Parameter length: how many bytes they make; nil when that is not known.
+    /// - Parameter length: how many bytes they make; nil if that is not known.
     case stream(length: Int?, any HTTPBodySource)
   }
 

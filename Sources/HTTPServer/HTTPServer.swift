@@ -11,7 +11,7 @@ import Locks
 /// 3. A connection has so long to send the head of a request, and so long for its body. Neither depends on how many bytes
 ///    come meanwhile: who sends a byte a second is cut off too.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class HTTPServer: Sendable {
   /// How much a client may ask for.
   package struct Limits: Sendable {
@@ -46,7 +46,7 @@ package final class HTTPServer: Sendable {
 
   /// Starts to answer requests on the loopback.
   /// - Parameter port: 0 for one that is free.
-  /// - Throws: ``Failure`` when the port is taken.
+  /// - Throws: ``Failure`` if the port is taken.
   package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
     var options = chttp_options(
       port: port, connection_limit: UInt32(limits.connections), idle_seconds: UInt32(limits.idleSeconds),
@@ -136,7 +136,7 @@ final class ServerCore: Sendable {
 
   func ended(_ key: UInt) { connections.withLock { $0[key] = nil } }
 
-  /// Sets until when what is due must be there; nil when the client owes nothing.
+  /// Sets until when what is due must be there; nil if the client owes nothing.
   func expect(_ key: UInt, within seconds: Double?) {
     let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
     connections.withLock { $0[key]?.deadline = deadline }

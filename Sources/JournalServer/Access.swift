@@ -11,7 +11,7 @@ import SHA256
 ///    bearer token. Secrets are kept as their digests, and looked up by them, so that time tells nothing of them.
 /// 4. Something that changes the journal, with a cookie, must say its origin.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Access: Sendable {
   private struct Secrets: Sendable {
     var invitations: Set<ContentDigest> = []
@@ -38,7 +38,7 @@ final class Access: Sendable {
 
   // MARK: Hosts and origins
 
-  /// Why a request is refused whoever sends it; nil when it is not.
+  /// Why a request is refused whoever sends it; nil if it is not.
   func refusal(of request: HTTPRequest) -> APIError? {
     guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
       return APIError(421, "wrongHost", "this server does not have that name")
@@ -74,7 +74,7 @@ final class Access: Sendable {
     return token
   }
 
-  /// Opens a session for a one-time token, which is worth nothing afterwards; nil when it is none.
+  /// Opens a session for a one-time token, which is worth nothing afterwards; nil if it is none.
   func session(for token: String) -> String? {
     let session = Self.secret()
     return secrets.withLock { secrets in
@@ -93,7 +93,7 @@ final class Access: Sendable {
   // Browsers give all servers of a host the same cookies, whatever their ports.
   private var cookieName: String { "journal-\(port)" }
 
-  /// Why a request is refused for want of a session; nil when it has one.
+  /// Why a request is refused for want of a session; nil if it has one.
   func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)

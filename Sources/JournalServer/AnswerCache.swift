@@ -3,7 +3,7 @@ import Locks
 
 /// The numbers of the items that some searches have found, for the next page of a long list.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class AnswerCache: Sendable {
   private struct Question: Hashable, Sendable {
     let revision: Revision

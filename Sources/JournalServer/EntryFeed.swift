@@ -9,7 +9,7 @@ import Locks
 /// One thread waits for the journal, however many clients there are, and no task does: in an app the tasks' pool may be
 /// full of others that wait for what it would tell them.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class EntryFeed: Sendable {
   /// Entries that come in quick succession are told of together.
   private static let pause = 0.01
@@ -28,7 +28,7 @@ final class EntryFeed: Sendable {
 
   /// Begins to wait.
   /// - Parameter whenNew: called soon after there are new entries.
-  /// - Throws: ``JournalError`` with code `outOfResources` when there is no thread to be had.
+  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread to be had.
   func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
     let isStarted = Threads.start { [self] in
       repeat {
@@ -59,7 +59,7 @@ final class EntryFeed: Sendable {
     return nil
   }
 
-  /// Why entries of another process are not seen any more; nil when they are.
+  /// Why entries of another process are not seen any more; nil if they are.
   var problem: JournalError? { failure.withLock { $0 } }
 
   func end() {
@@ -68,7 +68,7 @@ final class EntryFeed: Sendable {
   }
 
   /// Waits on the caller's thread for an entry after a revision.
-  /// - Returns: the newest revision, which is not newer when the time was over first; nil when no more will come.
+  /// - Returns: the newest revision, which is not newer when the time was over first; nil if no more will come.
   func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     newest.wait(after: revision, atMost: time)
   }

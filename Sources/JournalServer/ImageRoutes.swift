@@ -5,7 +5,7 @@ import Locks
 // The bytes of images. Whatever they are, nothing in them ever runs: the browser is told the type of a known kind of
 // picture or none at all, to guess nothing, and to treat what it opens as if it came from nowhere.
 
-/// Which blobs were read whole and found to be what was stored, not long ago. Safe to use from many threads.
+/// Which blobs were read whole and found to be what was stored, not long ago. Safe to use from any thread.
 final class ImageCheck: Sendable {
   private static let mostKept = 100_000
   private let blobs: BlobStore

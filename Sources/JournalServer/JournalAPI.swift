@@ -8,7 +8,7 @@ import ViewerPage
 
 /// Answers requests about one journal. `openapi.json` says what there is.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options

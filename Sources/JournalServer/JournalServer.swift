@@ -14,7 +14,7 @@ import Locks
 /// Who has neither a token nor a session of this server learns nothing, and neither does a web page from elsewhere: the
 /// names of hosts and origins are checked, and no other origin is ever allowed.
 ///
-/// Safe to use from many threads. It does not close the journal.
+/// Safe to use from any thread. It does not close the journal.
 public final class JournalServer: Sendable {
   /// How a journal is served.
   public struct Options: Sendable {
@@ -43,8 +43,8 @@ public final class JournalServer: Sendable {
   private let api: JournalAPI
 
   /// Starts to serve a journal.
-  /// - Throws: ``JournalError`` with code `io` when the port is taken, `readOnly` when clients may commit and the
-  ///   journal can't, or `outOfResources` when the system has no more threads.
+  /// - Throws: ``JournalError`` with code `io` if the port is taken, `readOnly` when clients may commit and the journal
+  ///   can't, or `outOfResources` when the system has no more threads.
   public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(

@@ -5,7 +5,7 @@ import HTTPServer
 struct Parameters {
   let request: HTTPRequest
 
-  /// - Throws: ``APIError`` when there is a parameter that the request does not know, or one stands there twice that may
+  /// - Throws: ``APIError`` if there is a parameter that the request does not know, or one stands there twice that may
   ///   not.
   init(_ request: HTTPRequest, allowing names: Set<String>, repeating repeated: Set<String> = [])
     throws(APIError)
@@ -25,7 +25,7 @@ struct Parameters {
     }
   }
 
-  /// A text; nil when it is missing or empty.
+  /// A text; nil if it is missing or empty.
   func text(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Whether a switch is on: `1`, `true` or nothing behind the name.

@@ -7,7 +7,7 @@ import Locks
 /// states shortly before it are kept too: whoever goes back one entry needs one of them. States that are near each other
 /// share nearly all of their memory, so a few points of history are held at a time.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class StateCache: Sendable {
   /// So many states are kept.
   private static let keptCount = 24

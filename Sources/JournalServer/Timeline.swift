@@ -7,7 +7,7 @@ import Locks
 /// A thread of its own reads the history once, and then what is new. Nothing waits for it; what it has not read yet is
 /// not in its answers, which say how far they go.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Timeline: Sendable {
   /// Where an author stands in ``Heads/authors`` who is named after so many others.
   fileprivate static let mostAuthors = 60_000

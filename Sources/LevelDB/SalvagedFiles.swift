@@ -4,7 +4,7 @@ package import Files
 /// What can be read of the files of a damaged database, each by itself and without its manifest.
 ///
 /// What has a right checksum is given as it is; whether it belongs there is for the caller to find out. Nothing is
-/// changed. Safe to use from many threads.
+/// changed. Safe to use from any thread.
 @safe
 package final class SalvagedFiles: Sendable {
   private let path: String
@@ -15,7 +15,7 @@ package final class SalvagedFiles: Sendable {
   package let problems: [String]
 
   /// Looks at all tables and logs in the folder of a database.
-  /// - Throws: ``DatabaseError`` when the folder can't be listed.
+  /// - Throws: ``DatabaseError`` if the folder can't be listed.
   /// - Complexity: O(*n*) in the number of tables, and in the bytes of logs, which are held in memory.
   package init<Failure>(in folder: Folder<Failure>) throws(DatabaseError) {
     defer { withExtendedLifetime(folder) {} }

@@ -17,7 +17,7 @@ package import Foundation
 /// A POSIX mutex, because the thread sanitizer sees those. The standard library's `Mutex` works inside a
 /// library that isn't instrumented, so on Linux the sanitizer reports all that one guards as races.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 @safe
 package struct Lock<Value: ~Copyable>: ~Copyable {
   // Both stay where they are until `deinit`: a mutex must not be moved.
@@ -59,7 +59,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
   }
 
   /// The same without waiting.
-  /// - Returns: what `body` returns, or nil when somebody else has the value; `body` is then not called.
+  /// - Returns: what `body` returns, or nil if somebody else has the value; `body` is then not called.
   @inlinable
   package borrowing func withLockIfFree<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result

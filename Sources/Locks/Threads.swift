@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Threads of one's own, which either exist or are known not to.
+/// Threads of your own, which either exist or are known not to.
 ///
 /// Dispatch and Foundation hide that the system can refuse a thread: a queue waits until it can have one, and
 /// `Thread` returns as if it had started. Whoever then waits for the work waits for ever. So whatever somebody

@@ -11,7 +11,7 @@ import Locks
 /// 3. A connection that was lost stays lost. Nothing is sent twice by itself, since what came of it is not known.
 /// 4. Nothing is printed: notices of the server are counted, and errors are thrown.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 @safe
 final class Connection: Sendable {
   /// A statement that the server parses once for each connection.
@@ -90,7 +90,7 @@ final class Connection: Sendable {
   }
 
   /// What libpq takes as settings of a connection: a URL, or words such as `host=…`.
-  /// - Returns: what it names, in the order of libpq's settings; nil when it is neither. What is wrong with it is not
+  /// - Returns: what it names, in the order of libpq's settings; nil if it is neither. What is wrong with it is not
   ///   told, since that would repeat parts of it.
   static func settings(in text: String) -> [(name: String, value: String)]? {
     guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
@@ -150,7 +150,7 @@ final class Connection: Sendable {
 
   /// Waits until the server has sent something by itself, and takes what it has told of.
   /// - Returns: false when the time was over first.
-  /// - Throws: ``ServerFailure`` when the connection is gone.
+  /// - Throws: ``ServerFailure`` if the connection is gone.
   func waitForNotification(atMost time: Duration) throws(ServerFailure) -> Bool {
     try using(time) { state, deadline throws(ServerFailure) in
       var isTold = false
@@ -259,7 +259,7 @@ private final class NoticeCounter: Sendable {
 
 /// What a statement gave: rows of values in binary form.
 ///
-/// Safe to use from many threads: libpq does not change a result that it has handed out.
+/// Safe to use from any thread: libpq does not change a result that it has handed out.
 @safe
 final class Rows: Sendable {
   private nonisolated(unsafe) let result: OpaquePointer

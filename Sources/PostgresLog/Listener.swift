@@ -3,7 +3,7 @@ import Journaling
 /// A connection that learns of new entries: the server tells of them, and is asked now and then, since what it tells can
 /// be lost, and not every compatible engine tells anything.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: [UInt8]

@@ -81,7 +81,7 @@ extension Journal {
   ///     what this node has seen.
   ///   - options: as in ``share(at:on:options:progress:)``.
   /// - Returns: the newest entry.
-  /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` when it is local already.
+  /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` if it is local already.
   @discardableResult
   public static func unshare(
     at url: URL, isForced: Bool = false, options: JournalOptions = JournalOptions()

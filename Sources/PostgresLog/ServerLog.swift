@@ -9,7 +9,7 @@ import SHA256
 /// 2. It has a connection for statements and, from when somebody waits for entries, one that listens.
 /// 3. When the connection is lost, the log is of no more use: every call says so, and it is opened again by who wants to.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class ServerLog: EntryLog {
   /// For statements, which it runs one after the other.
   let connection: Connection
@@ -28,7 +28,7 @@ final class ServerLog: EntryLog {
   /// Made when somebody waits for entries.
   private let listener = Lock<Listener?>(nil)
 
-  /// - Throws: ``JournalError`` with code `damaged` when the server has no log of the journal.
+  /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
     _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID
   ) throws {

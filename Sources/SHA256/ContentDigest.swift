@@ -8,7 +8,7 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
 
   init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
-  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  /// Takes the 32 bytes of a digest, nil if there are more or fewer.
   public init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 32 else { return nil }
     func word(_ offset: Int) -> UInt64 {
@@ -17,7 +17,7 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
     words = (word(0), word(8), word(16), word(24))
   }
 
-  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  /// Takes the 32 bytes of a digest, nil if there are more or fewer.
   public init?(bytes: [UInt8]) {
     let digest = unsafe bytes.withUnsafeBytes { unsafe ContentDigest(bytes: $0) }
     guard let digest else { return nil }

@@ -87,7 +87,7 @@ extension SortedSet: Sequence {
       self.base = base
     }
 
-    /// The next element, or nil behind the last.
+    /// The next element, or nil at the end.
     @inlinable
     public mutating func next() -> Element? {
       base.next()?.key

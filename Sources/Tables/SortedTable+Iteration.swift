@@ -89,7 +89,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// The next element, or nil behind the last.
+    /// The next element, or nil at the end.
     @inlinable
     public mutating func next() -> Element? {
       if position >= limit {

@@ -94,7 +94,7 @@ struct SnapshotDamageTests {
       #expect(
         problems.first?.message
           == (isDigestForged
-            ? "the snapshot is noted as another state than the entries make"
+            ? "the record of the snapshot names another state than the entries make"
             : "the snapshot holds another state than the entries make"))
       // Dropping it is the cure.
       try garden.journal.dropSnapshot(at: snapshot.revision)
@@ -216,7 +216,7 @@ struct SnapshotDamageTests {
 private enum Damage: CaseIterable {
   case flippedBit, flippedByte, zeroed, cut
 
-  /// The damaged bytes, nil when that changes nothing.
+  /// The damaged bytes, nil if that changes nothing.
   func applied(to bytes: [UInt8], at index: Int) -> [UInt8]? {
     var altered = bytes
     switch self {

@@ -49,7 +49,7 @@ import Testing
         prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
       try expect(
         ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
-        says: "journal: nothing is found; --deleted looks among what is gone", code: 1)
+        says: "journal: nothing found; --deleted searches deleted entities", code: 1)
       try expect(
         ["find", "--where", "age"], in: path, prints: "",
         says: "journal: --where needs FIELD=VALUE, such as title=Dune, not \"age\"", code: 2)
@@ -89,7 +89,7 @@ import Testing
           ~  item:1  blue cup  age
           0 added, 1 changed, 0 deleted
           """)
-      try expect(["diff", "2", "2"], in: path, prints: "", says: "nothing is different")
+      try expect(["diff", "2", "2"], in: path, prints: "", says: "there are no differences")
     }
   }
 
@@ -154,7 +154,7 @@ import Testing
           REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
                  2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
           """)
-      try expect(["log", "--author", "zoe"], in: path, prints: "", says: "there are no such entries")
+      try expect(["log", "--author", "zoe"], in: path, prints: "", says: "no entry matches")
     }
   }
 
@@ -178,7 +178,7 @@ import Testing
           revision 3: yes
           revision 1: no
           revision 2: yes
-          first so at revision 2, 2026-08-02 11:30:00, ben: a photo
+          first held at revision 2, 2026-08-02 11:30:00, ben: a photo
           """)
       try expect(
         ["bisect", "--run", "grep -q cup.png", "--json"], in: path,
@@ -237,7 +237,7 @@ import Testing
           """)
       try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,
-        prints: "nothing to do: all is as it should be already")
+        prints: "nothing to do: everything is as requested already")
       try expect(
         ["restore", "--all", "--at", "1", "--by", "ben", "--note", "back"], in: path,
         prints: """
@@ -254,7 +254,7 @@ import Testing
           REVISION  DATE (UTC)           AUTHOR  ENTITY             CHANGE  NOTE
                  2  2026-08-02 11:30:00  ben     image:1 (cup.png)  add     a photo
           """)
-      try expect(["diff", "1"], in: path, prints: "", says: "nothing is different")
+      try expect(["diff", "1"], in: path, prints: "", says: "there are no differences")
       let show = try journal("show", path, "HEAD")
       #expect(show.output.contains("journal.restores = 1") && show.output.contains("    back\n"))
       #expect(try journal("verify", path).code == 0)

@@ -73,7 +73,7 @@ import Testing
       let made = try journal("init", path)
       #expect(made == Outcome(code: 0, output: "made the empty journal \(path)\n", error: ""))
       let listed = try journal("log", path)
-      #expect(listed == Outcome(code: 0, output: "", error: "there are no such entries\n"))
+      #expect(listed == Outcome(code: 0, output: "", error: "no entry matches\n"))
     }
   }
 

@@ -14,7 +14,7 @@ struct Oracle: Sendable {
   /// The notes that each commit may have: one where its outcome and its order are known.
   var notes: [Set<String>] = []
 
-  /// What is wrong with the journal, nil when nothing is.
+  /// What is wrong with the journal, nil if nothing is.
   /// - Parameters:
   ///   - acknowledged: the newest revision whose commit had returned.
   ///   - goesOn: whether to commit to it, close it and open it again as well.
@@ -77,7 +77,7 @@ struct Oracle: Sendable {
 }
 
 extension Journal where State == Logbook {
-  /// What is wrong with the journal by itself, nil when nothing is: its entries, its state, which may stand on a
+  /// What is wrong with the journal by itself, nil if nothing is: its entries, its state, which may stand on a
   /// snapshot, and every snapshot that has a record. A crash costs none of these.
   func problem() throws -> String? {
     let verification = try verify(deep: true)

@@ -61,7 +61,7 @@ extension Battery {
       findings.report()
     }
 
-    /// What is wrong with a journal whose replacement was interrupted; nil when it is done or was never begun.
+    /// What is wrong with a journal whose replacement was interrupted; nil if it is done or was never begun.
     private func problem(
       _ pages: Pages, _ head: Head, at url: URL, isErasure: Bool, _ done: Counter
     ) throws -> String? {

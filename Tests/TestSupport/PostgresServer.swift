@@ -2,7 +2,7 @@ import Foundation
 
 /// A PostgreSQL server of the tests' own: on the loopback, as an ordinary user, gone when the process ends.
 package final class PostgresServer: Sendable {
-  /// Where the programs of PostgreSQL are; nil when they are not installed.
+  /// Where the programs of PostgreSQL are; nil if they are not installed.
   package static let programs: String? = {
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
     let folders = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }

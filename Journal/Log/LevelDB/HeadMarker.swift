@@ -68,7 +68,7 @@ final class HeadMarker: Sendable {
   }
 
   /// Reads the newest mark.
-  /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if no slot is whole, or HEAD is another journal's.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
     try read(folder.root.file(name, .reading), id: id)
   }

@@ -18,7 +18,7 @@ final class HeadReader: Sendable {
   private let place: LogPlace
   private let open: Lock<OpenFile>
 
-  /// - Throws: ``JournalError``: `damaged` when there is no HEAD.
+  /// - Throws: ``JournalError``: `damaged` if there is no HEAD.
   init(_ place: LogPlace) throws(JournalError) {
     self.place = place
     open = Lock(try Self.openFile(place))
@@ -29,7 +29,7 @@ final class HeadReader: Sendable {
   }
 
   /// The newest mark.
-  /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if no slot is whole, or HEAD is another journal's.
   func read() throws(JournalError) -> LogMark {
     var open = open.withLock { $0 }
     // The marker puts a new file in its place when a backup has a hard link to it.

@@ -9,7 +9,7 @@ import Locks
 /// 2. An append returns when LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
 ///    with each append.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LevelDBLog: EntryLog {
   private let database: Database
   private let place: LogPlace
@@ -59,8 +59,8 @@ final class LevelDBLog: EntryLog {
   /// Opens the database of a journal as it is on disk, and changes nothing there.
   ///
   /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
-  ///   in no file, or when the database is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if LevelDB finds fault, when an entry before the newest one is in
+  ///   no file, or when the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func open(
     in place: LogPlace, _ access: Database.Access, options: Database.Options
@@ -116,7 +116,7 @@ final class LevelDBLog: EntryLog {
     newest.raise(to: last.revision)
   }
 
-  /// - Returns: why LevelDB could not begin to write, when that may pass; nil when all is written.
+  /// - Returns: why LevelDB could not begin to write, when that may pass; nil if all is written.
   private func write(_ entries: [SealedEntry]) throws(JournalError) -> DatabaseError? {
     try JournalError.translatingLevelDB {
       try batch.withLock { batch in

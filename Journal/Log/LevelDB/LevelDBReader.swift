@@ -13,7 +13,7 @@ import Locks
 ///    writer has moved its entries to another, the folder is looked at again (``LevelDBView``).
 /// 4. It learns of new entries by looking at HEAD again and again. While HEAD stays as it is, nothing else is read.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LevelDBReader: EntryLog {
   /// How long HEAD is not looked at: shorter while entries come than when none has come for a second.
   private static var shortPause: Duration { .milliseconds(2) }
@@ -42,7 +42,7 @@ final class LevelDBReader: EntryLog {
   let limits: LogLimits
 
   /// Opens the log of a journal.
-  /// - Throws: ``JournalError`` with code `damaged` when an entry up to the newest acknowledged one is missing, or when
+  /// - Throws: ``JournalError`` with code `damaged` if an entry up to the newest acknowledged one is missing, or when
   ///   the log is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   init(_ access: LogAccess, in place: LogPlace, options: Database.Options) throws(JournalError) {

@@ -9,7 +9,7 @@ struct LevelDBRemains: LogRemains {
   /// Nil when the folder of the files can't be read.
   private let files: SalvagedFiles?
 
-  /// - Throws: ``JournalError`` when the files can't be looked at for now.
+  /// - Throws: ``JournalError`` if the files can't be looked at for now.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's logs, which are held in memory.
   init(_ folder: JournalFolder) throws(JournalError) {
     self.folder = folder

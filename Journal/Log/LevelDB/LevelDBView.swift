@@ -27,8 +27,8 @@ struct LevelDBView: Sendable {
   }
 
   /// A view of a log that may be written meanwhile.
-  /// - Throws: ``JournalError`` with code `damaged` when one of the entries up to `revision` is missing, and no writer has
-  ///   put it elsewhere.
+  /// - Throws: ``JournalError`` with code `damaged` if one of the entries up to `revision` is missing, and no writer
+  ///   has put it elsewhere.
   init(_ place: LogPlace, _ options: Database.Options, through revision: Revision) throws(JournalError) {
     for attempt in 1... {
       let folder = try place.entries()

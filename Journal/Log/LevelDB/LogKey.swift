@@ -27,8 +27,8 @@ extension Database {
   /// Opens the database of a log that no process is writing, and finds its newest entry. Nothing on disk changes.
   ///
   /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
-  ///   in no table, or when the database is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if LevelDB finds fault, when an entry before the newest one is in
+  ///   no table, or when the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func ofLog(
     in place: LogPlace, _ access: Access, options: Options

@@ -2,7 +2,7 @@ import Locks
 
 /// The entries of a log in memory, which all its openings share.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class MemoryEntries: Sendable {
   private struct Contents: Sendable {
     var journal: JournalID?
@@ -55,7 +55,7 @@ final class MemoryEntries: Sendable {
 
   var byteCount: Int { contents.withLock { $0.byteCount } }
 
-  /// The bytes of an entry, nil when there is none of that revision.
+  /// The bytes of an entry, nil if there is none of that revision.
   func bytes(of revision: Revision) -> [UInt8]? {
     contents.withLock { contents in
       contents.entries.indices.contains(revision - 1) ? contents.entries[revision - 1] : nil

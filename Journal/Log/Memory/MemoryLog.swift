@@ -2,7 +2,7 @@ import Locks
 
 /// An opening of a log in memory.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class MemoryLog: EntryLog {
   private let entries: MemoryEntries
   private let access: LogAccess

@@ -2,7 +2,7 @@
 ///
 /// The log can be opened again and again, by one writer and any number of readers at a time. Nothing of it is on disk.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class MemoryStorage: LogStorage {
   private let entries = MemoryEntries()
 

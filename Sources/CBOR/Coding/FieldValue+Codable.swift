@@ -19,7 +19,7 @@ extension FieldValue: Codable {
   }
 
   /// Reads the first of these that is there: null, a truth value, a number, a text, an array, a dictionary.
-  /// - Throws: `DecodingError` when none is.
+  /// - Throws: `DecodingError` if none is.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {

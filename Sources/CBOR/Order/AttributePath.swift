@@ -19,7 +19,7 @@ package struct AttributePath: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 
-  /// Where the value stands in a record's bytes, nil when it is missing.
+  /// Where the value stands in a record's bytes, nil if it is missing.
   fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var range = 0..<bytes.count
     for key in keys {

@@ -1,4 +1,4 @@
-/// The number of an item, a category or an image, which can't be taken for that of anything else.
+/// The number of an item, a category or an image, typed by what it identifies.
 ///
 /// ```swift
 /// let soup: ItemID<Recipe> = try journal.commit { try $0.insert(recipe) }.value
@@ -9,10 +9,10 @@ public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   /// The number, from 1: `item:42` has 42.
   public let number: Int
 
-  /// The entity of that number; it need not be there.
+  /// The entity of that number; it need not exist.
   public init(_ number: Int) { self.number = number }
 
-  /// By number, which is the order in which they were added.
+  /// By number, which is the order of addition.
   public static func < (left: EntityID, right: EntityID) -> Bool { left.number < right.number }
 }
 

@@ -12,7 +12,7 @@ enum ImageType {
     (0, Array("%PDF-".utf8), "application/pdf"),
   ]
 
-  /// The media type of a picture, nil when it is none that is known.
+  /// The media type of a picture, nil if it is none that is known.
   static func of(_ head: some RandomAccessCollection<UInt8>) -> String? {
     signatures.first { head.dropFirst($0.offset).starts(with: $0.bytes) }?.type
   }

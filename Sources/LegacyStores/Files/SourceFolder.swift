@@ -61,7 +61,7 @@ final class SourceFolder: Sendable {
     }
   }
 
-  /// What a name stands for; nil when nothing has it.
+  /// What a name stands for; nil if nothing has it.
   func kind(of name: String) throws(LegacyError) -> Kind? {
     var status = stat()
     guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

@@ -21,7 +21,7 @@ struct BlobIntake {
   }
 
   /// The blobs of all images, in their order; a failure for what can't be read any more.
-  /// - Throws: ``JournalError`` when the journal does not take them.
+  /// - Throws: ``JournalError`` if the journal does not take them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob, LegacyError>?] {
     let results = Lock([Result<Blob, any Error>?](repeating: nil, count: images.count))
     for start in stride(from: 0, to: images.count, by: Self.chunkSize) {

@@ -18,10 +18,10 @@ extension Journal where State == Catalog {
   ///   - author: the entries' author.
   ///   - note: the entries' note; one that says what was imported when nil.
   ///   - entrySize: how many items an entry may change.
-  ///   - progress: called now and then with the number of images that were read, and of all images.
+  ///   - progress: called regularly with the number of images that were read, and of all images.
   /// - Returns: what was done; its problems begin with those of the store.
-  /// - Throws: ``JournalError`` when the journal can't be written. Entries made before stay, and a later import goes
-  ///   on from there.
+  /// - Throws: ``JournalError`` if the journal can't be written. Entries made before stay, and a later import goes on
+  ///   from there.
   @discardableResult
   public func importStore(
     _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 10_000,

@@ -23,7 +23,7 @@ struct StoreMerge {
   var report = LegacyImportReport()
   var memory: ImportMemory
   var budget = 0
-  /// The number of each category of the store, nil when the journal has deleted it.
+  /// The number of each category of the store, nil if the journal has deleted it.
   var categories: [Int?] = []
   /// Where each category of the store stands in the memory.
   var groupIndexes: [Int] = []
@@ -148,7 +148,7 @@ struct StoreMerge {
 
   // MARK: One item
 
-  /// - Returns: what the memory shall know of it; nil when the catalog's rules do not let it in.
+  /// - Returns: what the memory shall know of it; nil if the catalog's rules do not let it in.
   mutating func merge(
     _ index: Int, _ old: ImportMemory.Element?, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element? {
@@ -230,7 +230,7 @@ struct StoreMerge {
     return row
   }
 
-  /// The number of a new item; nil when the catalog's rules do not let it in.
+  /// The number of a new item; nil if the catalog's rules do not let it in.
   private mutating func added(
     kind: String, category: Int?, _ attributes: [String: FieldValue], _ item: LegacyItem,
     _ draft: inout Draft<Catalog>

@@ -4,7 +4,7 @@ import CatalogModel
 struct ItemPlan {
   let kind: String
   private let thing: KindOfThing?
-  /// The key under which an item holds its category, nil when it has none.
+  /// The key under which an item holds its category, nil if it has none.
   let categoryKey: String?
   /// Each attribute, the path of keys to it, and what it must be.
   private(set) var moves: [(path: String, attribute: String, sort: KindOfThing.Sort?)] = []

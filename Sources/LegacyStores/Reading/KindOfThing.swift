@@ -15,7 +15,7 @@ struct KindOfThing {
     let sort: Sort
     /// Keys in files, the likeliest first.
     let keys: [String]
-    /// What it is when the file says nothing; nil when it may be absent.
+    /// What it is when the file says nothing; nil if it may be absent.
     var standard: FieldValue?
   }
 

@@ -11,7 +11,7 @@ extension LegacyStore {
   ///   - file: the preferences property list, such as `com.example.app.plist`.
   ///   - key: the one key to look under; nil: all of them.
   ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` when there is no such file or key, or the file is no property list.
+  /// - Throws: ``LegacyError`` if there is no such file or key, or the file is no property list.
   public static func defaults(
     _ file: URL, key: String? = nil, mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {

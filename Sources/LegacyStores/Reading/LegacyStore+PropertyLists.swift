@@ -13,7 +13,7 @@ extension LegacyStore {
   /// - Parameters:
   ///   - urls: files, or one folder that holds the to-do app's files. There, a missing file is an empty list.
   ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` when there is no such file, or it is no property list.
+  /// - Throws: ``LegacyError`` if there is no such file, or it is no property list.
   public static func propertyLists(
     _ urls: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {

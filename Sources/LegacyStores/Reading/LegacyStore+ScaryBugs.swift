@@ -9,8 +9,8 @@ extension LegacyStore {
   /// Pictures are not read, only looked at: an import reads each once, in pieces. Other files in a document are
   /// kept as images of the bug, too. Links are refused, so that nothing outside of the folder is read.
   /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
-  /// - Throws: ``LegacyError`` when there is no such folder, or no bug in it. A bug that can't be read is a problem
-  ///   of the store, and the others are there.
+  /// - Throws: ``LegacyError`` if there is no such folder, or no bug in it. A bug that can't be read is a problem of
+  ///   the store, and the others are there.
   public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
     var reader = ScaryBugReader()
     try reader.read(ScaryBugReader.documents(in: SourceFolder(url)))

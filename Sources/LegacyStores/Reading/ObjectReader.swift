@@ -75,7 +75,7 @@ struct ObjectReader {
   /// The fields of an object as attributes of the same names.
   /// - Parameters:
   ///   - skipped: fields that are left out.
-  ///   - role: what another object is to the store, nil when it is a part of this one.
+  ///   - role: what another object is to the store, nil if it is a part of this one.
   mutating func attributes(
     of object: ArchivedObject, skipping skipped: Set<String> = [],
     role: (ArchivedObject) throws -> ObjectRole?

@@ -2,7 +2,7 @@ import CatalogModel
 
 /// Things that are no objects: the dictionaries, texts and numbers of one list.
 struct PlainItems {
-  /// How the dictionaries of the list become items; nil when there are none.
+  /// How the dictionaries of the list become items; nil if there are none.
   private let plan: ItemPlan?
   private let list: String
   private let kind: String
@@ -38,8 +38,8 @@ struct PlainItems {
     self.kind = mapping.kind ?? (thing == nil ? kind : "\(kind)Value")
   }
 
-  /// The item that an element is, and which path of its keys is which attribute; nil when the app would pass it
-  /// over, as a to-do without a title.
+  /// The item that an element is, and which path of its keys is which attribute; nil if the app would pass it over, as
+  /// a to-do without a title.
   func item(_ value: FieldValue) -> (item: LegacyItem, mapping: [String: String])? {
     guard let plan, case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
       return (LegacyItem(list: list, kind: kind, attributes: ["value": value]), [:])

@@ -32,10 +32,9 @@ extension Journal where State == Catalog {
   ///   - selector: the point in time.
   ///   - folder: where to write; made if it is not there. Every file has its name only when it is whole.
   ///   - replacing: whether files of other contents may be replaced.
-  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, when the folder holds a file
-  ///   of another content under a name that is to be written, or another bug; `notFound` when there is no such store,
-  ///   or nothing of the sort in the journal;
-  ///   ``JournalError`` when the journal can't be read.
+  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder holds a file of
+  ///   another content under a name that is to be written, or another bug; `notFound` when there is no such store, or
+  ///   nothing of the sort in the journal; ``JournalError`` when the journal can't be read.
   @discardableResult
   public func exportStore(
     _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),

@@ -6,7 +6,7 @@ import KeyedArchiving
 /// decoders look for. What names each other becomes objects that hold each other.
 final class ObjectWriter {
   private let store: ExportedItems
-  /// The bytes of an image, nil when they are gone.
+  /// The bytes of an image, nil if they are gone.
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Int: ArchiveNode] = [:]
   private var categoryNodes: [Int: ArchiveNode] = [:]

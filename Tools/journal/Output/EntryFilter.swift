@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// Which entries, and which of their events, are asked for.
+/// Selects entries, and events of them.
 struct EntryFilter {
   private let author: String?
   private let note: String?
@@ -29,7 +29,7 @@ struct EntryFilter {
     labels = Labels(journal)
   }
 
-  /// The events that are asked for; nil when the entry is not.
+  /// The selected events; nil if the entry is not selected.
   func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }

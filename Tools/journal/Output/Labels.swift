@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// By which words people know entities: as they are now or, when they are gone, as they were last.
+/// Labels of entities, from their current records, or the last ones of deleted entities.
 final class Labels {
   private let journal: CatalogJournal
   private var records: [EntityKey: EntityRecord?] = [:]
@@ -8,7 +8,7 @@ final class Labels {
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
-  /// What an entity is, or was last; nil when it never was.
+  /// The current or last record of an entity; nil if it never existed.
   func record(of entity: EntityKey) throws -> EntityRecord? {
     if let known = records[entity] { return known }
     var record = journal.state.record(of: entity)
@@ -21,7 +21,7 @@ final class Labels {
     return record
   }
 
-  /// A few printable words; empty when there are none.
+  /// A short printable label; empty if there is none.
   func label(of entity: EntityKey) throws -> String {
     try record(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) }?.printable.shortened(to: 40)
       ?? ""

@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-/// Prints entries as `journal log` does, one after the other.
+/// Prints entries as `journal log` does.
 final class LogPrinter {
   private let journal: CatalogJournal
   private let terminal: Terminal
@@ -42,7 +42,7 @@ final class LogPrinter {
       ], isCut: !arguments.has("--full"))
   }
 
-  /// Prints an entry, and with `--patch` or `--stat` those of its events that are asked for.
+  /// Prints an entry, and with `--patch` or `--stat` these events of it.
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
     if isJSON { return try printJSON(entry, events) }
     if isPatch { return try printPatch(entry, events) }

@@ -19,21 +19,21 @@ enum Log: Verb {
       Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "-n", value: "N", help: "stop after N entries"),
-      Syntax.Option(name: "--reverse", help: "the oldest first"),
-      Syntax.Option(name: "--follow", help: "wait for entries to come, and print each as it comes"),
+      Syntax.Option(name: "-n", value: "N", help: "show at most N entries"),
+      Syntax.Option(name: "--reverse", help: "show the oldest first"),
+      Syntax.Option(name: "--follow", help: "wait for new entries, and print each as it is committed"),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
-        name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
+        name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
       Syntax.Option(name: "--author", value: "TEXT", help: "only entries whose author contains TEXT"),
       Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
       Syntax.Option(
         name: "--kind", value: "KIND",
-        help: "only changes of items of this kind, such as book; category, image and tag are kinds too"),
+        help: "only changes of items of this kind, such as book, or of category, image or tag"),
       Syntax.Option(
         name: "--category", value: "C",
-        help: "only changes of this category and of items that are in it now, or were last: 3 or its name"),
-      Syntax.Option(name: "--operation", value: "OP", help: "only this: add, update or delete"),
+        help: "only changes of this category, a number or name, and of the items in it, or last in it"),
+      Syntax.Option(name: "--operation", value: "OP", help: "only this operation: add, update or delete"),
       Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
       Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),
       Syntax.Option(name: "--stat", help: "show which entities and attributes were changed"), Syntax.full,
@@ -41,11 +41,17 @@ enum Log: Verb {
     ])
   static let examples = [
     (command: "journal log Books.journal -n 10", does: "the ten newest entries"),
-    (command: "journal log Books.journal --since yesterday --author ana --patch", does: "what Ana did since"),
+    (
+      command: "journal log Books.journal --since yesterday --author ana --patch",
+      does: "what Ana has done since yesterday"
+    ),
     (command: "journal log Books.journal item:42 --touched title", does: "who changed the title of item 42"),
     (command: "journal log Books.journal --operation delete", does: "when something was deleted"),
-    (command: "journal log Books.journal --follow", does: "what an app commits, as it does"),
-    (command: "journal log Books.journal --json | jq .note", does: "one JSON object a line"),
+    (command: "journal log Books.journal --follow", does: "the commits of an app, as they happen"),
+    (
+      command: "journal log Books.journal --json | jq .note",
+      does: "the notes, from one JSON object for each entry"
+    ),
   ]
   static let isPaged = true
 
@@ -57,7 +63,7 @@ enum Log: Verb {
     let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until, limit > 0 else {
-      terminal.warn("there are no such entries")
+      terminal.warn("no entry matches")
       return .done
     }
     let filter = try EntryFilter(arguments, entities: entities, journal)
@@ -73,14 +79,14 @@ enum Log: Verb {
       try printer.print(entry, events)
       count += 1
     }
-    if count == 0 { terminal.warn("there are no such entries") }
+    if count == 0 { terminal.warn("no entry matches") }
     if count < limit, since == journal.base?.revision, !arguments.has("--json") {
       try terminal.printBase(of: journal)
     }
     return .done
   }
 
-  /// Prints entries as they come, until the process is interrupted or nobody reads any more.
+  /// Prints new entries until the process is interrupted or its output is closed.
   private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw Failure(.wrongUse, "\(option) and --follow exclude each other; see journal help log")
@@ -104,21 +110,21 @@ enum Log: Verb {
   }
 }
 
-/// Gives entries one after the other.
+/// Iterates over entries.
 protocol EntrySource {
   func next() throws -> Entry?
 }
 
 extension EntryCursor: EntrySource {}
 
-/// The entries that touched some entities, found by following their histories.
+/// The entries that changed some entities, found by following their histories.
 private final class EntityEntries: EntrySource {
   private let journal: CatalogJournal
   private let entities: [EntityKey]
   private let first: Revision
-  /// The newest event of each entity that is not given yet.
+  /// The newest event of each entity that was not returned yet.
   private var open: Set<Revision> = []
-  /// All of them, when the oldest is given first.
+  /// All of them, if the oldest comes first.
   private var reversed: [Revision]?
 
   init(
