@@ -95,7 +95,7 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with the events of an entity from one on back, until it answers false or there are no more.
+  /// Calls `body` with the events of an entity from one on back, until it returns false or there are no more.
   ///
   /// What was pruned is one event, the last. After some steps it looks whether a snapshot knows the rest; the row that it
   /// has is then the last that `body` is called with. So an entity with very many events costs no more than those since a snapshot.

@@ -67,10 +67,10 @@ extension Journal {
   ///   - url: the folder to make; its parent must exist.
   ///   - selector: the last entry that the copy has.
   ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is there, `damaged`, or `io` when the disk has
-  ///   no room; then there is no copy.
-  /// - Complexity: O(n) in the bytes of the entries and their images, and where history was pruned in the bytes of the
-  ///   entries up to the one that vouches for its beginning.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is there, `damaged`, or `io` if the disk has no
+  ///   room; then there is no copy.
+  /// - Complexity: O(n) in the bytes of the entries and their images and, where history was pruned, in the bytes of the
+  ///   entries up to the one that has the digest of the base.
   public func copy(
     to url: URL, through selector: RevisionSelector = .head(),
     progress: (CopyProgress) throws -> Void = { _ in }

@@ -7,8 +7,8 @@ extension Journal {
   ///   - url: the file that ``backup(toFile:progress:)`` has written.
   ///   - journal: the folder to make; its parent must exist.
   ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
-  /// - Throws: ``JournalError``: `alreadyExists` if something is there; `damaged` when the file is cut or altered,
-  ///   which its digests tell; `otherModel`; `io` when the disk has no room. There is no journal then.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is there; `damaged` if the file is cut or altered, which
+  ///   its digests tell; `otherModel`; `io` when the disk has no room. There is no journal then.
   /// - Returns: what the journal that was backed up had acknowledged, all of which the new journal has.
   @discardableResult
   public static func restore(

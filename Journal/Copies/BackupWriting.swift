@@ -7,7 +7,7 @@ extension Journal {
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `alreadyExists` if something else than a backup is there, `damaged` when this journal
+  /// - Throws: ``JournalError``: `alreadyExists` if something else than a backup is there, `damaged` if this journal
   ///   is, `io` when the disk has no room. What was there before is still there then.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult

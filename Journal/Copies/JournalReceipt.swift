@@ -83,8 +83,8 @@ extension Journal {
   public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
 
   /// Whether this journal has all that a receipt says, up to its revision, as it was.
-  /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` when it was pruned and the question
-  ///   can't be answered any more.
+  /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` if it was pruned and the question can't
+  ///   be answered any more.
   /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the entries before it are whole.
   public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }

@@ -11,7 +11,7 @@ struct ProvableHistory {
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
 
-  /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or when none says which
+  /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none says which
   ///   journal it is.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
     let ids = Set(sources.compactMap(\.id))

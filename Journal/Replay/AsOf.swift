@@ -84,8 +84,8 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows the
-  /// points of a person who goes through history.
+  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows
+  /// the points of a person who iterates over history.
   /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
   package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
     let revision = try self.revision(at: .revision(revision))

@@ -1,6 +1,6 @@
 extension Journal {
   /// The entry of a revision.
-  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` when there is none any more.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` if there is none any more.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
     let newest = head.revision
@@ -32,7 +32,7 @@ extension Journal {
   }
 }
 
-/// Gives entries one after the other. Used by one thread at a time.
+/// Iterates over entries. Used by one thread at a time.
 public final class EntryCursor {
   /// Entries are fetched in pieces of about this many bytes, or this many entries.
   private static let chunkByteCount = 1 << 20

@@ -45,7 +45,7 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     }
 
     /// The next entry, nil if the journal was closed or the task was cancelled.
-    /// - Throws: ``JournalError`` if it can't be read, or when another process can't be followed any more.
+    /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more.
     public mutating func next() async throws -> Entry? {
       guard await published.wait(after: revision) else {
         if let failure = journal?.follower?.failure { throw failure }

@@ -1,4 +1,4 @@
-/// The shortest of the three widths of CBOR that holds a number exactly.
+/// The shortest of CBOR's three widths that represents a number exactly.
 ///
 /// Done on bit patterns, as `Float16` does not exist on every platform.
 enum CBORFloat {

@@ -1,11 +1,11 @@
 public import Foundation
 
-// What a value is, without a pattern: `item["stars"]?.integer`.
+// Accessors without pattern matching: `item["stars"]?.integer`.
 extension FieldValue {
   /// Whether this is JSON's null.
   public var isNull: Bool { self == .null }
 
-  /// The truth value, nil for any other kind of value.
+  /// The boolean, nil for any other kind of value.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
   /// The whole number, nil for any other kind of value and for one that `Int` can't hold. A `.double` without a
@@ -58,7 +58,7 @@ extension FieldValue {
   }
 }
 
-// There is no literal for null: `nil` stays what it is everywhere, no value at all.
+// There is no literal for null, because `nil` always means no value.
 extension FieldValue: ExpressibleByStringInterpolation {
   /// The value `.string`.
   public init(stringLiteral value: String) { self = .string(value) }
@@ -85,7 +85,7 @@ extension FieldValue: ExpressibleByArrayLiteral {
 }
 
 extension FieldValue: ExpressibleByDictionaryLiteral {
-  /// The value `.dictionary`. Of a name that stands there twice, the last counts.
+  /// The value `.dictionary`. If a name occurs twice, the last one counts.
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self = .dictionary(Dictionary(elements) { $1 })
   }

@@ -1,9 +1,9 @@
 // Where LevelDB's work in the background runs: compactions.
 //
-// LevelDB asks for work while it holds its mutex, and then waits for the end of it when it closes, or when a
-// write finds no room. Its own Env starts a thread whenever it has none; if the system refuses, the process ends or
-// waits for ever. Here the thread is started before the database is opened. Without one, work runs on the threads
-// that write, between their writes, when no lock is held.
+// LevelDB asks for work while it holds its mutex, and then waits for the end of it when it closes, or when a write
+// finds no room. Its own Env starts a thread whenever it has none; if the system refuses, the process ends or waits
+// forever. Here the thread is started before the database is opened. Without one, work runs on the threads that write,
+// between their writes, when no lock is held.
 
 #pragma once
 

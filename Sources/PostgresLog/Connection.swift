@@ -289,7 +289,7 @@ final class Rows: Sendable {
   /// How many rows there are.
   var count: Int { Int(unsafe PQntuples(result)) }
 
-  /// Lends the bytes of a value; none when it is null.
+  /// Calls `body` with the bytes of a value; none when it is null.
   func withBytes<Result, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -310,7 +310,7 @@ final class Rows: Sendable {
     unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
   }
 
-  /// An integer of 2, 4 or 8 bytes, or a truth value.
+  /// An integer of 2, 4 or 8 bytes, or a boolean.
   func integer(_ row: Int, _ column: Int) -> Int {
     unsafe withBytes(row, column) { bytes in
       let isNegative = unsafe bytes.count > 1 && bytes[0] >= 128

@@ -155,7 +155,7 @@ struct SnapshotLifeTests {
       var found = 0
       for number in 1...state.highestItem where state.item(number) != nil { found += 1 }
       #expect(found < state.itemCount)
-      // Whatever is asked, it neither ends the process nor takes for ever.
+      // Whatever is asked, it neither ends the process nor takes forever.
       #expect(state.items.reduce(0) { count, _ in count + 1 } <= state.itemCount)
       _ = state.problems()
       _ = state.json

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Journaling
 
-/// Documentation/Format.md, held against the code: the bytes in it are frozen here, and a journal that is made
-/// of them by hand must open for ever.
+/// Documentation/Format.md, held against the code: the bytes in it are frozen here, and a journal that is made of them
+/// by hand must open forever.
 @Suite struct FormatTests {
   // MARK: Reading
 

@@ -52,7 +52,7 @@ import Synchronization
 
   /// Opens a file, and reads nothing yet.
   ///
-  /// - Throws: `io` if the file can't be opened or is none, `limitExceeded` when it is too large.
+  /// - Throws: `io` if the file can't be opened or is none, `limitExceeded` if it is too large.
   public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
   }
@@ -88,9 +88,9 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
-  /// Lends the bytes of a range.
+  /// Calls `body` with the bytes of a range.
   ///
-  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` when the file can't give them, and
+  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if the file can't give them, and
   ///   what `body` throws. The message names the place.
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result

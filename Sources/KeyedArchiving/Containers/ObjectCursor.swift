@@ -1,8 +1,8 @@
 /// Reads many small objects of a property list in quick succession.
 ///
-/// An error that is thrown at each step costs more than the step. So the first thing that is wrong is noted, what
-/// can't be read is null or zero, and ``check()`` throws when something is to be made of what was read. Whoever goes
-/// through the members of a collection looks at ``hasFailed``, as its count may be of no use.
+/// An error that is thrown at each step costs more than the step. So the first thing that is wrong is noted, what can't
+/// be read is null or zero, and ``check()`` throws when something is to be made of what was read. Whoever iterates over
+/// the members of a collection looks at ``hasFailed``, as its count may be of no use.
 ///
 /// All that is read is checked against the bytes, as everywhere in this module. Used by one thread.
 @safe package struct ObjectCursor {

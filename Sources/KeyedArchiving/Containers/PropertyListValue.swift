@@ -63,7 +63,7 @@ extension PropertyList {
   /// What collections share is read once and shared in memory too. The work is bounded by
   /// ``ArchiveLimits/valueCount``.
   ///
-  /// - Throws: `cyclic` if a collection holds itself, `limitExceeded` when the tree is deeper or larger than the limits
+  /// - Throws: `cyclic` if a collection holds itself, `limitExceeded` if the tree is deeper or larger than the limits
   ///   allow, `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
     var builder = TreeBuilder(self)

@@ -15,7 +15,7 @@ public final class ArchiveNode {
   public enum Value {
     /// No object: nil.
     case null
-    /// A truth value in the field itself, as `encodeBool` puts it.
+    /// A boolean in the field itself, as `encodeBool` puts it.
     case bool(Bool)
     /// An integer in the field itself.
     case integer(Int64)

@@ -179,7 +179,7 @@ final class SourceFile: Sendable {
     return Array(head.prefix(count))
   }
 
-  /// Lends the bytes piece by piece.
+  /// Calls `body` with the bytes piece by piece.
   func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: Self.pieceByteCount)
     var offset = 0

@@ -15,7 +15,7 @@ extension LegacyStore {
   /// - Parameters:
   ///   - files: together all that the app kept.
   ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` if there is no such file, when none of them can be read, or when the mapping names keys
+  /// - Throws: ``LegacyError`` if there is no such file, if none of them can be read, or when the mapping names keys
   ///   that no object has. One file of several that can't be read is a problem of the store.
   public static func archives(
     _ files: [URL], mapping: FieldMapping = FieldMapping()
