@@ -1,6 +1,6 @@
 /// A commit whose body has run and whose flush may still be in progress.
 package struct PendingCommit<Value> {
-  /// What came of the body; no promise yet.
+  /// The result of the body, which is not durable yet.
   package let commit: Commit<Value>
   private let batch: CommitBatch?
 

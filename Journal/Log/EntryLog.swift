@@ -145,7 +145,7 @@ extension EntryLog {
   }
 
   /// Stores entries of another log, with their revisions.
-  ///   - Throws: ``JournalError`` if they can't be stored.
+  /// - Throws: ``JournalError`` if they can't be stored.
   func store(_ entries: [SealedEntry]) throws(JournalError) {
     guard let first = entries.first else { return }
     do throws(AppendFailure) {

@@ -1,8 +1,7 @@
 extension Journal {
-  /// The revision that a selector means now.
-  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, `pruned` for one that is not there any
-  ///   more, `invalidSelector` for a tag that
-  ///   is not there and for digits that could be a revision or a year, or `damaged`.
+  /// The current revision of a selector.
+  /// - Throws: ``JournalError`` with code `notFound` for one that does not exist yet, `pruned` for one that was pruned,
+  ///   `invalidSelector` for an unknown tag and for digits that could be a revision or a year, or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for one of t tags.
   public func revision(at selector: RevisionSelector) throws -> Revision {
     let newest = head.revision
@@ -11,7 +10,7 @@ extension Journal {
     case .revision(let revision): return try existing(revision, newest: newest)
     case .revisionOrYear(let number, let year):
       let atYear = try newestRevision(notAfter: year, newest: newest) ?? 0
-      // A year before the first entry, or one that is still to come, is not what was meant.
+      // A year before the first entry or in the future can't be meant.
       let isYear = atYear > 0 && year <= .now
       if number > newest, isYear { return atYear }
       if isYear, number != atYear, number > 0 {
@@ -72,8 +71,8 @@ extension Journal {
   }
 
   /// The state at a point in time.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names none.
-  /// - Complexity: O(m) in the number of events between it and the snapshot before it.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
+  /// - Complexity: O(m) in the number of events since the snapshot before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
@@ -101,8 +100,8 @@ extension Journal {
     return found
   }
 
-  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty when nobody was
-  /// named or it was erased. Events are not read.
+  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none
+  /// or it was erased. Events are not read.
   package func forEachHead(
     _ range: ClosedRange<Revision>, _ body: (_ date: Timestamp, _ author: String) -> Void
   ) throws {
@@ -111,7 +110,7 @@ extension Journal {
     }
   }
 
-  /// The same from where history begins, using no snapshot: the state that the log itself makes.
+  /// The version at a point in time, replayed from the start of the history without snapshots.
   /// - Complexity: O(n) in the number of entries before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
     try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version

@@ -1,6 +1,6 @@
 extension Journal {
   /// The entry of a revision.
-  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` if there is none any more.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` if it was pruned.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
     let newest = head.revision
@@ -20,8 +20,8 @@ extension Journal {
   /// while let entry = try cursor.next() { print(entry.revision, entry.note) }
   /// ```
   /// - Parameters:
-  ///   - range: what is outside of the journal is left out; all entries when nil.
-  ///   - newestFirst: gives them in reverse.
+  ///   - range: the revisions, of which those outside of the journal are ignored; nil for all entries.
+  ///   - newestFirst: whether the newest entry comes first.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
     let newest = head.revision
     let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
@@ -43,7 +43,7 @@ public final class EntryCursor {
   private let upcast: EventUpcast
   private let newestFirst: Bool
   private var remaining: ClosedRange<Revision>?
-  /// What was fetched and not given, the next one last.
+  /// The fetched entries that were not returned yet, the next one last.
   private var fetched: [Entry] = []
 
   init(

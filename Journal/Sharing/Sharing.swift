@@ -3,7 +3,7 @@ package import Foundation
 import Locks
 
 extension Journal {
-  /// Has a thread apply what other nodes commit, until the journal is closed.
+  /// Starts a thread that applies the commits of other nodes until the journal is closed.
   func applyBroughtAsItComes() throws(JournalError) {
     guard let node, let committer = try? writing() else { return }
     let (published, options) = (published, options)
@@ -27,7 +27,7 @@ extension Journal {
     }
   }
 
-  /// Brings what other nodes have committed, and returns when ``state`` shows it.
+  /// Fetches the commits of other nodes, and returns when ``state`` shows them.
   func bringShared() throws {
     guard let node else { return }
     try node.bring()
@@ -38,10 +38,10 @@ extension Journal {
 // MARK: Sharing, joining and leaving
 
 extension Journal {
-  /// Puts the log of a journal where other nodes can append to it too, proves that it is there, and notes where that is in the
-  /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
+  /// Copies the log of a journal to a shared storage, verifies the copy, and records its address in the journal's
+  /// folder. If this is interrupted, the journal stays local; sharing it again continues.
   /// - Throws: ``JournalError``: `wrongUse` if it is shared already, or its history was pruned; `locked`;
-  ///   `unreachable`; `diverged` when there is another history under the journal's id.
+  ///   `unreachable`; `diverged` if there is another history under the journal's id.
   @discardableResult
   package static func share(
     at url: URL, through sharing: any LogSharing, address: String, options: JournalOptions,
@@ -78,7 +78,7 @@ extension Journal {
       }
       named.trim()
       if last.revision > there {
-        // A run that was interrupted has stored some.
+        // An interrupted run may have stored some.
         try shared.store(piece.filter { $0.revision > max(there, before) })
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
@@ -96,8 +96,8 @@ extension Journal {
     return head
   }
 
-  /// Makes the folder of another node of a shared journal, with all entries that are in the shared log.
-  /// - Parameter id: which journal, when there are several.
+  /// Creates the folder of another node of a shared journal, with all entries of the shared log.
+  /// - Parameter id: which journal, if there are several.
   /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`.
   package static func join(
     through sharing: any LogSharing, address: String, id: JournalID?, at url: URL, options: JournalOptions,
@@ -146,9 +146,9 @@ extension Journal {
     return first
   }
 
-  /// Makes a journal local again, with all entries that the shared log has, if that can be reached. The other nodes and the
-  /// shared log stay as they are; what is committed here from now on is in this folder alone.
-  /// - Parameter isForced: whether a shared log that can't be reached, or has another history, will do.
+  /// Makes a journal local again, with all entries of the shared log, if that can be reached. The other nodes and the
+  /// shared log are not changed; later commits here are only in this folder.
+  /// - Parameter isForced: whether to continue if the shared log can't be reached or has another history.
   package static func leaveSharing(at url: URL, isForced: Bool, options: JournalOptions) throws -> Head {
     var options = options
     options.snapshots = .manual
@@ -174,7 +174,7 @@ extension Journal {
 }
 
 extension Journal {
-  /// Brings all images that an entry names and this node has not got.
+  /// Fetches all images that an entry names and this node lacks.
   private func fetchImages() throws {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)
@@ -189,27 +189,27 @@ extension Journal {
 
 // MARK: Where the log is
 
-/// Where the log of a shared journal is, and how this node stands to it.
+/// The shared log of a journal, and this node's position in it.
 public struct SharingStatus: Sendable {
-  /// The address of the shared log. It has no password in it.
+  /// The address of the shared log, without a password.
   public let address: String
-  /// How what is committed is flushed there; nil if that can't be asked.
+  /// How commits are made durable there; nil if the server can't be reached.
   public let summary: String?
-  /// The newest entry in the shared log; nil if that can't be asked.
+  /// The newest entry in the shared log; nil if the server can't be reached.
   public let newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil if that can't be asked.
+  /// How many entries this node has not seen yet; nil if the server can't be reached.
   public let missingCount: Int?
-  /// Why nothing can be asked, or why this node and the shared log do not have the same history.
+  /// Why the server can't be reached, or how the histories differ.
   public let problem: JournalError?
 }
 
 extension Journal {
-  /// The address of the shared log; nil for a journal that is local.
+  /// The address of the shared log; nil for a local journal.
   package func sharingAddress() throws -> String? { try folder.sharedAddress() }
 
-  /// Where the log of this journal is, and how far behind this node is; nil for a journal that is local.
+  /// The shared log of this journal, and how far behind this node is; nil for a local journal.
   ///
-  /// This asks the server, for some seconds at most.
+  /// This contacts the server, for some seconds at most.
   /// - Throws: ``JournalError`` if the file SHARED can't be read.
   public func sharing() throws -> SharingStatus? {
     guard let address = try folder.sharedAddress() else { return nil }

@@ -122,7 +122,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   }
 
   /// Finds the layers that have records and opens those that can be used.
-  ///   - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
+  /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
   ///     and write layers beyond `newest`, which are not problems.
   func load(
     through newest: Revision, in log: any EntryLog, isInUse: Bool = false

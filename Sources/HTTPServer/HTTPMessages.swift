@@ -64,7 +64,7 @@ package protocol HTTPBodySource: AnyObject {
 /// Receives the body of a request, on the connection's own thread.
 package protocol HTTPBodyReader: AnyObject {
   /// Receives a piece.
-  ///   - Returns: false if the body is too large; the connection is then closed.
+  /// - Returns: false if the body is too large; the connection is then closed.
   func take(_ piece: [UInt8]) -> Bool
   /// The response, after the whole body was received.
   func answer() -> HTTPResponse

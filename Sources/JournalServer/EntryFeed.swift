@@ -27,7 +27,7 @@ final class EntryFeed: Sendable {
   }
 
   /// Starts waiting.
-  ///   - Parameter whenNew: called soon after new entries.
+  /// - Parameter whenNew: called soon after new entries.
   /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread to be had.
   func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
     let isStarted = Threads.start { [self] in

@@ -11,7 +11,7 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Locks the journal's row: those who wait for it get it in the order in which they came.
+  /// Locks the journal's row. Waiting nodes get it in the order of their requests.
   func reserve() throws(JournalError) {
     try using { connection in
       try isReserved.withLock { isReserved in
@@ -39,7 +39,7 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Commits something, and with it all that was committed before: the standby confirms the log of the server in order.
+  /// Commits something, and so confirms everything committed before: the standby confirms the server's log in order.
   func confirm() throws(JournalError) {
     try using { connection in
       let count = connection.warningCount

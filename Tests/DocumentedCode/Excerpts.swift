@@ -36,7 +36,7 @@ func followingOfAuditAndRestore(_ url: URL, _ newest: Revision) async throws {
 }
 
 func shared(_ url: URL) throws {
-  // Once, with the journal that is there. Then on every other machine.
+  // Once, for the existing journal. Then on every other machine.
   try CatalogJournal.share(at: url, on: "postgresql://app@db.example.org/books?sslmode=verify-full")
   try CatalogJournal.join("postgresql://app@db.example.org/books?sslmode=verify-full", at: url)
 
