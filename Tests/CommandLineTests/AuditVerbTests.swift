@@ -187,7 +187,7 @@ import Testing
           """#)
       try expect(
         ["bisect", "item:2"], in: path, prints: "",
-        says: "journal: it is not so at revision 3, where the search was to end", code: 1)
+        says: "journal: the condition does not hold at revision 3, the last to be tested", code: 1)
     }
   }
 

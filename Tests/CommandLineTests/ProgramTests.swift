@@ -141,18 +141,18 @@ import Testing
       try journal("help", "stat").output == """
         usage: journal stat JOURNAL [--json]
 
-        Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
-        are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
-        exactly how much. For a shared journal it also asks the server, and says where the log is and how far behind this node
+        Shows how much a journal contains, since when, and its size on disk. For each year it shows the number of entries
+        and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run shows the
+        exact number. For a shared journal it also asks the server, and shows where the log is and how far behind this node
         is.
 
           JOURNAL  the journal's folder, such as Books.journal
 
-          --json      print JSON for machines instead of a table for people
+          --json      print JSON instead of a table
           --local     read and print dates in the zone of this machine (TZ) instead of UTC
-          --no-pager  print long results at once, and not page by page
-          --verbose   say on standard error what the journal does and finds on its own
-          --help      print this and do nothing else
+          --no-pager  print long results without a pager
+          --verbose   report on standard error what the journal does and finds
+          --help      print this help
 
         Examples:
           journal stat Books.journal
