@@ -43,7 +43,7 @@ public final class JournalServer: Sendable {
   private let api: JournalAPI
 
   /// Starts serving a journal.
-  /// - Throws: ``JournalError`` with code `io` if the port is taken, `readOnly` if clients may commit and the journal
+  /// - Throws: `JournalError` with code `io` if the port is taken, `readOnly` if clients may commit and the journal
   ///   is not open for writing, or `outOfResources` if the system has no threads.
   public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {

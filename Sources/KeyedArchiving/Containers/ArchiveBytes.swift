@@ -102,7 +102,7 @@ import Synchronization
 
   /// A copy of the bytes of a range.
   ///
-  /// - Throws: as ``withBytes(in:_:)``.
+  /// - Throws: as `withBytes(in:_:)`.
   public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
     let count = try checkedCount(range)
     let start = try unsafe pointer(at: range.lowerBound, count: count)
