@@ -35,7 +35,7 @@ extension Journal {
   ///
   /// Each event has the revision of the previous one, so this follows a linked list through the log.
   /// - Parameters:
-  /// - entity: the entity.
+  ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
   /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or lacks the expected event.
   /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.

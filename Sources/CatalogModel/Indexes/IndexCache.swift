@@ -112,8 +112,8 @@ extension Catalog {
   ///
   /// They are in memory and shared by all states that follow from this one; they are rebuilt when a journal is opened.
   /// - Parameters:
-  ///   - type: the type of items whose indexes are built
-  ///   - progress: called regularly with the number of items that were read and the number of all items
+  ///   - type: the type of items whose indexes are built.
+  ///   - progress: called regularly with the number of items that were read and the number of all items.
   /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of differing items
   ///   for a cached one.
   public func buildIndexes<Model: CatalogItem>(

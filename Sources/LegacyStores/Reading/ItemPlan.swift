@@ -12,7 +12,7 @@ struct ItemPlan {
   var mapping: [String: String] { Dictionary(moves.map { ($0.path, $0.attribute) }) { first, _ in first } }
 
   /// - Parameters:
-  /// - name: the kind of the items if they are not a known one.
+  ///   - name: the kind of the items if they are not a known one.
   ///   - find: finds the path to the first of some keys that exists.
   init(
     thing: KindOfThing?, name: String, categoryKey: String?, mapping: FieldMapping,

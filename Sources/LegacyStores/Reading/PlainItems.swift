@@ -8,7 +8,7 @@ struct PlainItems {
   private let kind: String
 
   /// - Parameters:
-  /// - values: all elements of the list, which together determine their kind.
+  ///   - values: all elements of the list, which together determine their kind.
   ///   - kind: the kind of the items if they are not a known one.
   init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
     let dictionaries = values.compactMap { value -> [String: FieldValue]? in
