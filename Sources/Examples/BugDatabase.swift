@@ -23,8 +23,8 @@ extension Bug {
 /// Bugs and their pictures, kept in a journal: items of the kind `bug`, each with an image `thumbnail` and an
 /// image `full` when it has been photographed.
 ///
-/// Opening the database and listing all bugs reads no picture. A picture is read when it is asked for, and
-/// nobody holds on to it here.
+/// Opening the database and listing all bugs reads no picture. A picture is read when it is asked for, and is
+/// not kept in memory.
 struct BugDatabase {
   let journal: CatalogJournal
 

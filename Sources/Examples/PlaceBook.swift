@@ -44,7 +44,7 @@ struct Place: Identifiable, Codable, Equatable {
   // The item knows its number and its category itself.
   private enum CodingKeys: CodingKey { case name, note, address, phoneNumber, url, latitude, longitude }
 
-  /// Where it is, nil if nobody has said so.
+  /// Where it is, nil if that is unknown.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)
@@ -102,7 +102,7 @@ struct PlaceBook {
     try journal.state.items(in: category).map(Place.init)
   }
 
-  /// All places, the nearest first; behind them those of which nobody knows where they are.
+  /// All places, the nearest first; then those without a coordinate.
   func places(nearestTo here: Coordinate) throws -> [Place] {
     try places().map { (place: $0, distance: $0.coordinate?.distance(to: here) ?? .infinity) }
       .sorted { ($0.distance, $0.place.id) < ($1.distance, $1.place.id) }.map(\.place)

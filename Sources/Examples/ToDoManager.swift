@@ -19,7 +19,7 @@ struct ToDo: Codable, Equatable {
 
 /// What is to do and what is done: two lists, kept in a journal as items of the kind `toDo`.
 ///
-/// Beside the properties of a ``ToDo`` an item has `done`, which tells its list, and `order`, its place there.
+/// Besides the properties of a ``ToDo``, an item has `done`, which tells its list, and `order`, its place there.
 struct ToDoManager {
   let journal: CatalogJournal
 
@@ -98,7 +98,7 @@ struct ToDoManager {
   }
 }
 
-/// What stands on a list.
+/// An element of a list.
 private struct Listed {
   let id: Int
   let order: Int64

@@ -5,7 +5,7 @@ import SHA256
 /// An open log in PostgreSQL.
 ///
 /// 1. An append is one statement: it raises the journal's newest revision if the entries follow it, and stores them. So
-///    no revision is skipped or assigned twice, whoever else appends.
+///    no revision is skipped or assigned twice, even if other clients append.
 /// 2. It has a connection for statements and, from the first wait for entries on, one that listens.
 /// 3. If the connection is lost, every call fails, and the log must be opened again.
 ///

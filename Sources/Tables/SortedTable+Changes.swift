@@ -180,14 +180,14 @@ extension SortedTable {
       visitedNodes += 1
     }
 
-    /// Goes on behind what is at this place.
+    /// Moves past this position.
     @inlinable
     mutating func advance() {
       positions[positions.count - 1] += 1
       if index == node.count { leaveNode() }
     }
 
-    /// Goes on behind this node.
+    /// Moves past this node.
     @inlinable
     mutating func leaveNode() {
       repeat {

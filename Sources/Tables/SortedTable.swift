@@ -16,8 +16,8 @@
 ///    key and changes those that only this table reaches in place.
 ///
 /// **Threads.** A table is a value: copies may be read, written and dropped on any threads at the same time.
-/// One variable that holds a table needs the same care as any other variable. Whoever drops the last copy
-/// frees its nodes, O(n).
+/// One variable that holds a table needs the same care as any other variable. Dropping the last copy frees
+/// its nodes, O(n).
 ///
 /// Keys must not change their order. *n* is the number of elements below.
 public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {

@@ -61,7 +61,7 @@ public final class ArchiveNode {
   }
 
   deinit {
-    // Nodes that nobody else holds go one by one: each inside the other, a long chain would need a deep stack.
+    // Nodes without other references are freed one by one: recursion would need a deep stack for a long chain.
     var nodes: [ArchiveNode] = []
     Self.takeApart(&content, into: &nodes)
     while !nodes.isEmpty {

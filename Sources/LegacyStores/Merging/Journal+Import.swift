@@ -19,7 +19,7 @@ extension Journal where State == Catalog {
   ///   - entrySize: how many items an entry may change.
   ///   - progress: called regularly with the number of images that were read, and of all images.
   /// - Returns: what was done; its problems begin with those of the store.
-  /// - Throws: ``JournalError`` if the journal can't be written. Entries made before stay, and a later import goes on
+  /// - Throws: ``JournalError`` if the journal can't be written. Earlier entries stay, and a later import continues
   ///   from there.
   @discardableResult
   public func importStore(

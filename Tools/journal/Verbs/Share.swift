@@ -10,7 +10,7 @@ enum Share: Verb {
     Stores all entries and images in a PostgreSQL database, reads the entries back, and notes in the journal's folder where
     they are. From then on what is committed goes there first, and what other nodes commit comes from there. The folder
     keeps its own copy, so reading needs no server. The tables are made if they are missing. When it is interrupted, the
-    journal is local as before, and the next run goes on.
+    journal is local as before, and the next run continues.
 
     A password is never part of the address: put it into ~/.pgpass, a service file or the environment.
     """
