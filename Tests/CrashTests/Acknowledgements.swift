@@ -1,7 +1,7 @@
 import Journaling
 import LogbookModel
 
-/// What several writers were told, who each commit turn after turn: held against a journal that was cut off.
+/// What several writers were told, who each commit turn after turn: compared with a journal that was cut off.
 struct Acknowledgements: Sendable {
   struct Turn: Hashable, Sendable {
     var writer: Int

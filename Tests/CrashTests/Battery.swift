@@ -4,7 +4,7 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// What a journal promises, held against everything that can happen to a process, a disk and a folder.
+/// What a journal promises, tested with everything that can happen to a process, a disk and a folder.
 ///
 /// All tests run one after the other, as each takes all cores. By default they take a few minutes;
 /// `JOURNAL_BATTERY=long` makes them take what the time before a release allows. Random choices come from a

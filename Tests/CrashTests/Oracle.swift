@@ -3,11 +3,11 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// What a recovered journal is held against: the commits that were made, and which were acknowledged.
+/// What a recovered journal is compared with: the commits that were made, and which were acknowledged.
 ///
 /// The question is always the same: is it a prefix of the commits, in order, with every acknowledged one, its
-/// digests in agreement; is its state what these commits make, whatever it stands on; is every snapshot whole that
-/// the log knows; and does it go on from there?
+/// digests in agreement; is its state what these commits make, whatever it is based on; is every snapshot whole that
+/// the log knows; and does it continue from there?
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
   var digests: [ContentDigest] = []

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What puts another log in the place of a journal's own, beside those who read it and under power losses.
+  /// What puts another log in the place of a journal's own, while others read it and under power losses.
   @Suite struct ReplacementTests {
     @Test(arguments: NameModel.allCases)
     func anErasureOrPruningThatAPowerLossEndsIsDoneOrNot(_ model: NameModel) throws {

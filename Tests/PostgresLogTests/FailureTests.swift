@@ -6,7 +6,7 @@ import PostgresLog
 import TestSupport
 import Testing
 
-/// Nodes that go on writing while connections, servers and standbys fail: what was acknowledged is in the log once, and all
+/// Nodes that continue writing while connections, servers and standbys fail: what was acknowledged is in the log once, and all
 /// nodes come to the same history.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct FailureTests {
@@ -141,7 +141,7 @@ struct FailureTests {
       for _ in 0..<2 {
         #expect(writing.wait(for: 20))
         try server.kill()
-        // Reading goes on.
+        // Reading continues.
         #expect(nodes[0].state.pages.count > 0)
         try server.start()
       }
@@ -246,7 +246,7 @@ struct FailureTests {
     }
   }
 
-  /// A server that is stopped and goes on, as in a machine that is short of everything.
+  /// A server that is stopped and continues, as in a machine that is short of everything.
   @Test func aServerThatIsPausedLosesNothing() throws {
     let server = try PostgresServer()
     try withTemporaryFolder { folder in

@@ -20,7 +20,7 @@ package final class PostgresServer: Sendable {
       "\(FileManager.default.temporaryDirectory.path)/journal-postgres-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     try asOrdinaryUser { user in _ = try runProgram("chown", ["\(user)", path]) }
-    // It goes on in the background, in a session of its own, and what starts it ends at once: a child that has ended and
+    // It continues in the background, in a session of its own, and what starts it ends at once: a child that has ended and
     // that nobody has waited for would keep exit tests from being noticed.
     let tidy = """
       {
@@ -123,7 +123,7 @@ package final class PostgresServer: Sendable {
   /// Makes a standby the primary.
   package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-D", path]) }
 
-  /// Stops all its processes from running, or lets them go on.
+  /// Stops all its processes from running, or lets them continue.
   package func pause(_ isPaused: Bool) throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
     try Self.runProgram(
