@@ -11,7 +11,7 @@
 //
 // Or: "erase" or "prune", the journal's path, and a number (`KilledErasure`).
 //
-// Or: "backup", the journal's path, and that of a backup, which is brought up to date again and again while others write:
+// Or: "backup", the journal's path, and that of a backup, which is updated again and again while others write:
 // "backup <acknowledged before> <revision>".
 //
 // With the path of a backup behind the seed it is brought up to date in the same way.

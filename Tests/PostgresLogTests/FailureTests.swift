@@ -6,7 +6,7 @@ import PostgresLog
 import TestSupport
 import Testing
 
-/// Nodes that continue writing while connections, servers and standbys fail: what was acknowledged is in the log once, and all
+/// Nodes that write while connections, servers and standbys fail: acknowledged commits are in the log once, and all
 /// nodes come to the same history.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct FailureTests {

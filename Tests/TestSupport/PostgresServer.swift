@@ -20,8 +20,8 @@ package final class PostgresServer: Sendable {
       "\(FileManager.default.temporaryDirectory.path)/journal-postgres-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     try asOrdinaryUser { user in _ = try runProgram("chown", ["\(user)", path]) }
-    // It continues in the background, in a session of its own, and what starts it ends at once: a child that has ended and
-    // that nobody has waited for would keep exit tests from being noticed.
+    // It runs in the background in a separate session, and the process that starts it ends at once: a child that has
+    // ended, but was not waited for, would keep exit tests from being noticed.
     let tidy = """
       {
         while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
