@@ -6,7 +6,6 @@ import Testing
 /// After a pruning, the state at the point and everything after it are as they were, and questions about what came before
 /// get the answer that it was pruned.
 @Suite struct PruneTests {
-  private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
 
   /// A journal and a copy of it that was pruned at a random point.
   private struct Pair {
@@ -35,7 +34,7 @@ import Testing
 
   @Test func theStateAtThePointAndAllAfterItAreTheOriginals() throws {
     var random = SeededGenerator()
-    for _ in 0..<(Self.isLong ? 400 : 50) {
+    for _ in 0..<(TestLength.isLong ? 400 : 50) {
       try withTemporaryFolder(inMemory: true) { folder in
         let pair = try Pair(folder, commits: Int.random(in: 1...14, using: &random), using: &random)
         let (original, point, newest) = (pair.original.journal, pair.point, pair.original.newest)
@@ -170,7 +169,7 @@ import Testing
 
   @Test func copiesOfAPrunedJournalBeginWhereItDoes() throws {
     var random = SeededGenerator()
-    for _ in 0..<(Self.isLong ? 40 : 4) {
+    for _ in 0..<(TestLength.isLong ? 40 : 4) {
       try withTemporaryFolder(inMemory: true) { folder in
         let pair = try Pair(folder, commits: 12, using: &random)
         func url(_ name: String) -> URL { folder.url.appending(path: name) }
