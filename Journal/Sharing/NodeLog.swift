@@ -106,6 +106,8 @@ final class NodeLog: EntryLog {
     do throws(JournalError) {
       try connection.beginWriting()
       try compare(with: connection, turn.head)
+      // A server that has crashed may have come back with entries that its standby never got, and may lose them yet.
+      if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
     } catch {
       try? connection.close()
       if error.code == .diverged { turn.failure = error }
@@ -190,8 +192,9 @@ final class NodeLog: EntryLog {
       let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
-          let isDone = try bringPiece(connection, &turn)
-          return (turn.head.revision, isDone)
+          let newest = try connection.newestRevision()
+          try bringPiece(connection, through: newest, &turn)
+          return (turn.head.revision, turn.head.revision >= newest)
         } catch {
           drop(&turn)
           throw error
@@ -202,13 +205,21 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// - Returns: whether there is no more.
-  private func bringPiece(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) -> Bool {
+  /// Brings all entries up to one that is known to be there.
+  private func bringAll(
+    _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
+  ) throws(JournalError) {
+    while turn.head.revision < newest { try bringPiece(connection, through: newest, &turn) }
+  }
+
+  /// Brings the next entries, some thousands at most.
+  private func bringPiece(
+    _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
+  ) throws(JournalError) {
+    guard newest > turn.head.revision else { return }
     var reader = EntryReader(connection, journal: place.journal, after: turn.head)
     let piece: [SealedEntry]
     do throws(JournalError) {
-      let newest = try connection.newestRevision()
-      guard newest > turn.head.revision else { return true }
       piece = try reader.next(through: newest)
     } catch {
       guard error.code == .damaged, let revision = error.revision else { throw error }
@@ -227,7 +238,6 @@ final class NodeLog: EntryLog {
     }
     turn.head = reader.head
     brought.raise(to: turn.head.revision)
-    return false
   }
 
   // MARK: Appending
@@ -268,13 +278,13 @@ final class NodeLog: EntryLog {
           })
         else { return }
         failure = found
-        if case .conflict = failure {
+        if case .conflict(let newest) = failure {
           if lost != nil, let last = entries.last, try connection.digest(of: last.revision) == last.digest {
             // The first try has stored them, and may not have waited for a standby.
             try connection.confirm()
             return
           }
-          while try !bringPiece(connection, &turn) {}
+          try bringAll(connection, through: newest, &turn)
         }
       } catch {
         failure = .refused(error)
@@ -341,8 +351,7 @@ final class NodeLog: EntryLog {
     try turn.withLock { turn throws(JournalError) in
       do throws(JournalError) {
         let connection = try connected(&turn)
-        try connection.reserve()
-        while try !bringPiece(connection, &turn) {}
+        try bringAll(connection, through: try connection.reserve(), &turn)
       } catch {
         drop(&turn)
         throw error

@@ -37,7 +37,8 @@ package protocol SharedLog: EntryLog {
 
   /// Waits for the turn to append, and keeps it from all others until the next append returns, ``release()`` is called,
   /// or some seconds have passed.
-  func reserve() throws(JournalError)
+  /// - Returns: the newest revision.
+  func reserve() throws(JournalError) -> Revision
 
   /// Gives the turn away, if it was reserved.
   func release()
@@ -58,6 +59,15 @@ package protocol SharedLog: EntryLog {
 
   /// How the place keeps what it confirms, in a line for people.
   func summary() throws(JournalError) -> String
+}
+
+extension SharedLog {
+  /// The same for a role that may only read, which can't ask for it.
+  func confirmIfPermitted() throws(JournalError) {
+    do throws(JournalError) { try confirm() } catch {
+      guard error.code == .permission else { throw error }
+    }
+  }
 }
 
 extension JournalError {

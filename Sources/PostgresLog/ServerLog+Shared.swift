@@ -12,18 +12,20 @@ extension ServerLog: SharedLog {
   }
 
   /// Locks the journal's row: those who wait for it get it in the order in which they came.
-  func reserve() throws(JournalError) {
+  func reserve() throws(JournalError) -> Revision {
     try using { connection in
       try isReserved.withLock { isReserved in
-        guard !isReserved else { return }
+        if isReserved { return try Self.newest(of: journal, connection) }
         try connection.run("BEGIN", within: ServerAddress.patience)
         do {
-          try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
+          let rows = try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
+          guard rows.count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
+          isReserved = true
+          return rows.integer(0, 0)
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
           throw error
         }
-        isReserved = true
       }
     }
   }

@@ -155,12 +155,13 @@ private final class SharedMemoryLog: SharedLog {
     try using { $0.entries.indices.contains(revision - 1) ? $0.entries[revision - 1].digest : nil }
   }
 
-  func reserve() throws(JournalError) {
+  func reserve() throws(JournalError) -> Revision {
     while try !using({ contents in
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
       return true
     }) { usleep(500) }
+    return try newestRevision()
   }
 
   func release() {
