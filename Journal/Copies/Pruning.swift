@@ -183,7 +183,13 @@ extension Journal {
 
   /// Opens a journal for work that rewrites what is on disk; fails when another process has it open for writing.
   static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
-    if let folder = try? JournalFolder(url, hook: nil) { try folder.checkIsNotShared() }
+    if let folder = try? JournalFolder(url, hook: nil), let address = try folder.sharedAddress() {
+      throw JournalError(
+        .wrongUse,
+        "the journal's log is shared, at \(address), and what is taken out here would stay there and with the other nodes; "
+          + "make it local with unshare first. After an erasure it can be shared again when its old rows are deleted from "
+          + "the database; after a pruning it can't be", path: folder.path)
+    }
     do {
       return try open(at: url, mode: mode, options: options)
     } catch let error as JournalError where error.code == .locked {

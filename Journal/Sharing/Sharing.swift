@@ -57,7 +57,8 @@ extension Journal {
     guard format.base == nil else {
       throw JournalError(
         .wrongUse,
-        "history was pruned, and a shared log begins with entry 1; share the original, or a copy of the state",
+        "history was pruned, and a shared log begins with entry 1: other nodes would lack what this one begins with; share "
+          + "a backup from before the pruning",
         path: journal.folder.path)
     }
     try storage.begin(format.id, format: format.bytes)
@@ -85,7 +86,11 @@ extension Journal {
     }
     var proof = EntryReader(shared, journal: format.id, after: format.head)
     let newest = try shared.newestRevision()
-    while newest == head.revision, try !proof.next(through: newest).isEmpty {}
+    while newest == head.revision {
+      let piece = try proof.next(through: newest)
+      if piece.isEmpty { break }
+      try checkIsSame(piece, as: journal.log, at: storage.address)
+    }
     guard proof.head == head else {
       throw JournalError.diverged(
         "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it in "
@@ -94,6 +99,24 @@ extension Journal {
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     try journal.folder.noteShared(at: storage.address)
     return head
+  }
+
+  /// Fails when entries differ in their bytes: an entry that was erased keeps its digest.
+  private static func checkIsSame(
+    _ piece: [SealedEntry], as log: any EntryLog, at address: String
+  ) throws(JournalError) {
+    guard let first = piece.first, let last = piece.last else { return }
+    var rest = piece[...]
+    try unsafe log.read(first.revision...last.revision, newestFirst: false) {
+      revision, bytes throws(JournalError) in
+      guard let entry = rest.popFirst(), unsafe entry.bytes.elementsEqual(bytes) else {
+        throw JournalError(
+          .diverged,
+          "the database has entry \(revision) with what was erased here; have an administrator delete this journal's rows "
+            + "from the tables there, and share it again", revision: revision, path: address)
+      }
+      return true
+    }
   }
 
   /// Makes the folder of another node of a shared journal, with all entries that are in the shared log.
@@ -112,6 +135,7 @@ extension Journal {
     try ModelSchema(of: State.self).checkReads(format.schema, path: storage.address)
     let shared = try storage.connect(to: journal)
     defer { try? shared.close() }
+    try shared.confirmIfPermitted()
     var head = format.head
     try JournalFolder.create(at: url, copying: format, options: options) { place in
       let copy = try JournalCopy(making: place)

@@ -148,11 +148,12 @@ import Testing
 
           JOURNAL  the journal's folder, such as Books.journal
 
-          --json      print JSON for machines instead of a table for people
-          --local     read and print dates in the zone of this machine (TZ) instead of UTC
-          --no-pager  print long results at once, and not page by page
-          --verbose   say on standard error what the journal does and finds on its own
-          --help      print this and do nothing else
+          --json             print JSON for machines instead of a table for people
+          --local            read and print dates in the zone of this machine (TZ) instead of UTC
+          --no-pager         print long results at once, and not page by page
+          --verbose          say on standard error what the journal does and finds on its own
+          --unsafe-settings  write to a shared log even if its server may lose what it confirms
+          --help             print this and do nothing else
 
         Examples:
           journal stat Books.journal

@@ -81,15 +81,40 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+  func theSessionsAboutSharedJournalsAreReal() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
+        try draft.addItem(kind: "book", attributes: ["title": .string("Dun")])
+      }
+      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
+        try draft.updateItem(1, set: ["title": .string("Dune")])
+      }
+      try journal.close()
+      try check(
+        "Documentation/Shared.md", in: folder,
+        standingFor: ("postgresql://app@db.example.org/books", address))
+    }
+  }
+
   /// Runs each `$ journal …` of a page, in order, and compares what it prints with what the page says.
-  /// - Parameter count: how many sessions there are, the others being for the reader to try; nil for all.
-  private func check(_ page: String, in folder: TemporaryFolder, count: Int? = nil) throws {
+  /// - Parameters:
+  ///   - count: how many sessions there are, the others being for the reader to try; nil for all.
+  ///   - standingFor: what the page has, and what is meant here.
+  private func check(
+    _ page: String, in folder: TemporaryFolder, count: Int? = nil,
+    standingFor: (text: String, meaning: String)? = nil
+  ) throws {
     let url = root.appending(path: page)
     let text = try String(contentsOf: url, encoding: .utf8)
     var found = text
     let blocks = text.matches(of: /```\n(\$ (?:journal|rm) [^`]*)```\n/)
     for block in blocks.prefix(count ?? .max) {
-      found = found.replacing(block.1, with: try session(String(block.1), in: folder), maxReplacements: 1)
+      found = found.replacing(
+        block.1, with: try session(String(block.1), in: folder, standingFor), maxReplacements: 1)
     }
     #expect(!blocks.isEmpty)
     if ProcessInfo.processInfo.environment["JOURNAL_WRITE_TRANSCRIPTS"] != nil {
@@ -98,25 +123,30 @@ import Testing
     #expect(found.withoutTimes == text.withoutTimes)
   }
 
-  private func session(_ text: String, in folder: TemporaryFolder) throws -> String {
+  private func session(
+    _ text: String, in folder: TemporaryFolder, _ standingFor: (text: String, meaning: String)?
+  ) throws -> String {
     let commands = text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
     return try commands.map { command in
-      let line = command.dropFirst(2).replacing(#/^journal /#, with: "\"$0\" ")
+      var line = command.dropFirst(2).replacing(#/^journal /#, with: "\"$0\" ")
+      if let standingFor { line = line.replacing(standingFor.text, with: "'\(standingFor.meaning)'") }
       let result = try run(
         "bash", ["-c", "cd \"$1\" && \(line) 2>&1", journalPath, folder.path], environment: ["COLUMNS": "100"]
       )
       // Where the test has made it is no matter.
-      return command + "\n"
-        + String(decoding: result.output, as: UTF8.self).replacing(folder.path + "/", with: "")
+      var output = String(decoding: result.output, as: UTF8.self).replacing(folder.path + "/", with: "")
+      if let standingFor { output = output.replacing(standingFor.meaning, with: standingFor.text) }
+      return command + "\n" + output
     }.joined(separator: "\n")
   }
 }
 
 extension String {
-  /// The text without digests, and without moments other than those of the page's own journal.
+  /// The text without digests and ids, and without moments other than those of the page's own journal.
   fileprivate var withoutTimes: String {
     replacing(/20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]+Z)?/) { match in
       match.output.0.hasPrefix("2026-08-0") ? String(match.output.0) : "<now>"
     }.replacing(/[0-9a-f]{64}/, with: "<digest>")
+      .replacing(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.ignoresCase(), with: "<id>")
   }
 }

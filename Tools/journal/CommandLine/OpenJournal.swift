@@ -29,7 +29,7 @@ extension Arguments {
       guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
-    return options.sharingThroughPostgres()
+    return options.sharingThroughPostgres(acceptsUnsafeSettings: has("--unsafe-settings"))
   }
 
   /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.

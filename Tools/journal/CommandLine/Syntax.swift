@@ -28,6 +28,8 @@ struct Syntax {
     Option(name: "--local", help: "read and print dates in the zone of this machine (TZ) instead of UTC"),
     Option(name: "--no-pager", help: "print long results at once, and not page by page"),
     Option(name: "--verbose", help: "say on standard error what the journal does and finds on its own"),
+    Option(
+      name: "--unsafe-settings", help: "write to a shared log even if its server may lose what it confirms"),
     Option(name: "--help", help: "print this and do nothing else"),
   ]
 

@@ -12,7 +12,9 @@ enum Share: Verb {
     keeps its own copy, so reading needs no server. The tables are made if they are missing. When it is interrupted, the
     journal is local as before, and the next run goes on.
 
-    A password is never part of the address: put it into ~/.pgpass, a service file or the environment.
+    A password is never part of the address: put it into ~/.pgpass, a service file or the environment. A server whose
+    settings can lose what it confirms, as with fsync off, is refused unless --unsafe-settings accepts it; so is each later
+    commit.
     """
   static let syntax = Syntax(operands: [Syntax.journal, address])
   static let address = Syntax.Operand(
