@@ -82,18 +82,18 @@ enum Schema {
     """
   }
 
-  /// A piece of the entries from $2 to $3: at most so many rows, and about so many bytes, but one at least.
+  /// The entries from $2 to $3, but only about so many bytes, and one at least.
   static let piece = statement("piece", piece(order: "ASC"))
   static let pieceBackwards = statement("piece_backwards", piece(order: "DESC"))
-  private static let pieceCount = 4096
+  /// How many entries $2 to $3 may be: a server that knows little of its tables may sort all of them.
+  static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
 
   private static func piece(order: String) -> String {
     """
     SELECT revision, bytes FROM (
       SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order)) - octet_length(bytes) AS before
-      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3
-      ORDER BY revision \(order) LIMIT \(pieceCount)) AS piece
+      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
     WHERE before < \(pieceByteCount) ORDER BY revision \(order)
     """
   }

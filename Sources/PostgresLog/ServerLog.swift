@@ -69,11 +69,15 @@ final class ServerLog: EntryLog {
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
     while true {
+      let piece =
+        newestFirst
+        ? max(rest.lowerBound, rest.upperBound - Schema.pieceCount + 1)...rest.upperBound
+        : rest.lowerBound...min(rest.upperBound, rest.lowerBound + Schema.pieceCount - 1)
       let rows = try JournalError.translating {
         try connection.run(
           newestFirst ? Schema.pieceBackwards : Schema.piece,
-          [.uuid(journal), .integer(rest.lowerBound), .integer(rest.upperBound)], within: Self.readingPatience
-        )
+          [.uuid(journal), .integer(piece.lowerBound), .integer(piece.upperBound)],
+          within: Self.readingPatience)
       }
       // The connection is free while the caller has the bytes.
       for row in 0..<rows.count {
