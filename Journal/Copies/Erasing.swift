@@ -208,10 +208,11 @@ extension Journal {
 }
 
 extension JournalCopy {
-  /// Appends an entry without events, which says what became of the history.
-  /// - Parameter schema: that of the checkpoint.
+  /// Appends an entry of the copy's own, which says what became of the history; or begins one with some events.
+  /// - Parameter schema: that of the checkpoint and the events.
   func append(
-    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema
+    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema,
+    events: [JournalEvent] = []
   ) throws(JournalError) {
     let last = head
     let now = Timestamp(Date()) ?? last.timestamp
@@ -220,7 +221,7 @@ extension JournalCopy {
       previousDigest: last.digest, checkpointRevision: checkpoint?.revision)
     var salts = RandomBytes()
     let sealed = try EntryCoding.seal(
-      header, annotation, events: [], stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
+      header, annotation, events: events, stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
       journal: journal, salts: &salts, logLimit: log.limits.appendByteCount)
     try append([sealed], head: Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
   }

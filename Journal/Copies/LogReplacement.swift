@@ -96,10 +96,8 @@ final class LogReplacement {
       if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     }
     guard try folder.root.status(of: fileName) != nil else {
-      if try folder.root.status(of: buildingName) != nil {
-        try removeBuilding(in: folder)
-        try folder.root.flush()
-      }
+      // What was never finished holds nothing that was erased. If it can't be removed now, a later opening does it.
+      try? removeBuilding(in: folder)
       return
     }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: 1 << 30)

@@ -7,9 +7,12 @@ extension JournalFolder {
   ///
   /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
   /// behind that name.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
-  static func create(at url: URL, _ schema: ModelSchema, options: JournalOptions) throws {
-    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: { _ in })
+  /// - Parameter fill: puts entries into the log and images beside it, before anybody sees the journal.
+  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there; what `fill` throws.
+  static func create(
+    at url: URL, _ schema: ModelSchema, options: JournalOptions, fill: (LogPlace) throws -> Void = { _ in }
+  ) throws {
+    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: fill)
   }
 
   /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.
