@@ -21,9 +21,12 @@ struct Recovery<State: EventSourced> {
   /// What is not there of a journal that was opened up to its damage.
   let damage: JournalError?
 
-  /// - Parameter locksExclusively: whether nobody else may have it open, though it is opened to read only.
+  /// - Parameters:
+  ///   - locksExclusively: whether nobody else may have it open, though it is opened to read only.
+  ///   - makesState: whether a state is made of the entries; without one, the version has the empty state.
   init(
-    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, options: JournalOptions
+    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, makesState: Bool = true,
+    options: JournalOptions
   ) throws {
     if mode == .upToDamage {
       self = try Self(upToDamage: url, options)
@@ -32,7 +35,7 @@ struct Recovery<State: EventSourced> {
     var seen: Head?
     while true {
       do {
-        self = try Self(looking: url, mode: mode, locksExclusively, options)
+        self = try Self(looking: url, mode: mode, locksExclusively, makesState, options)
         return
       } catch let error as JournalError where error.code == .damaged && mode != .readWrite {
         // Somebody may have pruned the history between two looks.
@@ -48,7 +51,8 @@ struct Recovery<State: EventSourced> {
   }
 
   private init(
-    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ options: JournalOptions
+    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ makesState: Bool,
+    _ options: JournalOptions
   ) throws {
     damage = nil
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
@@ -78,7 +82,7 @@ struct Recovery<State: EventSourced> {
     do throws(JournalError) {
       mark = try log.acknowledged()
       (version, eventCount, replayedCount) = try Self.replay(
-        log, chain, folder, format, mark, isInUse: mode != .readWrite)
+        log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
       if mode == .readWrite {
         try LogReplacement.recover(folder, log, format)
         try folder.prepareForWriting()
@@ -157,7 +161,7 @@ struct Recovery<State: EventSourced> {
 
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: LogMark?, isInUse: Bool
+    _ mark: LogMark?, isInUse: Bool, makesState: Bool = true
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayedCount: Int) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
@@ -168,6 +172,10 @@ struct Recovery<State: EventSourced> {
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
+    guard makesState else {
+      try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
+      return (Version(head: try replay.head(at: newest), state: State()), 0, 0)
+    }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let start = chain.start(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: start)

@@ -23,12 +23,7 @@ extension Journal {
   ///   - range: what is outside of the journal is left out; all entries when nil.
   ///   - newestFirst: gives them in reverse.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
-    let newest = head.revision
-    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
-    let last = min(range?.upperBound ?? newest, newest)
-    return EntryCursor(
-      log: log, id: id, upcast: upcast, remaining: first <= last ? first...last : nil,
-      newestFirst: newestFirst)
+    EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
   }
 }
 
@@ -46,14 +41,17 @@ public final class EntryCursor {
   /// What was fetched and not given, the next one last.
   private var fetched: [Entry] = []
 
+  /// - Parameter newest: the newest revision of the log.
   init(
-    log: any EntryLog, id: JournalID, upcast: EventUpcast, remaining: ClosedRange<Revision>?,
-    newestFirst: Bool
+    _ log: any EntryLog, _ format: JournalFormat, _ upcast: EventUpcast, _ range: ClosedRange<Revision>?,
+    newest: Revision, newestFirst: Bool
   ) {
+    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
+    let last = min(range?.upperBound ?? newest, newest)
     self.log = log
-    self.id = id
+    id = format.id
     self.upcast = upcast
-    self.remaining = remaining
+    remaining = first <= last ? first...last : nil
     self.newestFirst = newestFirst
   }
 

@@ -17,6 +17,14 @@ public struct RevisionSelector: Hashable, Sendable {
 
   let form: Form
 
+  /// Whether only a state of the journal knows what it means: a tag or an entity.
+  package var isOfState: Bool {
+    switch form {
+    case .tag, .entity: true
+    case .start, .revision, .revisionOrYear, .head, .date: false
+    }
+  }
+
   /// The entry of that number; 0 is the empty journal.
   public static func revision(_ revision: Revision) -> RevisionSelector {
     RevisionSelector(form: .revision(revision))

@@ -43,6 +43,7 @@ extension Journal {
     var revision = format.head.revision
     let byteCount = try log.byteCount()
     let all = newest - revision
+    let points = PointFinder(log: log, format: format, newest: newest)
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = .gmt
     var years: [HistoryYear] = []
@@ -53,7 +54,7 @@ extension Journal {
       // The last moment of the year.
       let last =
         end.map { Timestamp(microseconds: $0.microseconds - 1) } ?? Timestamp.fourDigitYears.upperBound
-      let through = try newestRevision(notAfter: last, newest: newest) ?? revision
+      let through = try points.newestRevision(notAfter: last) ?? revision
       let count = max(through, revision + 1) - revision
       years.append(
         HistoryYear(

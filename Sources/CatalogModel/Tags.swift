@@ -15,6 +15,11 @@ extension Catalog {
       revision = (try? TagFields(row.record))?.revision ?? 0
     }
 
+    /// The tag of a record, as an entry has made it.
+    package init(_ id: Int, made record: EntityRecord, at created: Revision) {
+      self.init(id: id, row: EntityRow(record: record, created: created, modified: created))
+    }
+
     /// Its name.
     public var name: String {
       guard let fields = try? TagFields(row.record) else { return "" }

@@ -202,10 +202,16 @@ import Testing
       let list = try journal("tag", path)
       #expect(list.output.contains("first         1  "))
       #expect(try journal("log", path, "--until", "1").output.contains("(first) first find"))
+      // Without --until, the tags come from the entries and not from a state.
+      _ = try journal("tag", path, "again", "HEAD~3", "--by", "ana")
+      let log = try journal("log", path).output
+      #expect(log.contains("(first, again) first find"))
+      #expect(log == (try journal("log", path, "--until", "HEAD").output))
       #expect(try journal("show", path, "item:2@first").code == 0)
       #expect(try journal("tag", path, "--delete", "first", "--by", "ana").code == 0)
       #expect(try journal("show", path, "item:2@first").code == 2)
-      #expect(try journal("log", path, "-n", "2", "--json").output.contains(#""entity":"tag:1""#))
+      #expect(try journal("log", path).output.contains("(again) first find"))
+      #expect(try journal("log", path, "-n", "1", "--json").output.contains(#""entity":"tag:1""#))
       #expect(try journal("verify", path).code == 0)
     }
   }
@@ -287,6 +293,52 @@ import Testing
       #expect(try journal("show", bare, "1").output.contains("journal.copyOf = "))
       #expect(try journal("replay", path, "--no-history").code == 2)
       #expect(try journal("replay", path, "--at", "3", "--to", copy).code == 3)
+    }
+  }
+
+  /// Someone who knows git, and has read `journal help` and no more.
+  @Test func aNewcomersQuestionsAreAnsweredByWhatHelpSays() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let journalOfBooks = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      func day(_ number: Int) -> Date { Date(timeIntervalSinceNow: TimeInterval(number) * 86_400) }
+      try journalOfBooks.commit(by: "Ana", note: "moving in", date: day(-9)) { draft in
+        for title in ["Dun", "Emma"] {
+          try draft.addItem(kind: "book", attributes: ["title": .string(title)])
+        }
+      }
+      try journalOfBooks.commit(by: "Bob", note: "spelling", date: day(-8)) {
+        try $0.updateItem(1, set: ["title": .string("Dune")])
+      }
+      try journalOfBooks.commit(by: "Bob", note: "tidy up", date: day(-8)) { try $0.deleteItem(2) }
+      try journalOfBooks.commit(by: "Eve", note: "newer", date: day(-1)) { try $0.addItem(kind: "film") }
+      try journalOfBooks.close()
+      let help = try journal("help").output
+      for command in [
+        "history Books.journal item:42", "find Books.journal --deleted", "restore Books.journal item:42\n",
+      ] {
+        #expect(help.contains("journal \(command)"))
+      }
+      #expect(
+        try journal("history", path, "item:1").output.contains(
+          "Bob  spelling\n~ item:1  Dune\n    title: \"Dun\" → \"Dune\""))
+      #expect(try journal("find", path, "--deleted").output.contains("item:2      book              3  Emma"))
+      // It was gone by then: what to ask for instead is said.
+      let early = try journal("restore", path, "item:2", "--at", "yesterday")
+      #expect(early.code == 1)
+      #expect(early.error.contains("it was deleted by revision 3; item:2@2 is what it was before"))
+      #expect(try journal("restore", path, "item:2", "--dry-run").output.contains("+ item:2  Emma"))
+      #expect(
+        try journal("restore", path, "item:2").output.hasPrefix("entry 5 restored item:2 as of revision 2"))
+      // What is there needs a point.
+      #expect(try journal("restore", path, "item:1").code == 2)
+      #expect(try journal("restore", path, "item:7").code == 2)
+      let reverted = try journal(
+        "revert", path, "--author", "bob", "--since", "9 days ago", "--until", "7 days ago")
+      #expect(reverted.code == 0)
+      #expect(reverted.output.contains("entry 3, by Bob: tidy up\nnothing to do"))
+      #expect(reverted.output.contains("entry 2, by Bob: spelling\nentry 6 reverted entry 2: spelling"))
+      #expect(try journal("log", path, "-n", "1").output.contains("reverted entry 2"))
     }
   }
 

@@ -56,6 +56,30 @@ import Testing
   }
 
   /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
+  /// What lists entries makes no state of them, and so does not read those before.
+  @Test func logPrintsTheNewestEntriesWhereOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
+    try withLargeJournal { path in
+      let snapshots = "\(path)/snapshots"
+      for name in try FileManager.default.contentsOfDirectory(atPath: snapshots) {
+        try FileManager.default.removeItem(atPath: "\(snapshots)/\(name)")
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
+      let table = URL(
+        filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+      var bytes = try Data(contentsOf: table)
+      bytes[200] ^= 1
+      try bytes.write(to: table)
+      #expect(try journal("replay", path).code == 3)
+      let log = try journal("log", path, "-n", "3")
+      #expect(log.code == 0, "\(log.error)")
+      #expect(
+        log.output.split(separator: "\n").dropFirst().map { $0.split(separator: " ")[0] } == [
+          "100", "99", "98",
+        ])
+      #expect(try journal("log", path).code == 3)
+    }
+  }
+
   private func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Large.journal")

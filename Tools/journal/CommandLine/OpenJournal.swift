@@ -20,6 +20,12 @@ extension Arguments {
     return journal
   }
 
+  /// Opens the entries of the journal that is named on the command line, without making a state of them.
+  func openHistory() throws -> EntryHistory<Catalog> {
+    try EntryHistory(
+      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(snapshots: .manual))
+  }
+
   /// How a verb keeps a journal open: with `--verbose`, what it does and finds is said at once, and without it that the
   /// clock is far ahead, once. No later entry can have an earlier date.
   func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
@@ -65,9 +71,14 @@ extension Journal {
   /// The revision that a selector means.
   /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
   func revision(_ selector: RevisionSelector) throws -> Revision {
-    do {
-      return try revision(at: selector)
-    } catch let error as JournalError where error.code == .notFound {
+    try Failure.ofAbsence { try revision(at: selector) }
+  }
+}
+
+extension Failure {
+  /// Makes the answer no of what is not found.
+  static func ofAbsence<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as JournalError where error.code == .notFound {
       throw Failure(.no, "\(error)")
     }
   }

@@ -2,15 +2,26 @@ import CatalogModel
 
 /// By which words people know entities: as they are now or, when they are gone, as they were last.
 final class Labels {
-  private let journal: CatalogJournal
+  private let open: () throws -> CatalogJournal
+  private var opened: CatalogJournal?
   private var records: [EntityKey: EntityRecord?] = [:]
   private static let limit = 10_000
 
-  init(_ journal: CatalogJournal) { self.journal = journal }
+  /// - Parameter journal: asked for when the first label is.
+  init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
+
+  /// The journal whose entities these are.
+  func journal() throws -> CatalogJournal {
+    if let opened { return opened }
+    let journal = try open()
+    opened = journal
+    return journal
+  }
 
   /// What an entity is, or was last; nil when it never was.
   func record(of entity: EntityKey) throws -> EntityRecord? {
     if let known = records[entity] { return known }
+    let journal = try journal()
     var record = journal.state.record(of: entity)
     let revision = journal.state.revision(of: entity)
     if record == nil, revision > 0 {

@@ -51,31 +51,68 @@ enum Log: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     if arguments.has("--follow") { return try follow(arguments, terminal) }
-    let limit = try arguments.count("-n") ?? Int.max
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
-    let journal = try arguments.openJournal(terminal)
-    let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
-    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
-    guard since < until, limit > 0 else {
-      terminal.warn("there are no such entries")
-      return .done
+    let since = try arguments.selector(of: "--since", else: .start)
+    // What a tag means and an entity is, a state knows. That takes none of the newest entries of all.
+    let isOfNewest = entities.isEmpty && !arguments.has("--until") && !arguments.has("--reverse")
+    return isOfNewest && !since.isOfState
+      ? try printNewest(after: since, arguments, terminal)
+      : try print(entities, after: since, arguments, terminal)
+  }
+
+  /// Prints the newest entries of all. A state of the journal is made only when an option needs it.
+  private static func printNewest(
+    after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let history = try arguments.openHistory()
+    defer { history.close() }
+    let since = try Failure.ofAbsence { try history.revision(at: point) }
+    let newest = history.head.revision
+    let entries = since < newest ? NewestEntries(history.entries(since + 1...newest, newestFirst: true)) : nil
+    let labels = Labels(try arguments.openJournal(terminal))
+    let printer = LogPrinter(arguments, labels, widestRevision: newest, terminal) { revision in
+      entries?.tags(of: revision) ?? []
     }
-    let filter = try EntryFilter(arguments, entities: entities, journal)
+    let filter = try EntryFilter(arguments, entities: [], labels)
+    return try print(entries, filter, printer, after: since, of: history.base, arguments, terminal)
+  }
+
+  private static func print(
+    _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let since = try journal.revision(point)
+    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     let newestFirst = !arguments.has("--reverse")
-    let entries: any EntrySource =
-      entities.isEmpty
-      ? journal.entries((since + 1)...until, newestFirst: newestFirst)
-      : try EntityEntries(journal, entities, (since + 1)...until, newestFirst: newestFirst)
-    let printer = LogPrinter(arguments, journal, filter, widestRevision: until, terminal)
+    var entries: (any EntrySource)?
+    if since < until {
+      entries =
+        entities.isEmpty
+        ? journal.entries(since + 1...until, newestFirst: newestFirst)
+        : try EntityEntries(journal, entities, since + 1...until, newestFirst: newestFirst)
+    }
+    let labels = Labels(journal)
+    let tags = journal.state.tagNames
+    let printer = LogPrinter(arguments, labels, widestRevision: until, terminal) { tags[$0] ?? [] }
+    let filter = try EntryFilter(arguments, entities: entities, labels)
+    return try print(entries, filter, printer, after: since, of: journal.base, arguments, terminal)
+  }
+
+  /// Prints what is asked for of some entries.
+  private static func print(
+    _ entries: (any EntrySource)?, _ filter: EntryFilter, _ printer: LogPrinter, after since: Revision,
+    of base: Head?, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let limit = try arguments.count("-n") ?? Int.max
     var count = 0
-    while count < limit, let entry = try entries.next() {
+    while count < limit, let entry = try entries?.next() {
       guard let events = try filter.events(of: entry) else { continue }
       try printer.print(entry, events)
       count += 1
     }
     if count == 0 { terminal.warn("there are no such entries") }
-    if count < limit, since == journal.base?.revision, !arguments.has("--json") {
-      try terminal.printBase(of: journal)
+    if count < limit, entries != nil, since == base?.revision, !arguments.has("--json") {
+      try terminal.print(base: base)
     }
     return .done
   }
@@ -90,8 +127,10 @@ enum Log: Verb {
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), 0)
     var last = try journal.revision(try arguments.selector(of: "--since", else: .revision(first)))
-    let filter = try EntryFilter(arguments, entities: entities, journal)
-    let printer = LogPrinter(arguments, journal, filter, widestRevision: newest + 1000, terminal)
+    let labels = Labels(journal)
+    let filter = try EntryFilter(arguments, entities: entities, labels)
+    let tags = journal.state.tagNames
+    let printer = LogPrinter(arguments, labels, widestRevision: newest + 1000, terminal) { tags[$0] ?? [] }
     while true {
       let entries = journal.entries((last + 1)...max(journal.head.revision, last + 1))
       while let entry = try entries.next() {
@@ -110,6 +149,37 @@ protocol EntrySource {
 }
 
 extension EntryCursor: EntrySource {}
+
+/// The newest entries of all, and the names that later ones among them have given each.
+private final class NewestEntries: EntrySource {
+  private let entries: EntryCursor
+  private var names: [Revision: [String]] = [:]
+  private var deleted: Set<EntityKey> = []
+
+  init(_ entries: EntryCursor) { self.entries = entries }
+
+  func next() throws -> Entry? {
+    guard let entry = try entries.next() else { return nil }
+    for event in entry.events where event.entity.kind == .tag {
+      if event.operation == .delete { deleted.insert(event.entity) }
+      guard case .add(let record) = event.change, !deleted.contains(event.entity) else { continue }
+      let tag = Catalog.Tag(event.entity.number, made: record, at: entry.revision)
+      // In the order in which they were made.
+      names[tag.revision, default: []].insert(tag.name, at: 0)
+    }
+    return entry
+  }
+
+  /// The tags of an entry that was given.
+  func tags(of revision: Revision) -> [String] { names[revision] ?? [] }
+}
+
+extension Catalog {
+  /// The names of the tags of each revision.
+  fileprivate var tagNames: [Revision: [String]] {
+    Dictionary(grouping: tags, by: \.revision).mapValues { $0.map(\.name) }
+  }
+}
 
 /// The entries that touched some entities, found by following their histories.
 private final class EntityEntries: EntrySource {

@@ -74,8 +74,8 @@ enum Prune: Verb {
 
 extension Terminal {
   /// Says where history begins, where somebody may look for what was before.
-  func printBase(of journal: CatalogJournal) throws {
-    guard let base = journal.base else { return }
+  func print(base: Head?) throws {
+    guard let base else { return }
     try output.line(
       styled(.faint, "history before revision \(base.revision), of \(text(of: base.date)), was pruned"))
   }
