@@ -97,6 +97,9 @@ let package = Package(
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(
+      name: "DocumentedCode", dependencies: ["CatalogModel", "JournalServer", "PostgresLog"],
+      path: "Tests/DocumentedCode"),
+    .executableTarget(
       name: "CrashChild",
       dependencies: [
         "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport",
@@ -148,7 +151,7 @@ let package = Package(
       dependencies: [
         "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
         "TestSupport",
-        "journal",
+        "journal", "DocumentedCode",
       ],
       exclude: ["Reader"]),
     .testTarget(

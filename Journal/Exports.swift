@@ -1,3 +1,3 @@
-// Records, their values and digests are part of this module's own vocabulary: who imports it has them.
+// Records, values and digests are part of this module's API, so importing it imports them.
 @_exported public import CBOR
 @_exported public import SHA256

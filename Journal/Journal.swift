@@ -8,30 +8,28 @@ import Locks
 /// let cup = try journal.commit(by: "ana", note: "first find") { draft in
 ///   try draft.addItem(kind: "place", attributes: ["name": .string("Café")])
 /// }.value
-/// journal.state.item(cup)                        // what is
-/// try journal.state(asOf: .head(back: 1))        // what was
+/// journal.state.item(cup)                        // the newest
+/// try journal.state(asOf: .head(back: 1))        // an earlier one
 /// ```
 ///
 /// One edit, from the call to the disk and back: `commit` runs a body over a ``Draft``, whose events become an
-/// ``Entry`` (`Committer`), sealed (`EntryCoding`) and appended to the log (`EntryLog`). Opening, and
-/// ``state(asOf:)``, read the log back and apply the same events (`Replay`). Documentation/Architecture.md
-/// follows it file by file.
+/// ``Entry`` (`Committer`), sealed (`EntryCoding`) and appended to the log (`EntryLog`). Opening and ``state(asOf:)``
+/// read the log and apply the same events (`Replay`). Documentation/Architecture.md follows it file by file.
 ///
-/// Safe to use from many threads. Reading never waits for a commit, and a state that was handed out never
-/// changes.
+/// Safe to use from any thread. Reading never waits for a commit, and a returned state never changes.
 public final class Journal<State: EventSourced>: Sendable {
   /// What a journal is opened for.
   public enum Mode: Sendable {
-    /// To read and to commit. One process at a time can open it in this mode; others can read it meanwhile.
+    /// Read and commit. One process at a time can use this mode; others can read at the same time.
     case readWrite
-    /// To read what is there now. Another process may have it open in any mode, and what it commits meanwhile is not
-    /// seen. Nothing on disk is changed, and who writes is not disturbed.
+    /// Read the journal as of now. Another process may have it open in any mode; its later commits are not visible.
+    /// Nothing on disk changes, and the writer is not affected.
     case readOnly
-    /// The same, and to see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
-    /// ``Journal/newEntries`` follow within some milliseconds. Only what was acknowledged is seen.
+    /// Read, and see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
+    /// ``Journal/newEntries`` follow within some milliseconds. Only acknowledged commits are visible.
     case follow
-    /// To read what can be proven of a damaged journal: every entry up to the first that is missing or altered.
-    /// ``Journal/damage`` says what is not there. All entries are read at opening.
+    /// Read what can be proven of a damaged journal: every entry before the first that is missing or altered.
+    /// ``Journal/damage`` says what is missing. Opening reads all entries.
     case upToDamage
 
     var access: LogAccess {
@@ -43,12 +41,12 @@ public final class Journal<State: EventSourced>: Sendable {
     }
   }
 
-  /// What tells this journal from all others.
+  /// The identity of this journal.
   public let id: JournalID
-  /// The journal's folder; of a journal in memory, a temporary one that is removed when it is closed.
+  /// The journal's folder; for a journal in memory, a temporary folder that closing removes.
   public let url: URL
-  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, with the first of them; nil when
-  /// nothing is missing, as far as anybody can tell.
+  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, with the first missing one; nil
+  /// if no damage was found.
   public let damage: JournalError?
   /// The bytes of images.
   public let blobs: BlobStore
@@ -61,14 +59,14 @@ public final class Journal<State: EventSourced>: Sendable {
   let chain: LayerChain<State>
   /// How many events opening replayed.
   let replayedEventCount: Int
-  /// What it was opened with.
+  /// The options of the opening.
   let options: JournalOptions
   private let committer: Committer<State>?
   let keeper: SnapshotKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock?
   let follower: Follower<State>?
-  /// The log, when other nodes append to it too.
+  /// The log of a shared journal, to which other nodes append; nil otherwise.
   var node: NodeLog? { log as? NodeLog }
   private let removesFolder: Bool
   private let isClosed = Lock(false)
@@ -101,7 +99,7 @@ public final class Journal<State: EventSourced>: Sendable {
     let keeper = SnapshotKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
-    // Opening may have replayed much, for want of layers.
+    // If layers were missing, opening may have replayed much: freeze it into one.
     published.publish(keeper.accept(recovery.version, eventCount: 0))
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
@@ -112,16 +110,16 @@ public final class Journal<State: EventSourced>: Sendable {
     keeper.startIfDue()
   }
 
-  // Deinitializing a journal closes it: what was acknowledged is durable already.
+  // Deinitializing a journal closes it. Everything acknowledged is durable already.
   deinit { try? close() }
 
   // MARK: Opening and closing
 
-  /// Makes an empty journal and opens it.
+  /// Creates an empty journal and opens it.
   /// - Parameters:
-  ///   - url: the folder to make; its parent must exist.
+  ///   - url: the folder to create; its parent must exist.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let schema = try ModelSchema(of: State.self)
     try JournalFolder.create(at: url, schema, options: options)
@@ -130,27 +128,26 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens a journal and rebuilds its newest state.
   ///
-  /// Before anything in the folder is changed, every revision is accounted for by the files of the log, and the log is
-  /// held against HEAD. Entries before the newest snapshot are not read, unless `checking` asks for it: what is altered
-  /// in them is found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
+  /// Before anything in the folder changes, every revision is accounted for by the files of the log, and the log is
+  /// compared with HEAD. Entries before the newest snapshot are not read unless `checking` requests it. Alterations in
+  /// them are found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - mode: whether to commit, to read, or to follow what another process commits.
   ///   - checking: how much is read before it opens.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` when it is open for writing elsewhere and is to be
-  ///   so here, `permission`, `otherModel` when it holds the
-  ///   events of another model, `newerFormat` or `olderFormat`, or `damaged` with the first revision that is
-  ///   missing or altered. The folder is then as it was.
-  ///   When ``JournalOptions/retention`` wants history pruned and that fails, the journal opens with all of it.
-  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; O(n) without one, when everything
-  ///   is checked, or when history is pruned.
+  /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` if `mode` is to write and the journal is open for
+  ///   writing already, `permission`, `otherModel` if it has the events of another model, `newerFormat`, `olderFormat`,
+  ///   or `damaged` with the first revision that is missing or altered. The folder is then unchanged. If the pruning
+  ///   that ``JournalOptions/retention`` requests fails, the journal opens with all its history.
+  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; O(n) without a snapshot, if
+  ///   everything is checked, or if history is pruned.
   public static func open(
     at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
     options: JournalOptions = JournalOptions()
   ) throws -> Journal {
     if checking == .everything {
-      // A look of its own: opening for writing changes the folder.
+      // Verify read-only first, because opening for writing changes the folder.
       let look = try open(at: url, mode: .readOnly, options: options)
       defer { try? look.close() }
       try look.requireSoundness()
@@ -166,13 +163,13 @@ public final class Journal<State: EventSourced>: Sendable {
     return journal
   }
 
-  /// Opens a journal to read only, and keeps away who would write to it.
+  /// Opens a journal for reading and excludes writers.
   static func openExclusively(at url: URL, options: JournalOptions) throws -> Journal {
     let recovery = try Recovery<State>(url, mode: .readOnly, locksExclusively: true, options: options)
     return try Journal(recovery, mode: .readOnly, options: options)
   }
 
-  /// Opens a journal, or makes an empty one where nothing is: what an app does at launch.
+  /// Opens a journal, or creates an empty one if there is none. Apps call it at launch.
   /// - Throws: ``JournalError``, as `open` and `create` do.
   public static func openOrCreate(
     at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
@@ -184,18 +181,18 @@ public final class Journal<State: EventSourced>: Sendable {
       do {
         return try create(at: url, options: options)
       } catch let error as JournalError where error.code == .alreadyExists {
-        // Somebody else has just made it.
+        // Another process has just created it.
         return try open(at: url, options: options)
       }
     }
   }
 
-  /// Waits for commits in progress and closes the journal. All later calls that need the disk throw; states
-  /// that were handed out stay. Closing twice is fine.
+  /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
+  /// returned earlier stay usable. Closing twice is allowed.
   ///
-  /// A snapshot or layer that is being written is cancelled; opening does without it.
-  /// - Throws: ``JournalError`` when HEAD can't be flushed; the journal is closed all the same. With code `wrongUse`
-  ///   inside of a commit's body, and then it stays open.
+  /// A snapshot or layer that is being written is cancelled; the next opening does not need it.
+  /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
+  ///   inside the body of a commit; the journal then stays open.
   public func close() throws {
     try committer?.checkIsOutsideOfBody()
     let wasClosed = isClosed.withLock { isClosed in
@@ -206,7 +203,7 @@ public final class Journal<State: EventSourced>: Sendable {
     healthCheck.end()
     follower?.end()
     defer {
-      // Nothing is lost if it stays: the system empties the folder of temporary files.
+      // A failure is harmless: the system cleans up temporary files.
       if removesFolder { try? folder.remove() }
       lock?.release()
     }
@@ -222,7 +219,7 @@ public final class Journal<State: EventSourced>: Sendable {
 
   // MARK: Now
 
-  /// The newest durable state. Later commits do not touch what this returned.
+  /// The newest durable state. Later commits do not change the returned value.
   /// - Complexity: O(1), and it never waits for a commit.
   public var state: State { published.version.state }
 
@@ -238,9 +235,8 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Makes one atomic change. When it returns, the entry is durable and readers see it.
   ///
-  /// The body runs alone, over the newest accepted state, and may be slow only at the cost of all others that
-  /// want to commit. Whatever it throws is thrown on, and nothing is written. A body that changes nothing
-  /// makes no entry.
+  /// Bodies run one at a time, each on the newest accepted state, so a slow body delays all other commits. An error
+  /// that the body throws is rethrown, and nothing is written. A body that changes nothing makes no entry.
   ///
   /// ```swift
   /// try journal.commit(by: "ana", expecting: [.entity(.item(7), at: seen)]) { try $0.deleteItem(7) }
@@ -248,18 +244,17 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - author: who makes the change, in the app's own words.
   ///   - note: why.
-  ///   - metadata: whatever else shall be kept with the entry: with author and note up to 1 MiB.
-  ///   - date: when it was made; now when nil. The entry before it sets the earliest date.
-  ///   - expecting: what must still be so.
-  ///   - runsOnce: in a shared journal, whether the body must not run again when another node has committed meanwhile;
-  ///     the commit then fails with `conflict`.
-  ///   - body: changes the draft. It must not commit to this journal itself. In a shared journal it can run several
-  ///     times, each time over a newer state, until an entry of it is stored: what it does besides changing the draft
-  ///     must bear that.
+  ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
+  ///   - date: the date of the change, by default now. The date of the previous entry is the lower limit.
+  ///   - expecting: what must still hold.
+  ///   - runsOnce: in a shared journal, whether the body must not run again if another node has committed in the
+  ///     meantime; the commit then fails with `conflict`.
+  ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
+  ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources`, and nothing was written;
-  ///   `outcomeUnknown`, and the entry is wholly there or wholly absent. What an error says of the journal is
-  ///   durable. In a shared journal also `unreachable`, and nothing was written, or `diverged`.
+  /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources` if nothing was written;
+  ///   `outcomeUnknown` if the entry is wholly there or wholly absent; in a shared journal also `unreachable` or
+  ///   `diverged` if nothing was written. Facts about the journal in an error are durable.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   public func commit<Value>(
@@ -271,11 +266,12 @@ public final class Journal<State: EventSourced>: Sendable {
     return try writing().commit(request, body)
   }
 
-  /// The same for tasks: suspends instead of blocking a thread while other bodies run and the flush is in progress.
+  /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
+  /// in progress.
   ///
-  /// The body runs where the caller does, on the main actor or any other, and may use what is there. The task's
-  /// thread waits for the drive when the body reads what a snapshot holds and memory does not, when an event names a
-  /// blob that this process has not added, and when the system has no thread for the flush.
+  /// The body runs in the isolation of the caller, such as the main actor, and may use its state. The task's thread
+  /// waits for the drive only if the body reads a part of a snapshot that is not in memory, if an event names a blob
+  /// that this process has not added, or if the system has no thread for the flush.
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
@@ -286,10 +282,10 @@ public final class Journal<State: EventSourced>: Sendable {
     return try await writing().commit(request, body)
   }
 
-  /// The same for bulk work of one thread: returns when the body has run, and the flush goes on beside it.
+  /// Commits without waiting for the flush, for bulk work of one thread: returns when the body has run.
   ///
-  /// Entries become durable in the order of the calls. The caller bounds how many are under way by waiting
-  /// for the oldest.
+  /// Entries become durable in the order of the calls. The caller limits the number in progress by waiting for the
+  /// oldest.
   package func submit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
@@ -297,7 +293,7 @@ public final class Journal<State: EventSourced>: Sendable {
     try writing().submit(request(author, note, metadata, date, expecting), body)
   }
 
-  /// Whether it was opened to commit.
+  /// Whether it was opened for writing.
   package var isOpenForWriting: Bool { committer != nil }
 
   func writing() throws(JournalError) -> Committer<State> {
@@ -315,7 +311,7 @@ public final class Journal<State: EventSourced>: Sendable {
       .readOnly,
       follower == nil
         ? "the journal was opened for reading only"
-        : "the journal was opened to follow what another process commits; commit there, or open it for writing when it "
+        : "the journal was opened to follow another process; commit in that process, or open the journal for writing when it "
           + "is closed there", path: folder.path)
   }
 
@@ -324,7 +320,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ) throws(JournalError) -> CommitRequest {
     var timestamp: Timestamp?
     if let date {
-      // One that is beyond all timestamps is refused with those that have a year of five digits.
+      // A date outside the range of timestamps becomes one that is refused, as years of five digits are.
       timestamp = Timestamp(date) ?? Timestamp(microseconds: date < .distantPast ? .min : .max)
     }
     let request = CommitRequest(

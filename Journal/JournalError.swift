@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What went wrong, where, and what can be done about it.
+/// What went wrong, where, and what to do about it.
 ///
-/// After any error but ``Code/outcomeUnknown`` nothing was written.
+/// After every error except ``Code/outcomeUnknown``, nothing was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
-  /// The kind of an error. New ones may come; switch with a `default`.
+  /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `rejected`.
     public let rawValue: String
@@ -13,9 +13,9 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 
     /// A rule of the model forbids the change. Nothing was written.
     public static let rejected = Code(rawValue: "rejected")
-    /// What the commit expected is no longer so: somebody else changed it. Nothing was written.
+    /// An expectation of the commit no longer holds, because of another commit. Nothing was written.
     public static let conflict = Code(rawValue: "conflict")
-    /// Writing or flushing failed: the entry is wholly there or wholly absent, and opening again tells.
+    /// Writing or flushing failed: the entry is wholly there or wholly absent. Open the journal again to find out.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     /// An earlier write failed; the journal takes no more until it is opened again.
     public static let poisoned = Code(rawValue: "poisoned")
@@ -27,41 +27,40 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let locked = Code(rawValue: "locked")
     /// There is no journal, entry or entity of that name.
     public static let notFound = Code(rawValue: "notFound")
-    /// The history that is asked for was pruned.
+    /// The requested history was pruned.
     public static let pruned = Code(rawValue: "pruned")
     /// Something is already there.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
-    /// The folder holds no journal, or things that no journal has.
+    /// The folder is not a journal, or has foreign files in it.
     public static let notAJournal = Code(rawValue: "notAJournal")
     /// A newer version of this library, or of the app's model, wrote the journal.
     public static let newerFormat = Code(rawValue: "newerFormat")
-    /// An older version of this library wrote the journal, in a format that is no longer read.
+    /// An older version of this library wrote the journal, in a format that is no longer supported.
     public static let olderFormat = Code(rawValue: "olderFormat")
     /// The journal holds the events of another model.
     public static let otherModel = Code(rawValue: "otherModel")
     /// Bytes are missing or altered.
     public static let damaged = Code(rawValue: "damaged")
-    /// The operating system does not let this user do it.
+    /// The operating system does not permit it.
     public static let permission = Code(rawValue: "permission")
-    /// The operating system reports a failure of a file.
+    /// The operating system reports an I/O error.
     public static let io = Code(rawValue: "io")
-    /// The system is short of descriptors, threads or memory. Nothing was written, and the same call may
-    /// succeed later.
+    /// The system lacks descriptors, threads or memory. Nothing was written, and the same call may succeed later.
     public static let outOfResources = Code(rawValue: "outOfResources")
-    /// The server that holds the log of a shared journal can't be reached. Nothing was written. Reading works
-    /// meanwhile; repeat the call when the server is back.
+    /// The server that holds the log of a shared journal can't be reached. Nothing was written. Reading still works.
+    /// Repeat the call when the server is back.
     public static let unreachable = Code(rawValue: "unreachable")
     /// The server that holds the log of a shared journal has a different history than this journal. Nothing was written.
     public static let diverged = Code(rawValue: "diverged")
     /// The server's settings would break the promise of a commit.
     public static let unsafeSettings = Code(rawValue: "unsafeSettings")
-    /// Another node has taken the revision of a commit, which runs again; no caller sees it.
+    /// Another node has taken the revision of a commit, which then runs again. Callers never see this error.
     static let lostRevision = Code(rawValue: "lostRevision")
-    /// A value is larger than the journal takes.
+    /// A value exceeds a limit of the journal.
     public static let tooLarge = Code(rawValue: "tooLarge")
     /// A call that makes no sense here, such as a commit inside a commit.
     public static let wrongUse = Code(rawValue: "wrongUse")
-    /// A text that names no point in time.
+    /// A text is not a selector of a point in time.
     public static let invalidSelector = Code(rawValue: "invalidSelector")
   }
 
@@ -69,16 +68,16 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// A sentence for a person.
   public let message: String
-  /// The revision that is missing, altered or meant.
+  /// The revision that is missing, altered or concerned.
   public let revision: Revision?
-  /// The file or folder it is about.
+  /// The file or folder concerned.
   public let path: String?
-  /// The byte in that revision or file.
+  /// The offset of a byte in that revision or file.
   public let offset: Int?
-  /// What the error follows from.
+  /// The underlying error.
   public let cause: (any Error)?
 
-  /// Makes an error; a model throws `rejected` for what its rules forbid.
+  /// Makes an error. A model throws `rejected` for changes that its rules forbid.
   public init(
     _ code: Code, _ message: String, revision: Revision? = nil, path: String? = nil, offset: Int? = nil,
     cause: (any Error)? = nil
@@ -91,7 +90,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the places in parentheses, and the cause.
+  /// The message, the places in parentheses, and the underlying error.
   public var description: String {
     var text = message
     var places: [String] = []
@@ -115,6 +114,6 @@ extension JournalError {
 }
 
 extension JournalError: LocalizedError {
-  /// What ``description`` says: for an alert.
+  /// The ``description``, for an alert.
   public var errorDescription: String? { description }
 }

@@ -1,4 +1,4 @@
-/// One thing that a journal did or found on its own, told to ``JournalOptions/log``.
+/// An event in the life of a journal, such as damage that it found, reported to ``JournalOptions/log``.
 ///
 /// ```swift
 /// let options = JournalOptions { notice in logger.log("\(notice)") }
@@ -6,11 +6,11 @@
 public struct JournalNotice: Sendable, CustomStringConvertible {
   /// How much a notice matters.
   public enum Level: String, Sendable, CaseIterable {
-    /// What is to be expected, such as a snapshot that was taken.
+    /// Normal operation, such as a snapshot that was taken.
     case info
-    /// What cost time or refused a commit and lost nothing, such as a damaged snapshot or a slow drive.
+    /// A problem that cost time or refused a commit and lost nothing, such as a damaged snapshot or a slow drive.
     case warning
-    /// What somebody must look at: damage in the log, or a journal that takes no more commits.
+    /// A problem that needs attention: damage in the log, or a journal that takes no more commits.
     case error
   }
 
@@ -18,11 +18,11 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   public let level: Level
   /// A sentence for a person.
   public let message: String
-  /// The revision that it is about.
+  /// The revision concerned.
   public let revision: Revision?
-  /// The error behind it.
+  /// The underlying error.
   public let cause: JournalError?
-  /// What is odd about the clock, when it is about that.
+  /// The warning about the clock, if it is one.
   public let clockWarning: ClockWarning?
 
   /// The level and the sentence.
@@ -30,7 +30,7 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
 }
 
 extension JournalOptions {
-  /// Tells the app's log, if it has given one.
+  /// Reports to the app's log, if there is one.
   func note(
     _ level: JournalNotice.Level, _ message: @autoclosure () -> String, revision: Revision? = nil,
     cause: JournalError? = nil, clockWarning: ClockWarning? = nil

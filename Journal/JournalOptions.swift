@@ -1,28 +1,28 @@
 package import Files
 
-/// How a journal is opened, beyond what suits nearly all.
+/// Options for opening a journal. The defaults suit nearly all apps.
 public struct JournalOptions: Sendable {
-  /// Flushes HEAD with every commit, which then takes two flushes, so that even a loss of the newest second's
-  /// entries by the drive is found out at opening. Without it, HEAD is flushed about every second, and the
-  /// entries themselves at every commit all the same.
+  /// Whether HEAD is flushed at every commit, which then takes two flushes. Opening then detects even a drive that lost
+  /// the entries of the last second. Otherwise HEAD is flushed about every second. The entries themselves are flushed
+  /// at every commit in both cases.
   public var flushesHeadAtEveryCommit: Bool
 
-  /// When snapshots are taken.
+  /// The policy for snapshots.
   public var snapshots: SnapshotPolicy
 
-  /// How much history is kept. What is older is pruned when the journal is opened for writing, before it is handed out; all
-  /// of it is kept when nil.
+  /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
   public var retention: HistoryRetention?
 
-  /// Told what the journal does or finds on its own: recovery, snapshots, slow flushes, damage, and why it takes no
-  /// more commits. Called on any thread, by one that has other things to do: it should return soon, and it must not
-  /// call the journal.
+  /// Receives notices: recovery, snapshots, slow flushes, damage, and why the journal takes no more commits. It is
+  /// called on any thread, often one that is needed for other work, so it should return soon. It must not call the
+  /// journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
 
-  /// What is not for apps; behind a reference, so that types of modules below are no part of this struct's layout.
+  /// Options that are not for apps. Behind a reference, so that types of lower modules are not part of this struct's
+  /// layout.
   private var internals: InternalOptions?
 
-  /// What suits nearly all.
+  /// Makes options, by default those that suit nearly all apps.
   public init(
     flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic,
     retention: HistoryRetention? = nil, log: (@Sendable (JournalNotice) -> Void)? = nil
@@ -34,26 +34,26 @@ public struct JournalOptions: Sendable {
     internals = nil
   }
 
-  /// Options of work that a test watches, with snapshots when they are asked for alone.
+  /// The options of work that a test observes, without automatic snapshots.
   init(fileHook: FileHook?) {
     self.init(snapshots: .manual)
     self.fileHook = fileHook
   }
 
-  /// Told of each operation that changes the disk, and can make it fail; for tests. Copies that the journal makes of itself
-  /// tell it, too.
+  /// Receives each operation that changes the disk, including those of copies that the journal makes, and can make it
+  /// fail; for tests.
   package var fileHook: FileHook? {
     get { unlisted.fileHook }
     set { unlisted.fileHook = newValue }
   }
 
-  /// The same for each read of a file, but for those of snapshots.
+  /// Receives each read of a file, except reads of snapshots, and can make it fail; for tests.
   package var readHook: ReadHook? {
     get { unlisted.readHook }
     set { unlisted.readHook = newValue }
   }
 
-  /// Where and how the log is kept.
+  /// Where and how the log is stored.
   package var logStorage: any LogStorage {
     get { unlisted.logStorage }
     set { unlisted.logStorage = newValue }

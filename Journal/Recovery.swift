@@ -1,14 +1,14 @@
 import Files
 import Foundation
 
-/// Recovery: the steps from a folder to a state that can be trusted, and what they find and hold.
+/// Recovery: the steps from a folder to a trusted state, and their results.
 ///
-/// Opening the log changes nothing of what is kept. Only when every revision is accounted for and the mark of the
-/// newest acknowledged entry agrees, and commits are wanted, writing begins.
+/// Opening the log changes nothing on disk. Writing begins only for a journal that is opened to commit, after every
+/// revision is accounted for and the newest acknowledged entry that HEAD names was found.
 struct Recovery<State: EventSourced> {
   let folder: JournalFolder
   let format: JournalFormat
-  /// Nil when it is only read.
+  /// Nil for a journal that is opened to read.
   let lock: FolderLock?
   let log: any EntryLog
   let blobs: BlobStore
@@ -16,14 +16,17 @@ struct Recovery<State: EventSourced> {
   let chain: LayerChain<State>
   /// How many events the entries up to the version have.
   let eventCount: Int
-  /// How many of them opening replayed.
+  /// How many of them were replayed.
   let replayedCount: Int
-  /// What is not there of a journal that was opened up to its damage.
+  /// What is missing from a journal that was opened up to its damage.
   let damage: JournalError?
 
-  /// - Parameter locksExclusively: whether nobody else may have it open, though it is opened to read only.
+  /// - Parameters:
+  ///   - locksExclusively: whether to exclude writers although it is opened for reading.
+  ///   - makesState: whether to build a state from the entries; without one, the version has the empty state.
   init(
-    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, options: JournalOptions
+    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, makesState: Bool = true,
+    options: JournalOptions
   ) throws {
     if mode == .upToDamage {
       self = try Self(upToDamage: url, options)
@@ -32,23 +35,24 @@ struct Recovery<State: EventSourced> {
     var seen: Head?
     while true {
       do {
-        self = try Self(looking: url, mode: mode, locksExclusively, options)
+        self = try Self(looking: url, mode: mode, locksExclusively, makesState, options)
         return
       } catch let error as JournalError where error.code == .damaged && mode != .readWrite {
-        // Somebody may have pruned the history between two looks.
+        // Another process may have pruned the history between two attempts.
         guard let base = Self.baseHead(url), base != seen else { throw error }
         seen = base
       }
     }
   }
 
-  /// What the history of the journal at a URL begins with.
+  /// The base of the journal at a URL.
   private static func baseHead(_ url: URL) -> Head? {
     try? JournalFolder(url, hook: nil).readFormat().base?.head
   }
 
   private init(
-    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ options: JournalOptions
+    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ makesState: Bool,
+    _ options: JournalOptions
   ) throws {
     damage = nil
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
@@ -70,7 +74,7 @@ struct Recovery<State: EventSourced> {
       guard error.code == .damaged, format.announcesBase, format.base == nil else { throw error }
       throw JournalError(
         .damaged,
-        "history was pruned, and what it begins with is missing; put the file back from a backup",
+        "history was pruned, and the state that it begins with is missing; put the file back from a backup",
         path: folder.base, cause: error)
     }
     let chain = LayerChain<State>(folder, format: format, log: log, options: options)
@@ -78,7 +82,7 @@ struct Recovery<State: EventSourced> {
     do throws(JournalError) {
       mark = try log.acknowledged()
       (version, eventCount, replayedCount) = try Self.replay(
-        log, chain, folder, format, mark, isInUse: mode != .readWrite)
+        log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
       if mode == .readWrite {
         try LogReplacement.recover(folder, log, format)
         try folder.prepareForWriting()
@@ -98,7 +102,7 @@ struct Recovery<State: EventSourced> {
     if log.hasTornTail {
       options.note(
         .warning,
-        "the end of the log was torn, by a power loss say; nothing of it was acknowledged, and it is left out",
+        "the log has a torn tail, as after a power loss; it was never acknowledged and is ignored",
         revision: version.revision)
     }
     options.note(
@@ -115,7 +119,7 @@ struct Recovery<State: EventSourced> {
     return SharedImages(storage: try sharing.storage(at: address), journal: journal)
   }
 
-  /// Opens the log in the folder. Who writes to a shared journal also appends to the log elsewhere.
+  /// Opens the log in the folder. For a shared journal that is opened for writing, it also opens the shared log.
   private static func openLog(
     _ mode: Journal<State>.Mode, in place: LogPlace
   ) throws(JournalError) -> any EntryLog {
@@ -133,7 +137,7 @@ struct Recovery<State: EventSourced> {
     return NodeLog(try options.logStorage.open(mode.access, in: place), storage, in: place)
   }
 
-  /// What can be read and proven of a damaged journal, whatever is wrong with the rest.
+  /// Opens what can be read and proven of a damaged journal, whatever else is wrong.
   private init(upToDamage url: URL, _ options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = nil
@@ -152,12 +156,14 @@ struct Recovery<State: EventSourced> {
     blobs = BlobStore(folder, source.images, isReadOnly: true)
     damage = log.damage
     self.log = log
-    if let damage { options.note(.error, "the journal is damaged and opened up to there", cause: damage) }
+    if let damage {
+      options.note(.error, "the journal is damaged and was opened up to the damage", cause: damage)
+    }
   }
 
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: LogMark?, isInUse: Bool
+    _ mark: LogMark?, isInUse: Bool, makesState: Bool = true
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayedCount: Int) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
@@ -168,6 +174,10 @@ struct Recovery<State: EventSourced> {
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
+    guard makesState else {
+      try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
+      return (Version(head: try replay.head(at: newest), state: State()), 0, 0)
+    }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let start = chain.start(atOrBefore: newest)
     let (version, eventCount) = try replay.version(through: newest, from: start)
@@ -176,8 +186,8 @@ struct Recovery<State: EventSourced> {
     return (version, eventCount, eventCount - start.eventCount)
   }
 
-  /// The error about damage with the first revision that can't be read, if it does not name one: all entries are read
-  /// for that.
+  /// The error about damage with the first revision that can't be read. If the error does not name one, all entries are
+  /// read to find it.
   private static func naming(
     _ error: JournalError, in log: any EntryLog, _ mark: LogMark?, from first: Revision
   ) -> JournalError {
@@ -206,7 +216,7 @@ struct Recovery<State: EventSourced> {
       try ModelSchema(of: State.self).checkReads(written, revision: start.revision, path: folder.path)
     }
     guard newest > start.revision else { return }
-    // A first entry that is missing is named by the replay.
+    // If the first entry is missing, the replay reports it.
     let first: EntryHeader?
     do throws(JournalError) {
       first = try log.read(start.revision + 1) { entry throws(JournalError) in try entry.header() }
@@ -218,11 +228,11 @@ struct Recovery<State: EventSourced> {
       if let base = format.base {
         throw JournalError(
           .damaged,
-          "the first entry does not follow from what the history begins with; put BASE back from a backup",
+          "the first entry does not follow from the state that the history begins with; put BASE back from a backup",
           revision: start.revision + 1, path: base.file.path)
       }
       throw JournalError(
-        .damaged, "FORMAT is not the one that the first entry was sealed with; put it back from a backup",
+        .damaged, "the first entry was sealed with another FORMAT; put FORMAT back from a backup",
         revision: 1, path: folder.format)
     }
     let version = try log.read(newest) { entry throws(JournalError) in try entry.header().schemaVersion }

@@ -1,33 +1,33 @@
-/// What a search for the first revision at which something holds found.
+/// The result of a binary search for the first revision at which a condition holds.
 public struct Bisection: Sendable {
-  /// One state that was looked at.
+  /// One tested state.
   public struct Look: Hashable, Sendable {
     /// The revision of the state.
     public let revision: Revision
-    /// Whether it held there.
+    /// Whether the condition held.
     public let holds: Bool
   }
 
-  /// The first revision at which it holds; nil when it does not hold at the last one.
+  /// The first revision at which it holds; nil if it does not hold at the last one.
   public let revision: Revision?
-  /// The states that were looked at, in that order.
+  /// The tested states, in order.
   public let looks: [Look]
 }
 
 extension Journal {
-  /// Finds the first revision at which something holds that has held ever since.
+  /// Finds the first revision at which a condition holds that has held ever since.
   ///
   /// ```swift
   /// let found = try journal.bisect { $0.state.item(42)?["title"] == .string("Dune") }
   /// ```
-  /// Where it changes more than once between the two ends, one of the revisions is found at which it begins to hold.
+  /// If it changes more than once between the two ends, the result is one of the revisions at which it begins to hold.
   /// - Parameters:
-  ///   - first: the earliest revision to look at: where history begins, unless another is named.
-  ///   - last: the latest one.
-  ///   - holds: asked about some states. What it throws is thrown on.
-  /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
-  /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the state that was looked at
-  ///   last, whichever is nearer.
+  ///   - first: the earliest revision to test, by default where history begins.
+  ///   - last: the latest revision to test.
+  ///   - holds: tests a state. Its errors are rethrown.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
+  /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the last tested state, whichever
+  ///   is nearer.
   public func bisect(
     from first: RevisionSelector = .start, through last: RevisionSelector = .head(),
     where holds: (Version<State>) throws -> Bool
@@ -37,7 +37,7 @@ extension Journal {
       throw JournalError(.wrongUse, "revision \(low) is after \(high), so there is nothing between them")
     }
     var looks: [Bisection.Look] = []
-    // The latest state before all that are still to be looked at.
+    // The latest state before all that remain to be tested.
     var known = ReplayStart<State>.empty
     func look(_ revision: Revision) throws -> Bool {
       let version = try version(at: revision, from: known)
@@ -57,7 +57,7 @@ extension Journal {
     return Bisection(revision: high, looks: looks)
   }
 
-  /// A version from the nearest state before it that is at hand.
+  /// A version from the nearest known state before it.
   private func version(at revision: Revision, from known: ReplayStart<State>) throws -> Version<State> {
     let newest = version
     if revision == newest.revision { return newest }

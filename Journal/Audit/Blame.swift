@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Where the value of one part of an entity comes from.
+/// The origin of the value of one part of an entity.
 public struct Blame: Sendable {
-  /// Which part.
+  /// The part.
   public let key: FieldKey
   /// Its value.
   public let value: FieldValue
@@ -19,12 +19,13 @@ public struct Blame: Sendable {
 }
 
 extension Journal {
-  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil when the
-  /// entity was not there.
+  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil if the entity did
+  /// not exist.
   /// - Parameters:
-  ///   - selector: the point in time at which the entity is looked at.
-  ///   - findsOrigin: where an entry only brought an earlier value back, names the entry that had set it first.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  ///   - entity: the entity.
+  ///   - selector: the point in time.
+  ///   - findsOrigin: whether to name, for a restored value, the entry that first set it.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
@@ -46,7 +47,7 @@ extension Journal {
     return blame
   }
 
-  /// The newest event that set each part of an entity up to a revision; empty when it was not there.
+  /// The newest event that set each part of an entity up to a revision; empty if it did not exist.
   private func setters(of entity: EntityKey, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
     var setters: [FieldKey: PastEvent] = [:]
     var next = try newestEvent(of: entity, atOrBefore: revision)
@@ -65,7 +66,7 @@ extension Journal {
     return setters
   }
 
-  /// The entry that first set the value which another one brought back.
+  /// The entry that first set a value that another one restored.
   private func origin(of key: FieldKey, in entity: EntityKey, _ setter: PastEvent) throws -> PastEvent {
     var setter = setter
     while let source = setter.words.source, source < setter.revision,

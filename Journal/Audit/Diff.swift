@@ -1,10 +1,10 @@
 extension Journal {
-  /// What is different between two points in time, in the order of kinds and numbers: applied to the state at the
-  /// first, it gives the state at the second.
+  /// The differences between two points in time, in the order of kinds and numbers: applied to the state at the first,
+  /// they give the state at the second.
   ///
-  /// Neither state need be nearer to now than the other. The events between the two are read, and of each entity that
-  /// they touch the record before.
-  /// - Throws: ``JournalError`` with code `notFound` when a selector names no point in time.
+  /// The points can be in any order. The events between them are read, and the earlier record of each entity that they
+  /// change.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
   /// - Complexity: grows with the number of events between the two, not with the journal.
   public func diff(
     from first: RevisionSelector, to second: RevisionSelector = .head()
@@ -15,7 +15,7 @@ extension Journal {
     return from < to ? differences : differences.map(\.reversed)
   }
 
-  /// What is different about some entities between two points in time, in the order of kinds and numbers.
+  /// The differences of some entities between two points in time, in the order of kinds and numbers.
   /// - Complexity: O(h) reads of the log for h events of these entities, whatever the size of the journal.
   public func diff(
     of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()
@@ -44,15 +44,14 @@ extension Journal {
     return differences
   }
 
-  /// What finds the records that entities had at a revision: each by itself, or, when they are many, all in one
-  /// state that is rebuilt.
+  /// A function that finds the records of entities at a revision: each separately or, for many, in one rebuilt state.
   private func pastRecords(
     _ touched: [EntityKey: TouchedEntity], asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
     let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
       let base = chain.start(atOrBefore: revision)
-      // An estimate, not measured: looking one entity up takes as long as replaying ten entries.
+      // An estimate, not measured: looking up one entity takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
         let state = try Replay<State>(log: log, format: format).version(through: revision, from: base).version
           .state
@@ -63,11 +62,11 @@ extension Journal {
   }
 }
 
-/// What the events of a range do to one entity.
+/// The changes of one entity in a range of events.
 private struct TouchedEntity {
   /// The event before the first of them.
   let previous: Revision
-  /// All that counts: what was before an add or a deletion does not.
+  /// The changes since the last add or deletion.
   private(set) var changes: [JournalEvent.Change] = []
 
   init(previous: Revision) { self.previous = previous }

@@ -1,13 +1,13 @@
-/// What is different about one entity between two states.
+/// The difference of one entity between two states.
 public struct EntityDifference: Hashable, Sendable {
-  /// Which entity.
+  /// The entity.
   public let entity: EntityKey
-  /// What it was; nil when it was not there.
+  /// The old record; nil if it did not exist.
   public let old: EntityRecord?
-  /// What it is; nil when it is not there.
+  /// The new record; nil if it does not exist.
   public let new: EntityRecord?
 
-  /// An entity that is one thing before and another after.
+  /// The difference between two records of an entity.
   public init(entity: EntityKey, old: EntityRecord?, new: EntityRecord?) {
     self.entity = entity
     self.old = old
@@ -17,22 +17,22 @@ public struct EntityDifference: Hashable, Sendable {
   /// The event that leads from the old to the new.
   public var operation: JournalEvent.Operation { old == nil ? .add : new == nil ? .delete : .update }
 
-  /// The parts that differ, with the old value and the new one of each.
+  /// The parts that differ, with their old and new values.
   public var parts: [PartChange] { EntityRecord.differences(from: old, to: new) }
 
-  /// The same from the other side.
+  /// The reverse difference.
   public var reversed: EntityDifference { EntityDifference(entity: entity, old: new, new: old) }
 }
 
 extension EventSourced {
-  /// What is different about this state from an older one, or from any other, in the order of kinds and numbers; nil
-  /// for a model that does not say what it is made of.
+  /// The differences of this state from an older one, or any other, in the order of kinds and numbers; nil for a model
+  /// without parts.
   ///
   /// ```swift
   /// for difference in journal.state.differences(from: shown) ?? [] { refresh(difference.entity) }
   /// ```
-  /// - Complexity: O(d log n) for d differences when one state was made from the other by events, as those are that
-  ///   a journal publishes one after the other; O(n) at most.
+  /// - Complexity: O(d log n) for d differences if events lead from one state to the other, as between successive
+  ///   states of a journal; otherwise O(n).
   public func differences(from older: Self) -> [EntityDifference]? {
     guard let old = older.parts?.tables, let new = parts?.tables, old.count == new.count else { return nil }
     var differences: [EntityDifference] = []

@@ -1,43 +1,43 @@
 public import Foundation
 
-/// One event in the history of an entity, the entry it belongs to, and what it made of the entity.
+/// One event in the history of an entity, with its entry and its effect.
 public struct EntityChange: Sendable {
   /// The entry's number.
   public let revision: Revision
   /// The entry's date.
   public let date: Date
-  /// What the clock said, or who committed it.
+  /// The date by the clock or the caller.
   public let clockDate: Date
   /// Who made it.
   public let author: String
   /// Why.
   public let note: String
-  /// Whether this is what the entity was when history before ``revision`` was pruned, whatever had happened to it by
-  /// then. Its event adds what was there, author and note are empty, and nothing comes before it.
+  /// Whether this is the entity's state when history before ``revision`` was pruned, in place of its earlier events.
+  /// The event is an add, author and note are empty, and nothing comes before it.
   public let isPruned: Bool
   /// Whether author, note and metadata have been erased. They are empty then.
   public let isAnnotationErased: Bool
-  /// What else the entry has with it, such as what it restored; see ``RestorePlan/metadata``.
+  /// The metadata of the entry, such as what it restored; see ``RestorePlan/metadata``.
   public let metadata: [String: String]
-  /// What happened.
+  /// The event.
   public let event: JournalEvent
-  /// The entity before the event; nil when it was not there.
+  /// The entity before the event; nil if it did not exist.
   public let before: EntityRecord?
-  /// The entity after the event; nil when it was deleted, or what it was has been erased.
+  /// The entity after the event; nil if it was deleted or erased.
   public let after: EntityRecord?
 
-  /// The parts that the event changed, with the old value and the new one of each.
+  /// The parts that the event changed, with their old and new values.
   public var parts: [PartChange] { EntityRecord.differences(from: before, to: after) }
 }
 
 extension Journal {
-  /// Everything that ever happened to an entity, the newest event first; empty when it never was. What was pruned is one
-  /// change, the last.
+  /// The history of an entity, newest event first; empty if it never existed. Pruned history is one change, the last.
   ///
-  /// Each event names the one before it, so this follows a list through the log.
-  /// - Parameter selector: what came later is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when an entry is missing or does not hold what is said of
-  ///   it.
+  /// Each event has the revision of the previous one, so this follows a linked list through the log.
+  /// - Parameters:
+  ///   - entity: the entity.
+  ///   - selector: the point in time at which the history ends.
+  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or lacks the expected event.
   /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head()
@@ -49,7 +49,7 @@ extension Journal {
       changes.append(change)
       revision = change.event.previous
     }
-    // The values before an event are those that the events before it made, so the oldest comes first here.
+    // The values before an event follow from earlier events, so the oldest comes first here.
     var record: EntityRecord?
     var history: [EntityChange] = []
     history.reserveCapacity(changes.count)
@@ -62,17 +62,17 @@ extension Journal {
   }
 }
 
-/// One event of an entity as the log has it, and what its entry says of itself.
+/// One event of an entity in the log, with the header of its entry.
 struct PastEvent: Sendable {
   let revision: Revision
   let header: EntryHeader
-  /// What people said of the entry, nil when that was erased.
+  /// The annotation of the entry, nil if it was erased.
   let annotation: EntryAnnotation?
   let event: JournalEvent
-  /// Whether this stands for all that was pruned.
+  /// Whether this replaces pruned history.
   var isPruned = false
 
-  /// What is left of what people said of the entry.
+  /// The annotation, empty if it was erased.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
   func entityChange(before: EntityRecord?, after: EntityRecord?) -> EntityChange {
@@ -85,7 +85,7 @@ struct PastEvent: Sendable {
 }
 
 extension Journal {
-  /// The event that an entry has of an entity, with the entry's header.
+  /// The event of an entity in an entry, with the entry's header.
   func pastEvent(of entity: EntityKey, at revision: Revision) throws(JournalError) -> PastEvent {
     if let base = format.base, revision <= base.head.revision { return try prunedEvent(of: entity, base) }
     let past = try log.read(revision) { entry throws(JournalError) -> PastEvent? in
@@ -97,7 +97,7 @@ extension Journal {
     return past
   }
 
-  /// What the base says of an entity, as one event that has made it so.
+  /// The entity in the base, as one event.
   private func prunedEvent(of entity: EntityKey, _ base: HistoryBase) throws(JournalError) -> PastEvent {
     let change: JournalEvent.Change? =
       switch try base.contents().row(of: entity, upcast) {
@@ -116,7 +116,7 @@ extension Journal {
     )
   }
 
-  /// The event that an entry has of an entity.
+  /// The event of an entity in an entry.
   func event(of entity: EntityKey, at revision: Revision) throws(JournalError) -> JournalEvent {
     let event = try log.read(revision) { entry throws(JournalError) in try entry.event(of: entity, upcast) }
     guard let event, event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
@@ -129,7 +129,7 @@ extension Journal {
       revision: revision)
   }
 
-  /// The revision of the newest event that an entity had up to a revision, 0 when it had none. Its entry may have been
+  /// The revision of the newest event of an entity up to a revision, 0 if there was none. Its entry may have been
   /// pruned.
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
@@ -139,7 +139,7 @@ extension Journal {
 }
 
 extension JournalEvent.Change {
-  /// What the event makes of a record: nothing is left of one that was erased, whatever changes it afterwards.
+  /// The record after the event. An erased record stays erased, whatever changes it afterwards.
   func applied(to record: EntityRecord?) -> EntityRecord? {
     switch self {
     case .add(let added): added
@@ -150,7 +150,7 @@ extension JournalEvent.Change {
 }
 
 extension EntryDecoder {
-  /// The event of one entity, nil when the entry has none.
+  /// The event of one entity, nil if the entry has none.
   func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
     var events = try events(upcast)
     while let event = try events.nextUnchecked() {

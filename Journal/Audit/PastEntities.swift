@@ -1,17 +1,19 @@
 extension Journal {
-  /// An entity as it was, nil when it was not there: the same as of the state at that point, without the state.
+  /// An entity as of a point in time, nil if it did not exist: the same as in the state at that point, without
+  /// rebuilding the state.
   ///
-  /// Each event names the one before it, so this goes back from the entity's newest event and replays nothing else.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time.
+  /// Each event has the revision of the previous one, so this follows the events of the entity back from the newest and
+  /// replays nothing else.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
     let revision = try revision(at: selector)
     return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
   }
 
-  /// The parts that an event changes, with the old value and the new one of each.
-  /// - Parameter event: one of the entry of `revision`.
-  /// - Complexity: O(k) reads of the log, where k events back stands the newest one that set the same parts.
+  /// The parts that an event changes, with their old and new values.
+  /// - Parameter event: an event of the entry of `revision`.
+  /// - Complexity: O(k) reads of the log, where the newest event that set the same parts is k events back.
   public func parts(changedBy event: JournalEvent) throws -> [PartChange] {
     switch event.change {
     case .erased: return []
@@ -55,7 +57,7 @@ extension Journal {
     return row
   }
 
-  /// The values that some parts of an entity had after one of its events; what is nil was not there.
+  /// The values of some parts of an entity after one of its events; nil for missing ones.
   private func values(
     of keys: Set<FieldKey>, in entity: EntityKey, after revision: Revision
   ) throws(JournalError) -> [FieldKey: FieldValue?] {
@@ -81,7 +83,7 @@ extension Journal {
     return values
   }
 
-  /// Whether nothing is left of what an entity was after one of its events.
+  /// Whether an entity was erased after one of its events.
   func isErased(_ entity: EntityKey, after revision: Revision) throws(JournalError) -> Bool {
     var isErased = false
     try goBack(from: revision, over: entity) { _, event, _ throws(JournalError) in
@@ -95,10 +97,10 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with the events of an entity from one on back, until it answers false or there are no more.
+  /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more.
   ///
-  /// What was pruned is one event, the last. After some steps it looks whether a snapshot knows the rest; the row that it
-  /// has is then the last that `body` is called with. So an entity with very many events costs no more than those since a snapshot.
+  /// Pruned history is one event, the last. After some steps it checks whether a snapshot has the rest; the row there
+  /// is then the last call of `body`. So an entity with very many events costs no more than those since a snapshot.
   private func goBack(
     from revision: Revision, over entity: EntityKey,
     _ body: (Revision, JournalEvent?, _ base: EntityRow?) throws(JournalError) -> Bool
@@ -130,7 +132,7 @@ extension Journal {
 }
 
 extension EventSourced {
-  /// The row of an entity that is there; nil, too, for a model that does not say what it is made of.
+  /// The row of an existing entity; also nil for a model without parts.
   func row(of entity: EntityKey) -> EntityRow? {
     guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return nil }
     return tables[Int(entity.kind.rawValue)][entity.number]

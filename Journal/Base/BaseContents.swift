@@ -1,17 +1,17 @@
 import CBOR
 import Files
 
-/// What a base says of an entity.
+/// An entity in a base.
 enum BaseRow {
   case there(EntityRow)
   case gone(Deletion)
 }
 
-/// Where the entities are in the bytes of a base, so that one is found without reading the others.
+/// The positions of entities in a base, so that one is found without reading the others.
 struct BaseContents: Sendable {
-  /// One in so many rows has its place noted.
+  /// One in this many rows has its position noted.
   private static let sampleStep = 64
-  /// Of an entity that is gone: its number and the revision of its newest event.
+  /// A deleted entity: its number and the revision of its newest event.
   private static let goneByteCount = 16
 
   private struct Section: Sendable {
@@ -26,10 +26,10 @@ struct BaseContents: Sendable {
   private let base: HistoryBase
   private var sections: [Section] = []
 
-  /// How many events ``events(_:)`` gives at least: one for each entity that is there or gone.
+  /// The minimum number of events: one for each existing or deleted entity.
   var entityCount: Int { sections.reduce(0) { $0 + $1.rowCount + $1.goneCount } }
 
-  /// Goes through all bytes, which have been compared with their digest.
+  /// Reads all bytes, which have been compared with their digest.
   init(_ base: HistoryBase) throws(JournalError) {
     self.base = base
     var cursor = BaseCursor(base, at: base.contentStart)
@@ -55,7 +55,7 @@ struct BaseContents: Sendable {
     }
   }
 
-  /// What is known of an entity; nil when it was not there yet.
+  /// An entity in the base; nil if it did not exist yet.
   /// - Complexity: O(log n) reads.
   func row(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> BaseRow? {
     guard Int(entity.kind.rawValue) < sections.count else { return nil }
@@ -85,7 +85,7 @@ struct BaseContents: Sendable {
     return nil
   }
 
-  /// Reads the rest of a row behind its number.
+  /// Reads the rest of a row after its number.
   private func row(
     _ entity: EntityKey, _ cursor: inout BaseCursor, _ upcast: EventUpcast
   ) throws(JournalError) -> EntityRow {
@@ -99,7 +99,7 @@ struct BaseContents: Sendable {
     return EntityRow(record: current, created: created, modified: modified)
   }
 
-  /// Gives all entities in the order of kinds and numbers.
+  /// Calls `body` with all entities in the order of kinds and numbers.
   /// - Complexity: O(n) in the bytes of the base; memory does not grow with them.
   func forEach(
     _ upcast: EventUpcast, _ body: (EntityKey, BaseRow) throws(JournalError) -> Void
@@ -127,7 +127,7 @@ struct BaseContents: Sendable {
     }
   }
 
-  /// Brings an empty state to the one of the base, by events that leave it so.
+  /// Changes the empty state into that of the base, by events.
   /// - Returns: how many events these were.
   func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
     let upcast = try EventUpcast(State.self)
@@ -171,7 +171,7 @@ extension HistoryBase {
   }
 }
 
-/// Reads the bytes of a base from some place on, a piece at a time. Used by one thread.
+/// Reads the bytes of a base from a position on, in pieces. Used by one thread.
 struct BaseCursor {
   static let pieceByteCount = 1 << 20
 
@@ -215,7 +215,7 @@ struct BaseCursor {
     if position > piece.count { (piece, position) = ([], 0) }
   }
 
-  /// Has so many bytes in memory.
+  /// Reads until this many bytes are in memory.
   private mutating func fill(_ count: Int) throws(JournalError) {
     if piece.count - position >= count { return }
     guard count <= base.byteCount - offset else { throw base.damaged }

@@ -1,10 +1,10 @@
 import Files
 
 extension HistoryBase {
-  /// Writes the base of a log that is being made, durably.
+  /// Writes the base of a log that is being created, durably.
   /// - Parameters:
-  ///   - tables: what the state is made of.
-  ///   - schema: the model whose state it is.
+  ///   - tables: the parts of the state.
+  ///   - schema: the model of the state.
   ///   - head: the entry that made it.
   ///   - entries: the folder of the log.
   static func write(
@@ -33,8 +33,8 @@ extension HistoryBase {
     return try Self.sealed(sink, in: entries, format)
   }
 
-  /// Writes a base that comes in pieces, as from a backup in one file, durably.
-  /// - Parameter take: gives so many of its bytes.
+  /// Writes a base that arrives in pieces, for example from a backup in one file, durably.
+  /// - Parameter take: returns the given number of its bytes.
   static func write(
     byteCount: Int, of format: JournalFormat, in entries: Folder, take: (Int) throws -> [UInt8]
   ) throws -> HistoryBase {
@@ -52,16 +52,17 @@ extension HistoryBase {
   ) throws(JournalError) -> HistoryBase {
     try sink.finish()
     try entries.flush()
-    // Read back: the base is all that is left of the history before it.
+    // Read back, because the base is all that remains of the history before it.
     guard let base = try open(in: entries, format) else {
-      throw JournalError(.io, "what the history begins with could not be written", path: entries.path)
+      throw JournalError(
+        .io, "the state that the history begins with could not be written", path: entries.path)
     }
     try base.check()
     return base
   }
 }
 
-/// Gives all bytes of a base's file in pieces. Used by one thread.
+/// Reads all bytes of a base's file in pieces. Used by one thread.
 struct BasePieces {
   private let base: HistoryBase
   private var offset = 0
@@ -79,7 +80,7 @@ struct BasePieces {
   }
 }
 
-/// Takes the bytes of a base as they come. After a failure it takes no more, and says so at the end.
+/// Writes the bytes of a base in pieces. After a failure it ignores further pieces, and throws at the end.
 ///
 /// Used by one thread.
 private final class BaseSink {

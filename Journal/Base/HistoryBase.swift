@@ -3,17 +3,18 @@ import Files
 import Foundation
 import Locks
 
-/// What the history of a pruned journal begins with: the state of the newest entry that is gone, in the file `BASE`
-/// beside the log (Documentation/Format.md, "The base of a pruned journal").
+/// The base of a pruned history: the state of the newest pruned entry, in the file `BASE` next to the log
+/// (Documentation/Format.md, "The base of a pruned journal").
 ///
-/// 1. No entries are left to make it again. So it is no cache, as a snapshot is, but a part of the journal.
+/// 1. It can't be rebuilt, because its entries were removed. So unlike a snapshot it is not a cache but a part of the
+///    journal.
 /// 2. The first entry of the log follows the digest of its head, and a later entry has the digest of its state as a
-///    checkpoint: the chain vouches for it.
-/// 3. Opening reads its first lines. The state behind them is compared with its digest before any of it is used.
-/// 4. The file is never changed. Another pruning writes another one.
+///    checkpoint, so the chain vouches for it.
+/// 3. Opening reads its first lines. The state after them is compared with its digest before it is used.
+/// 4. The file never changes. Another pruning writes another file.
 final class HistoryBase: Sendable {
   static let fileName = "BASE"
-  /// More than the lines before the state can have.
+  /// More bytes than the lines before the state can have.
   private static let headerLimit = 4096
 
   /// The newest entry that was pruned: its number, date and digest.
@@ -24,13 +25,13 @@ final class HistoryBase: Sendable {
   let stateDigest: ContentDigest
   /// How many bytes the file has.
   let byteCount: Int
-  /// Where the state begins: the bytes that its digest is made of.
+  /// The offset of the state, whose bytes the digest is computed from.
   let contentStart: Int
   let file: File
   private let checked = Lock<BaseContents?>(nil)
 
-  /// Opens the base in the folder of a log; nil when there is none.
-  /// - Throws: ``JournalError`` with code `damaged` when it is not that of this journal, or its first lines are altered.
+  /// Opens the base in the folder of a log; nil if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
   static func open(in entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase? {
     guard try entries.status(of: fileName) != nil else { return nil }
     return try HistoryBase(try entries.file(fileName, .reading), format)
@@ -44,7 +45,7 @@ final class HistoryBase: Sendable {
     else {
       throw JournalError(
         .damaged,
-        "what the history begins with since it was pruned is altered, cut or another journal's; put the file back from "
+        "the state that the history begins with since it was pruned is altered, cut or another journal's; put the file back from "
           + "a backup", path: file.path)
     }
     head = header.head
@@ -54,8 +55,8 @@ final class HistoryBase: Sendable {
     self.file = file
   }
 
-  /// The state's parts, where they are in the file. The first call reads all of it.
-  /// - Throws: ``JournalError`` with code `damaged` when the bytes are not those of the digest.
+  /// The positions of the state's parts in the file. The first call reads all of it.
+  /// - Throws: ``JournalError`` with code `damaged` if the bytes do not have the digest.
   /// - Complexity: O(n) in the bytes of the state the first time.
   func contents() throws(JournalError) -> BaseContents {
     if let contents = checked.withLock({ $0 }) { return contents }
@@ -78,7 +79,7 @@ final class HistoryBase: Sendable {
     guard offset == byteCount, hash.finish() == stateDigest else { throw damaged }
   }
 
-  /// What an entry says of it that vouches for it.
+  /// The checkpoint with which an entry vouches for it.
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
@@ -111,7 +112,7 @@ final class HistoryBase: Sendable {
       revision: head.revision, path: file.path)
   }
 
-  /// Says that something is asked for that the base has taken the place of.
+  /// The error about a request for something older than the base.
   func pruned(_ what: String) -> JournalError {
     JournalError(
       .pruned,
@@ -130,7 +131,7 @@ struct BaseHeader {
   /// How many bytes the state has.
   let byteCount: Int
 
-  /// All lines but the last, which is their digest.
+  /// All lines except the last, which is their digest.
   private var lines: String {
     """
     base 1 \(journal)
@@ -154,7 +155,7 @@ struct BaseHeader {
 }
 
 extension BaseHeader {
-  /// Reads the lines at the start of a file; nil when they are no others' than these.
+  /// Reads the lines at the start of a file; nil if they are invalid.
   init?(_ start: [UInt8]) {
     let lines = start.split(separator: UInt8(ascii: "\n"), maxSplits: 8).prefix(8).map {
       String(decoding: $0, as: UTF8.self).split(separator: " ")

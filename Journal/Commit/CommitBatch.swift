@@ -2,22 +2,22 @@ import Dispatch
 import Locks
 import Synchronization
 
-/// The commits that one flush makes durable together, and who waits for them.
+/// The commits that one flush makes durable together, and the threads that wait for them.
 ///
-/// The first to enter leads: it waits for the batch before this one, lets nobody in any more, writes, and
-/// tells the others. Commits that arrive during a flush enter the next batch: group commit. What is to be written
-/// stands in the committer's queue.
+/// The first commit is the leader: it waits for the previous batch, closes this one, writes, and wakes the others.
+/// Commits that arrive during a flush join the next batch: group commit. The entries to write are in the committer's
+/// queue.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class CommitBatch: Sendable {
-  /// Ends when the batch before this one is done.
+  /// Signaled when the previous batch is done.
   private let turn = DispatchSemaphore(value: 0)
-  /// Left when this batch is done. A group, as its wait costs no lock however many wait.
+  /// Left when this batch is done. A group, because waiting for it takes no lock, however many wait.
   private let done = DispatchGroup()
   private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
 
-  /// Who would have to run again if another node took the revisions of this batch: whoever waits for it.
+  /// The commits that would have to run again if another node took the revisions of this batch.
   private let dependents = DispatchGroup()
 
   private struct Outcome {
@@ -27,21 +27,20 @@ final class CommitBatch: Sendable {
     var resume: [CheckedContinuation<Void, any Error>] = []
   }
 
-  /// Called when the first commit enters, before anybody waits.
+  /// Called when the first commit enters, before any waits.
   func begin() { done.enter() }
 
   /// Lets the leader of this batch write. Called once.
   func giveTurn() { turn.signal() }
 
   /// Called by the leader of this batch, once.
-  /// - Returns: false when there is nothing to write any more: the batch before this one failed, and this one
-  ///   with it.
+  /// - Returns: false if there is nothing to write any more, because the previous batch failed, and this one with it.
   func waitForTurn() -> Bool {
     turn.wait()
     return !hasFailed.load(ordering: .acquiring)
   }
 
-  /// Called when the batch is durable, or is not.
+  /// Called when the outcome of the batch is known.
   func finish(_ error: JournalError?) {
     let resume = outcome.withLock { outcome in
       outcome.error = error
@@ -54,10 +53,10 @@ final class CommitBatch: Sendable {
   }
 
   /// Blocks until the batch is durable.
-  /// - Throws: ``JournalError`` when that failed.
+  /// - Throws: ``JournalError`` if that failed.
   func wait() throws(JournalError) {
     done.wait()
-    // Nearly always it went well, and then the many that wake at once need no lock.
+    // Nearly always it succeeded, and then the many threads that wake at once need no lock.
     guard hasFailed.load(ordering: .acquiring) else { return }
     if let error = outcome.withLock({ $0.error }) { throw error }
   }
@@ -83,14 +82,14 @@ final class CommitBatch: Sendable {
     dependents.enter()
   }
 
-  /// Called by each that has joined when it knows the outcome and, if it lost, has run again.
+  /// Called by each joined commit when it knows the outcome and, if it lost, has run again.
   func leave() { dependents.leave() }
 
-  /// How many times the body has run that has run most often.
+  /// The highest number of runs of a body.
   var mostRuns: Int { outcome.withLock { $0.mostRuns } }
 
-  /// Waits until all that have joined have left.
-  /// - Returns: false when the time was over first.
+  /// Waits until all joined commits have left.
+  /// - Returns: false if the time ran out.
   @discardableResult
   func waitForDependents(until deadline: DispatchTime) -> Bool {
     dependents.wait(timeout: deadline) == .success

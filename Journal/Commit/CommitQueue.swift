@@ -1,16 +1,16 @@
-/// The entries that are accepted and not yet written, in batches.
+/// The accepted entries that are not yet written, in batches.
 ///
-/// 1. There is always a last batch, which takes what comes; those before it were closed because they are large.
-/// 2. The first commit to enter a batch leads it.
+/// 1. There is always a last batch, which new entries join; the batches before it were closed because they are large.
+/// 2. The first commit in a batch leads it.
 ///
 /// Guarded by the committer's lock.
 struct CommitQueue<State: EventSourced>: Sendable {
-  /// What one flush makes durable.
+  /// The work of one flush.
   struct Work: Sendable {
     let batch = CommitBatch()
     /// The entries so far, in order.
     var entries: [SealedEntry] = []
-    /// What the newest of them makes.
+    /// The version after the newest of them.
     var newest: Version<State>?
     /// How many events they have.
     var eventCount = 0
@@ -20,27 +20,27 @@ struct CommitQueue<State: EventSourced>: Sendable {
     var blobs: Set<Blob> = []
   }
 
-  /// How many bytes a batch takes, but for an entry that has more by itself. It bounds the memory of a batch.
+  /// The most bytes of a batch, unless a single entry has more. It bounds the memory of a batch.
   private let batchByteLimit: Int
-  /// How many bytes an append takes.
+  /// The most bytes of an append.
   private let appendByteLimit: Int
-  /// Whether the turn to append is reserved for the next batch, which then takes all that an append does: only what is in
-  /// it can't lose.
+  /// Whether the turn to append is reserved for the next batch, which then takes as much as an append: only its entries
+  /// can't lose.
   private var isTurnReserved = false
 
   private var waiting = [Work()]
-  /// Why there can be no more commits.
+  /// Why further commits are refused.
   var refusal: JournalError?
-  /// How many times entries that had been accepted were taken back.
+  /// How often accepted entries were withdrawn.
   private(set) var takenBackCount = 0
 
-  /// - Parameter limits: those of the log.
+  /// - Parameter limits: the limits of the log.
   init(_ limits: LogLimits) {
     appendByteLimit = limits.appendByteCount
     batchByteLimit = min(16 << 20, appendByteLimit)
   }
 
-  /// Lets an entry into a batch.
+  /// Adds an entry to a batch.
   /// - Returns: the batch, and whether the caller leads it.
   mutating func enter(
     _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, blobs: Set<Blob>
@@ -59,7 +59,7 @@ struct CommitQueue<State: EventSourced>: Sendable {
     return (last.batch, leads)
   }
 
-  /// Gives the oldest batch to its leader, and the one after it, which is next.
+  /// Takes the oldest batch for its leader, and returns the one after it.
   mutating func takeFirst() -> (Work, next: CommitBatch) {
     isTurnReserved = false
     let work = waiting.removeFirst()
@@ -67,10 +67,10 @@ struct CommitQueue<State: EventSourced>: Sendable {
     return (work, waiting[0].batch)
   }
 
-  /// The batches that have entries and are not being written.
+  /// The batches with entries that are not being written.
   var batches: [CommitBatch] { waiting.filter { !$0.entries.isEmpty }.map(\.batch) }
 
-  /// Gives up all that is accepted: it rests on what could not be written.
+  /// Withdraws everything accepted, because it builds on entries that could not be written.
   /// - Parameter isTurnReserved: whether the next append has its turn at a shared log.
   mutating func takeBack(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
     let batches = batches
@@ -80,7 +80,7 @@ struct CommitQueue<State: EventSourced>: Sendable {
     return (batches, waiting[0].batch)
   }
 
-  /// Lets the first leader of all write.
+  /// Lets the very first leader write.
   func start() { waiting[0].batch.giveTurn() }
 
   private var last: Work {

@@ -1,18 +1,18 @@
-/// What a commit says of itself, and expects.
+/// The annotation, options and expectations of a commit.
 struct CommitRequest: Sendable {
-  /// How many bytes author, note and metadata may have together.
+  /// The most bytes of author, note and metadata together.
   static let textByteLimit = 1 << 20
 
   var author: String
   var note: String
   var metadata: [String: String]
-  /// Nil: now.
+  /// Nil for now.
   var date: Timestamp?
   var expecting: [Expectation]
-  /// Whether the body must not run again when another node was quicker.
+  /// Whether the body must not run again if another node was faster.
   var runsOnce = false
 
-  /// Fails when its texts are larger than an entry takes.
+  /// Fails if its texts exceed the limit of an entry.
   func checkSize() throws(JournalError) {
     let byteCount = metadata.reduce(author.utf8.count + note.utf8.count) {
       $0 + $1.key.utf8.count + $1.value.utf8.count
@@ -25,7 +25,7 @@ struct CommitRequest: Sendable {
   }
 
   /// The dates of the entry that follows another.
-  /// - Throws: ``JournalError`` with code `rejected` for a year that no entry can have.
+  /// - Throws: ``JournalError`` with code `rejected` for an invalid year.
   func clock(after head: Head, now: Timestamp = .now) throws(JournalError) -> CommitClock {
     let date = date ?? now
     guard Timestamp.fourDigitYears.contains(date) else {
@@ -38,7 +38,7 @@ struct CommitRequest: Sendable {
     return CommitClock(self.date, after: head, now: now)
   }
 
-  /// Fails when something is not as expected.
+  /// Fails if an expectation does not hold.
   func check<State: EventSourced>(_ version: Version<State>) throws(JournalError) {
     if expecting.isEmpty { return }
     let (revision, state) = (version.revision, version.state)

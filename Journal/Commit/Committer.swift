@@ -2,40 +2,40 @@ import Dispatch
 import Foundation
 import Locks
 
-/// Turns bodies into entries and entries into durable ones.
+/// Runs bodies, makes entries of them, and makes the entries durable.
 ///
-/// 1. Bodies run one at a time, each over the state that the one before it left (``WriteLock``).
-/// 2. An entry is sealed under the same lock, so the chain of digests is the order of the bodies.
+/// 1. Bodies run one at a time, each on the state after the previous one (``WriteLock``).
+/// 2. An entry is sealed under the same lock, so the chain of digests is in the order of bodies.
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``).
-/// 4. Readers see a state when its entry is durable, and not before.
-/// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started before. Nothing
-///    waits for a thread that the system may refuse.
-/// 6. When nothing of a batch was written, because the system is short of something, all that was accepted is taken
-///    back, and the next body starts from what is durable. After any other failed write nothing is written any more.
+/// 4. Readers see a state after its entry is durable, and never before.
+/// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started earlier. Nothing waits
+///    for a thread that the system may refuse.
+/// 6. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
+///    starts from the durable state. After any other failed write nothing is written any more.
 /// 7. In a shared journal, another node may have taken the revision of a batch. Then all that was accepted is taken back,
 ///    what that node has committed is applied, and the bodies run again over it. If one of them has lost twice, the turn
 ///    to append is reserved first, and the next append waits until all of them have run.
 ///
-/// Safe to use from many threads. Locks are taken in this order: write lock, queue, published.
+/// Safe to use from any thread. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
-  /// What the next body starts from, durable or not.
+  /// The version that the next body starts from, durable or not.
   private struct Accepted: Sendable {
     var version: Version<State>
-    /// The batch of the newest entry; nil when there is none that may still be under way.
+    /// The batch of the newest entry; nil if none is in progress.
     var batch: CommitBatch?
-    /// How many times entries had been taken back when this was accepted.
+    /// How often entries had been withdrawn when this was accepted.
     var takenBackCount = 0
     var salts = RandomBytes()
-    /// What the next entry is to carry.
+    /// The checkpoint for the next entry.
     var checkpoint: Checkpoint?
   }
 
-  /// What came of a body.
+  /// The result of a body.
   private struct Prepared<Value> {
     let outcome: Result<Commit<Value>, any Error>
-    /// What must be durable before anybody is told, as the outcome rests on it; nil when it is.
+    /// The batch that must be durable before the outcome is reported; nil if it is durable.
     let batch: CommitBatch?
-    /// Whether the caller has to see to it that the batch is written.
+    /// Whether the caller must have the batch written.
     let leads: Bool
 
     var isOwnEntry: Bool { if case .success(let commit) = outcome { !commit.isEmpty } else { false } }
@@ -50,9 +50,9 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// The turn to append to a shared log, for commits that have lost.
   private struct ReservedTurn: Sendable {
-    /// The batches that were taken back. The next append waits until their commits have run again.
+    /// The withdrawn batches. The next append waits until their commits have run again.
     var lost: [CommitBatch]
-    /// How long it waits. A server gives up a turn that is not used for five seconds.
+    /// How long it waits. A server releases an unused turn after five seconds.
     let deadline = DispatchTime.now() + .seconds(4)
 
     /// Whether all of them have run.
@@ -63,14 +63,14 @@ final class Committer<State: EventSourced>: Sendable {
   /// The version of the model that commits.
   private let schemaVersion: Int
   private let log: any EntryLog
-  /// The same, when other nodes append to it too.
+  /// The log of a shared journal; nil otherwise.
   private let node: NodeLog?
   private let replay: Replay<State>
   private let blobs: BlobStore
   private let options: JournalOptions
-  /// Told of each version that is published, in order.
+  /// Notified of each published version, in order.
   private let keeper: SnapshotKeeper<State>
-  /// What takes longer to be stored is said: a drive that is busy or failing.
+  /// Slower appends are reported: the drive may be busy or failing.
   private static var slowAppend: Duration { .seconds(1) }
   private let writeLock: WriteLock<Accepted>
   private let queue: Lock<CommitQueue<State>>
@@ -116,7 +116,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// The same without blocking a thread while other bodies run or the flush is in progress.
+  /// Like the blocking call, but suspends while other bodies run or the flush is in progress.
   nonisolated(nonsending) func commit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
@@ -141,7 +141,7 @@ final class Committer<State: EventSourced>: Sendable {
   func submit<Value>(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value
   ) throws -> PendingCommit<Value> {
-    // The body may have to run again, and is there only for the time of the call.
+    // The body may have to run again, and it is only valid during the call.
     if node != nil { return PendingCommit(commit: try commit(request, body), batch: nil) }
     var runs = Runs()
     let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted, &runs) }
@@ -150,14 +150,14 @@ final class Committer<State: EventSourced>: Sendable {
     return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
   }
 
-  /// Fails inside of a commit's body, which closing would wait for.
+  /// Fails inside the body of a commit, because closing would wait for that commit.
   func checkIsOutsideOfBody() throws(JournalError) {
     if writeLock.isTakenByThisThread {
       throw JournalError(.wrongUse, "a commit's body can't close the journal; close it after the commit")
     }
   }
 
-  /// Lets commits in progress end and refuses all others.
+  /// Waits for commits in progress and refuses all others.
   func close() throws {
     defer { leader.close() }
     let last = try writeLock.take { accepted in
@@ -169,15 +169,15 @@ final class Committer<State: EventSourced>: Sendable {
     try? last?.wait()
   }
 
-  /// Lets the next entry carry the digest of a state that is known by now.
+  /// Puts the digest of a state into the next entry.
   func note(_ checkpoint: Checkpoint) {
     try? writeLock.take { accepted in accepted.checkpoint = checkpoint }
   }
 
-  /// Has what layers don't know of the newest version frozen, while no commit is in progress.
+  /// Freezes the changes of the newest version above its layers, if no commit is in progress.
   func freezeRest() {
     _ = try? writeLock.takeIfFree { accepted in
-      // What is under way is frozen by its own commit or by the next.
+      // Changes in progress are frozen by their own commit or by the next.
       guard accepted.version.head == published.version.head else { return }
       accepted.version = keeper.freezeRest(of: accepted.version)
       published.publish(accepted.version)
@@ -192,8 +192,8 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Decides what becomes of a commit whose batch failed: it may run again when another node took its revision.
-  /// - Throws: ``JournalError`` when it is over.
+  /// Decides about a commit whose batch failed: it may run again if another node took its revision.
+  /// - Throws: ``JournalError`` if it is over.
   private func check<Value>(
     _ error: JournalError, of prepared: Prepared<Value>, _ request: CommitRequest, _ runs: inout Runs
   ) throws(JournalError) {
@@ -214,10 +214,10 @@ final class Committer<State: EventSourced>: Sendable {
       revision: error.revision)
   }
 
-  /// A body that has lost twice gets a turn that others wait for, so only failures and slow bodies let it lose again.
+  /// A body that has lost twice gets a reserved turn, so only failures and slow bodies make it lose again.
   private static var runLimit: Int { 8 }
 
-  /// What the failure of a batch means to a commit that is not in it: nothing of that one was written.
+  /// The error for a commit that depends on a failed batch without being in it: nothing of that commit was written.
   private func asBystander(_ error: JournalError) -> JournalError {
     guard error.code == .outcomeUnknown else { return error }
     if node != nil, let cause = error.cause as? JournalError, cause.code == .unreachable { return cause }
@@ -235,7 +235,7 @@ final class Committer<State: EventSourced>: Sendable {
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value, on accepted: inout Accepted,
     _ runs: inout Runs
   ) throws -> Prepared<Value> {
-    // Only now, as an append may wait for this.
+    // Only now, because an append may wait for this.
     defer { leaveLost(&runs) }
     try queue.withLock { queue throws(JournalError) in
       if let refusal = queue.refusal { throw refusal }
@@ -245,12 +245,12 @@ final class Committer<State: EventSourced>: Sendable {
     do {
       return try run(body, of: request, on: &accepted, run: runs.count)
     } catch {
-      // What the body saw, or what a conflict names, may not be durable yet.
+      // The state that the body saw, or the revision of a conflict, may not be durable yet.
       return bystander(.failure(error), on: accepted, run: runs.count)
     }
   }
 
-  /// What came of a body that wrote nothing. What it saw may be lost, and then it runs again.
+  /// The result of a body that wrote nothing. If the state that it saw is lost, it runs again.
   private func bystander<Value>(
     _ outcome: Result<Commit<Value>, any Error>, on accepted: Accepted, run: Int
   ) -> Prepared<Value> {
@@ -258,7 +258,7 @@ final class Committer<State: EventSourced>: Sendable {
     return Prepared(outcome: outcome, batch: accepted.batch, leads: false)
   }
 
-  /// Forgets what was accepted when that was taken back.
+  /// Forgets accepted entries that were withdrawn.
   private func takeBackAccepted(_ accepted: inout Accepted, _ queue: CommitQueue<State>) {
     if accepted.takenBackCount == queue.takenBackCount { return }
     accepted.takenBackCount = queue.takenBackCount
@@ -277,7 +277,7 @@ final class Committer<State: EventSourced>: Sendable {
     let clock = try request.clock(after: base.head)
     var draft = Draft(base: base, date: clock.date.date)
     let result = Result { try body(&draft) }
-    // What was derived from a state that could not be read must not be written.
+    // Nothing derived from an incomplete state may be written.
     try keeper.faults.check()
     let value = try result.get()
     let (events, state) = try draft.finish()
@@ -302,7 +302,7 @@ final class Committer<State: EventSourced>: Sendable {
       Version(head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state),
       eventCount: events.count)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
-      // The batch before may have failed while the body ran; nothing would come of this entry.
+      // The previous batch may have failed while the body ran; then this entry can't be written.
       if let refusal = queue.refusal { throw refusal }
       if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
       let entered = queue.enter(entry, version, eventCount: events.count, blobs: named)
@@ -322,8 +322,8 @@ final class Committer<State: EventSourced>: Sendable {
     return Prepared(outcome: .success(commit), batch: batch, leads: leads)
   }
 
-  /// Fails unless the bytes are there that the events name.
-  /// - Returns: those that they name.
+  /// Fails unless the blobs that the events name exist.
+  /// - Returns: these blobs.
   private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Set<Blob> {
     var named: Set<Blob> = []
     for event in events {
@@ -353,7 +353,7 @@ final class Committer<State: EventSourced>: Sendable {
   // MARK: Making a batch durable
 
   private func leadInBackground(_ batch: CommitBatch) {
-    // A task's thread waits for the drive only when there is no other thread to be had.
+    // A task's thread waits for the drive only if the system has no other thread.
     if !leader.run({ self.lead(batch) }) { lead(batch) }
   }
 
@@ -362,7 +362,7 @@ final class Committer<State: EventSourced>: Sendable {
     waitForReruns()
     let (work, next) = queue.withLock { $0.takeFirst() }
     do throws(AppendFailure) {
-      // A journal that is being closed still writes what it has accepted.
+      // A journal that is being closed still writes accepted entries.
       if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw .refused(refusal) }
       try write(work)
       next.giveTurn()
@@ -372,7 +372,7 @@ final class Committer<State: EventSourced>: Sendable {
       switch error {
       case .refused where passes(cause): return takeBack(batch, because: cause)
       case .conflict where node != nil: return takeBackLost(batch, because: cause)
-      // The node appends again when the shared log can be asked what came of it.
+      // The node repeats the append when the shared log can be reached.
       case .unknown where node != nil && cause.code == .unreachable:
         return takeBack(
           batch, because: cause, ofBatch: Self.failure(error, first: work.entries.first?.revision))
@@ -384,7 +384,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// What the failure of an append means to the commits of its batch.
+  /// The error of a failed append for the commits of its batch.
   private static func failure(_ failure: AppendFailure, first: Revision?) -> JournalError {
     switch failure {
     case .unknown(let error):
@@ -419,17 +419,17 @@ final class Committer<State: EventSourced>: Sendable {
         "the drive took \(duration) to store \(work.entries.count) entries of \(work.byteCount) bytes",
         revision: newest.revision)
     }
-    // First, as versions of other nodes may follow as soon as it is published.
+    // First, because versions of other nodes may follow as soon as it is published.
     keeper.note(newest, eventCount: work.eventCount)
     published.publish(newest)
   }
 
   // MARK: Shared journals
 
-  /// How many entries of other nodes are applied with the write lock taken.
+  /// How many entries of other nodes are applied in one hold of the write lock.
   private static var stepCount: Int { 1000 }
 
-  /// Applies what other nodes have committed, and is told of by its log.
+  /// Applies the commits of other nodes that the log has fetched.
   func applyBrought() throws {
     guard let node else { return }
     while true {
@@ -440,13 +440,13 @@ final class Committer<State: EventSourced>: Sendable {
         return (accepted.version.revision >= node.brought.revision, nil)
       }
       if isDone { return }
-      // It rests on what came before, or fails.
+      // It depends on earlier entries, or fails.
       try? batch?.wait()
     }
   }
 
-  /// Called with the write lock taken. Nothing is done while entries of this node are under way: either those follow what
-  /// was brought, or they fail and are taken back.
+  /// Called with the write lock held. Does nothing while entries of this node are in progress: either they follow the
+  /// fetched ones, or they fail and are withdrawn.
   private func applyBrought(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
     guard let newest = node?.brought.revision, newest > accepted.version.revision, !isUnderWay(accepted)
     else {
@@ -472,8 +472,8 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch != nil && accepted.version.head != published.version.head
   }
 
-  /// Takes back what rests on a revision that another node has taken. If a body has lost twice, this waits for the turn to
-  /// append first: the bodies then run while nobody else can append.
+  /// Withdraws everything that builds on a revision that another node has taken. If a body has lost twice, this first
+  /// waits for the turn to append: the bodies then run while no other node can append.
   private func takeBackLost(_ batch: CommitBatch, because error: JournalError) {
     let lost = [batch] + queue.withLock { $0.batches }
     var isReserved = false
@@ -483,7 +483,7 @@ final class Committer<State: EventSourced>: Sendable {
         isReserved = true
         turn.withLock { $0 = ReservedTurn(lost: lost) }
       } catch {
-        // What is wrong with the connection is told by the next append.
+        // The next append reports a problem of the connection.
       }
     }
     takeBack(
@@ -491,7 +491,7 @@ final class Committer<State: EventSourced>: Sendable {
       isTurnReserved: isReserved)
   }
 
-  /// Called before the first append of a turn: what is in it can't lose, so all that have lost are to be in it.
+  /// Called before the first append of a turn: its entries can't lose, so all commits that have lost should be in it.
   private func waitForReruns() {
     guard node != nil else { return }
     let reserved = turn.withLock { turn in
@@ -502,8 +502,8 @@ final class Committer<State: EventSourced>: Sendable {
     for batch in reserved.lost { batch.waitForDependents(until: reserved.deadline) }
   }
 
-  /// Notes that a body has run again, or will not. If it was the last one and there is nothing to append, other nodes get
-  /// the turn.
+  /// Notes that a body has run again, or will not. If it was the last one and there is nothing to append, the turn is
+  /// released.
   private func leaveLost(_ runs: inout Runs) {
     guard let node, let lost = runs.lost else { return }
     runs.lost = nil
@@ -518,13 +518,13 @@ final class Committer<State: EventSourced>: Sendable {
     if isUnused { node.release() }
   }
 
-  /// Whether a failure of which nothing was written can be followed by successes.
+  /// Whether commits may succeed after a failure that wrote nothing.
   private func passes(_ error: JournalError) -> Bool {
     error.code == .outOfResources || node != nil && [.unreachable, .permission].contains(error.code)
   }
 
-  /// Fails a batch of which nothing was written, and all that was accepted after it: it rests on that one.
-  /// - Parameter outcome: what the commits of the batch itself are told, if not that nothing was written.
+  /// Fails a batch of which nothing was written, and everything accepted after it, which builds on it.
+  /// - Parameter outcome: the error for the commits of the batch itself, if it is another one.
   private func takeBack(
     _ batch: CommitBatch, because error: JournalError, ofBatch outcome: JournalError? = nil
   ) {
@@ -542,7 +542,7 @@ final class Committer<State: EventSourced>: Sendable {
     batch.finish(error)
     for other in others {
       other.finish(later ?? error)
-      // Its leader waits for its turn, which is over.
+      // Wakes its leader, which waits for its turn.
       other.giveTurn()
     }
   }

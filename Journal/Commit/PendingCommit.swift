@@ -1,6 +1,6 @@
 /// A commit whose body has run and whose flush may still be in progress.
 package struct PendingCommit<Value> {
-  /// What came of the body; no promise yet.
+  /// The result of the body, which is not durable yet.
   package let commit: Commit<Value>
   private let batch: CommitBatch?
 
@@ -10,6 +10,6 @@ package struct PendingCommit<Value> {
   }
 
   /// Blocks until the entry is durable, and all before it are.
-  /// - Throws: ``JournalError`` with code `outcomeUnknown` when that failed.
+  /// - Throws: ``JournalError`` with code `outcomeUnknown` if that failed.
   package func wait() throws(JournalError) { try batch?.wait() }
 }

@@ -1,11 +1,11 @@
 import Locks
 
-/// The newest durable version, and who waits for a newer one.
+/// The newest durable version, with the threads and tasks that wait for a newer one.
 ///
-/// Reading takes a lock for the time of copying a few references: it never waits for a commit.
+/// Reading holds a lock only to copy a few references, so it never waits for a commit.
 final class Published<State: EventSourced>: Sendable {
   private let newest: Lock<Version<State>>
-  /// For those who wait on a thread.
+  /// For waiting threads.
   private let revision: NewestRevision
   private let waiting = Lock(Waiting())
 
@@ -23,7 +23,7 @@ final class Published<State: EventSourced>: Sendable {
   var version: Version<State> { newest.withLock { $0 } }
 
   func publish(_ version: Version<State>) {
-    // The old version is let go outside of the lock: freeing its nodes can take a while.
+    // The old version is released outside of the lock, because freeing its nodes can take a while.
     let old = newest.withLock { newest in
       let old = newest
       newest = version
@@ -34,7 +34,7 @@ final class Published<State: EventSourced>: Sendable {
     resumeAll { _ in }
   }
 
-  /// Ends all waiting for good.
+  /// Ends all waits, now and later.
   func close() {
     revision.close()
     resumeAll { $0.isClosed = true }
@@ -50,13 +50,13 @@ final class Published<State: EventSourced>: Sendable {
   }
 
   /// Waits on the caller's thread for a version newer than `revision`.
-  /// - Returns: the newest revision, which is not newer when the time was over first; nil when the journal was closed.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed.
   func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     self.revision.wait(after: revision, atMost: time)
   }
 
-  /// Suspends until there is a version newer than `revision`; false when the journal was closed or the task
-  /// was cancelled.
+  /// Suspends until there is a version newer than `revision`; returns false if the journal was closed or the task was
+  /// cancelled.
   func wait(after revision: Revision) async -> Bool {
     let key = waiting.withLock { waiting in
       waiting.nextKey += 1
@@ -67,7 +67,7 @@ final class Published<State: EventSourced>: Sendable {
       if waiting.withLock({ $0.isClosed }) { return false }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
-          // Publishing comes before the look at who waits, so one of the two sees the other.
+          // Publishing comes before the check for waiting tasks, so one of the two sees the other.
           let goesOn = waiting.withLock { waiting in
             if waiting.isClosed || version.revision > revision || Task.isCancelled { return true }
             waiting.continuations[key] = continuation

@@ -1,13 +1,13 @@
 import Dispatch
 import Locks
 
-/// A thread that runs jobs one after the other, now or in a second. It is started when the first job comes, and
-/// ends with ``close()``.
+/// A thread that runs jobs one after the other, now or in a second. It starts with the first job, and ends with
+/// ``close()``.
 ///
-/// A queue of Dispatch's would wait without end for a thread that the system refuses, and its timers end the
-/// process when no descriptor is left. Here the caller is told when a job can't be run.
+/// A Dispatch queue would wait forever for a thread that the system refuses, and Dispatch's timers end the process when
+/// no descriptor is left. Here the caller learns that a job can't be run.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Worker: Sendable {
   typealias Job = @Sendable () -> Void
 
@@ -15,7 +15,7 @@ final class Worker: Sendable {
     var isRunning = false
     var isClosed = false
     var jobs: [Job] = []
-    /// What is to be done later, and when.
+    /// The delayed job, and its time.
     var later: (job: Job, due: DispatchTime)?
   }
 
@@ -28,20 +28,20 @@ final class Worker: Sendable {
   private let state = Lock(State())
   private let change = DispatchSemaphore(value: 0)
 
-  /// Has a job run after those that were handed in before.
-  /// - Returns: false when there is no thread for it.
+  /// Runs a job after all earlier ones.
+  /// - Returns: false if there is no thread for it.
   func run(_ job: @escaping Job) -> Bool {
     handIn { $0.jobs.append(job) }
   }
 
-  /// Has a job run in a second; nothing happens when there is one that waits already.
-  /// - Returns: false when there is no thread for it.
+  /// Runs a job in a second; does nothing if one is waiting already.
+  /// - Returns: false if there is no thread for it.
   func runLater(_ job: @escaping Job) -> Bool {
     if state.withLock({ $0.later != nil }) { return true }
     return handIn { $0.later = (job, .now() + .seconds(1)) }
   }
 
-  /// Lets the thread end after the jobs that it has. What was to be done later is not done.
+  /// Ends the thread after its jobs. A delayed job does not run.
   func close() {
     state.withLock { state in
       state.later = nil
@@ -67,7 +67,7 @@ final class Worker: Sendable {
     while true {
       switch state.withLock({ Self.next(&$0) }) {
       case .run(let job): job()
-      // Awake without need, it looks again.
+      // After a spurious wakeup, it checks again.
       case .wait(let time): _ = change.wait(timeout: time)
       case .end: return
       }

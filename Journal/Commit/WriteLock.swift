@@ -2,24 +2,24 @@ import Foundation
 import Locks
 import Synchronization
 
-/// Lets one commit's body run at a time, and finds out when a body tries to commit itself.
+/// The write lock: runs one body at a time, and detects a commit inside a body.
 ///
-/// A thread that has to wait blocks; a task suspends. The lock is not handed to the next in line: any thread or task
-/// that is running when it is released may take it. Handing it over would cost a switch of threads for each body.
+/// A thread that has to wait blocks; a task suspends. The lock is not passed to the next in line: any running thread or
+/// task may take it when it is released. Passing it would cost a context switch for each body.
 final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
-  /// The thread whose body is running, 0 when there is none.
+  /// The thread whose body is running, 0 if there is none.
   private let owner = Atomic<UInt>(0)
   /// Tasks that found the lock taken.
   private let waiting = Lock(WaitingTasks())
-  /// How many those are.
+  /// The number of waiting tasks.
   private let waitingCount = Atomic<Int>(0)
 
   init(_ guarded: Guarded) { self.guarded = Lock(guarded) }
 
-  /// Waits for the lock and runs `body` alone.
-  /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would
-  ///   wait for itself; and what `body` throws.
+  /// Waits for the lock and runs `body`.
+  /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would deadlock; and
+  ///   what `body` throws.
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
     try checkIsNotInside()
     defer { wakeNext() }
@@ -47,7 +47,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  /// Runs `body` alone if the lock is free, else gives nil.
+  /// Runs `body` if the lock is free; otherwise returns nil.
   func takeIfFree<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result? {
     var wasFree = false
     defer { if wasFree { wakeNext() } }
@@ -59,7 +59,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  /// Lets the task that has waited longest try again. Called without the lock.
+  /// Wakes the task that has waited longest, to try again. Called without the lock.
   private func wakeNext() {
     guard waitingCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
     guard let next = waiting.withLock({ $0.popFirst() }) else { return }
@@ -74,7 +74,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  /// Whether the caller is inside of a body.
+  /// Whether the caller is inside a body.
   var isTakenByThisThread: Bool { owner.load(ordering: .relaxed) == currentThread() }
 
   private func currentThread() -> UInt {
@@ -90,9 +90,9 @@ final class WriteLock<Guarded: Sendable>: Sendable {
 private struct WaitingTasks: Sendable {
   typealias Element = CheckedContinuation<Void, Never>
 
-  /// In the order in which they came.
+  /// In the order of arrival.
   private var newer: [Element] = []
-  /// Those who came before them, the first one last.
+  /// Those that arrived earlier, the first one last.
   private var older: [Element] = []
 
   mutating func append(_ task: Element) { newer.append(task) }

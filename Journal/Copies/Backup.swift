@@ -1,35 +1,35 @@
 import Files
 public import Foundation
 
-/// What a backup brought.
+/// The result of a backup.
 public struct BackupReport: Sendable {
-  /// What the journal had acknowledged when the backup began, which the backup now holds.
+  /// The receipt of the journal when the backup began. The backup has everything up to it.
   public let receipt: JournalReceipt
   /// How many entries are new in the backup.
   public internal(set) var entryCount = 0
   /// How many bytes they have.
   public internal(set) var entryByteCount = 0
-  /// How many images were copied, and how many bytes they have.
+  /// How many images were copied.
   public internal(set) var copiedImageCount = 0
   /// How many bytes the copied images have.
   public internal(set) var copiedImageByteCount = 0
-  /// How many images are shared with the journal: a second name for the same file.
+  /// How many images are shared with the journal by a hard link.
   public internal(set) var sharedImageCount = 0
-  /// Whether the backup was written anew, because something that it had was erased in the journal.
+  /// Whether the backup was rewritten because of an erasure in the journal.
   public internal(set) var isRebuilt = false
-  /// The revision before which history was pruned in the journal, when the backup still has what was before it; else nil.
-  /// The backup keeps that for good. A new backup under another name has not got it.
+  /// The revision before which the journal's history was pruned, if the backup still has the earlier history; otherwise
+  /// nil. The backup keeps it forever; a new backup under another name will not have it.
   public internal(set) var keepsPruned: Revision?
 }
 
 extension Journal {
-  /// Brings a backup up to date, or makes it when it is not there: a journal of its own with the same entries, sealed
-  /// the same, and the images that they name.
+  /// Updates a backup, or creates it: a separate journal with the same entries and digests, and the images that they
+  /// name.
   ///
-  /// Commits may go on meanwhile; the backup has all that was acknowledged when this began. A later backup to the same
-  /// place reads and writes only what is new. Everything that is written is read back and compared before this returns.
-  /// A backup is a sound journal at every moment: when this is interrupted, it has what it had and perhaps a part of
-  /// what is new.
+  /// Commits can continue; the backup has everything that was acknowledged when this began. A later backup to the same
+  /// place reads and writes only what is new. Everything written is read back and compared before this returns. A
+  /// backup is a sound journal at every moment: if it is interrupted, it has what it had before and possibly a part of
+  /// the new entries.
   ///
   /// ```swift
   /// try journal.backup(to: URL(filePath: "/media/stick/Books.backup"))
@@ -39,9 +39,9 @@ extension Journal {
   ///   - sharesImages: whether an image may be a second name for the journal's own file, where both are on one file
   ///     system: that takes no room, and what the drive damages is then damaged in both.
   ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` when something else is
-  ///   there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the backup is;
-  ///   `io` when the disk has no room.
+  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` if something
+  ///   else is there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the
+  ///   backup is; `io` when the disk has no room.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
   @discardableResult
   public func backup(
@@ -57,27 +57,27 @@ extension Journal {
     return try copy(to: url, through: head, sharesImages: sharesImages, isBackup: true, progress)
   }
 
-  /// Makes another journal of this one's entries up to a point in time: the same history, sealed the same, with the
-  /// images that it names. What the copy reads is checked on the way.
+  /// Creates a journal with this one's entries up to a point in time: the same history and digests, with the images
+  /// that it names. Everything read is checked.
   ///
-  /// Where history was pruned, a later entry vouches for the state that it begins with. A copy that ends before that entry
-  /// gets one more entry, which vouches for the same state and says in its metadata, under `journal.vouchedBy`, the
-  /// revision and the digest of the one that it takes the place of.
+  /// If history was pruned, a later entry has the digest of the state that it begins with. A copy that ends before that
+  /// entry gets one more entry, which has the same digest and, in its metadata under `journal.vouchedBy`, the revision
+  /// and the digest of the entry that it replaces.
   /// - Parameters:
-  ///   - url: the folder to make; its parent must exist.
-  ///   - selector: the last entry that the copy has.
-  ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there, `damaged`, or `io` when the disk has
-  ///   no room; then there is no copy.
-  /// - Complexity: O(n) in the bytes of the entries and their images, and where history was pruned in the bytes of the
-  ///   entries up to the one that vouches for its beginning.
+  ///   - url: the folder to create; its parent must exist.
+  ///   - selector: the last entry of the copy.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `damaged`, or `io` if the disk is
+  ///   full; then there is no copy.
+  /// - Complexity: O(n) in the bytes of the entries and their images and, where history was pruned, in the bytes of the
+  ///   entries up to the one that has the digest of the base.
   public func copy(
     to url: URL, through selector: RevisionSelector = .head(),
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
     try checkIsOutside(try JournalFolder.path(of: url))
     let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
-    // A journal that people go on working with owns its files.
+    // A journal for further work does not share files.
     _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
   }
 
@@ -143,7 +143,7 @@ extension Journal {
     return report
   }
 
-  /// Whether something of the history before was erased since.
+  /// Whether a part of the earlier history was erased since.
   private func hasErasures(after head: Head, through last: Head, _ observer: CopyObserver) throws -> Bool {
     guard head.revision > 0, head.revision < last.revision else { return false }
     var reader = EntryReader(log, journal: id, after: head)
@@ -161,12 +161,12 @@ extension Journal {
     return isFound
   }
 
-  /// Writes the log of a backup anew: it loses what was erased, and images that no entry names any more.
+  /// Rewrites the log of a backup, without erased content and images that no entry names any more.
   private func rebuild(
     _ backup: ExistingBackup, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
     _ observer: CopyObserver
   ) throws {
-    // What was erased may be in a base of the backup's own, so it gets the journal's.
+    // The backup's own base may have erased content, so it gets the journal's.
     let replacement = try LogReplacement(in: backup.place) { entries throws(JournalError) in
       try format.base?.copy(to: entries, format)
     }
@@ -194,7 +194,7 @@ extension Journal {
   /// How a copy is made.
   var copyOptions: JournalOptions { JournalOptions(fileHook: options.fileHook) }
 
-  /// Appends what a copy has not got yet, and proves it.
+  /// Appends the entries that a copy lacks, and verifies them.
   private func append(
     to copy: JournalCopy, images target: Folder? = nil, through last: Head, sharesImages: Bool,
     _ report: inout BackupReport, _ observer: CopyObserver, sees: (Blob) -> Void = { _ in }
@@ -218,7 +218,7 @@ extension Journal {
     report.sharedImageCount = images.sharedCount
   }
 
-  /// A journal's folder has nothing in it that is not its own.
+  /// A journal's folder must not contain anything else.
   func checkIsOutside(_ path: String) throws(JournalError) {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
     let outer = (try Folder(parent, followsLinks: true, hook: nil).currentPath() ?? parent) + "/"

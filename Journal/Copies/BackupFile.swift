@@ -1,4 +1,4 @@
-/// What a backup in one file is made of, as Documentation/Format.md describes it: `JRNLBKUP`, the version, and records,
+/// The format of a backup in one file, as Documentation/Format.md describes it: `JRNLBKUP`, the version, and records,
 /// each with its kind and the number of its bytes.
 enum BackupFile {
   static let magic = Array("JRNLBKUP".utf8)
@@ -6,7 +6,7 @@ enum BackupFile {
   /// Files and pipes are written and read in pieces of this size.
   static let pieceByteCount = 1 << 20
 
-  /// What stands in a record.
+  /// The kind of a record.
   enum Kind: UInt8 {
     /// FORMAT; the first record.
     case format = 0x46
@@ -19,7 +19,7 @@ enum BackupFile {
     /// The receipt; the last record.
     case receipt = 0x52
 
-    /// How large such a record may be.
+    /// The most bytes of such a record.
     var byteLimit: Int {
       switch self {
       case .format: JournalFormat.byteLimit

@@ -2,14 +2,14 @@ package import Files
 public import Foundation
 
 extension Journal {
-  /// Makes a journal of a backup in one file.
+  /// Creates a journal from a backup in one file.
   /// - Parameters:
-  ///   - url: the file that ``backup(toFile:progress:)`` has written.
-  ///   - journal: the folder to make; its parent must exist.
-  ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
-  /// - Throws: ``JournalError``: `alreadyExists` when something is there; `damaged` when the file is cut or altered,
-  ///   which its digests tell; `otherModel`; `io` when the disk has no room. There is no journal then.
-  /// - Returns: what the journal that was backed up had acknowledged, all of which the new journal has.
+  ///   - url: a file from ``backup(toFile:progress:)``.
+  ///   - journal: the folder to create; its parent must exist.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered;
+  ///   `otherModel`; `io` if the disk is full. Then there is no journal.
+  /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
   public static func restore(
     backupFile url: URL, to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }
@@ -32,8 +32,11 @@ extension Journal {
     }
   }
 
-  /// Makes a journal of a backup that comes in pieces, as from a pipe.
-  /// - Parameter read: gives up to as many bytes as it is asked for, and none at the end.
+  /// Creates a journal from a backup in pieces, for example from a pipe.
+  /// - Parameters:
+  ///   - journal: the folder to create; its parent must exist.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
+  ///   - read: returns up to the given number of bytes, and none at the end.
   /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:progress:)``.
   @discardableResult
   public static func restore(
@@ -104,7 +107,7 @@ private struct BackupRecords {
     return try JournalFormat(try take(byteCount), path: path ?? "FORMAT")
   }
 
-  /// Writes what the history begins with, if it was pruned, into the folder of a log that is being made.
+  /// Writes the base of a pruned history into the folder of a new log.
   mutating func readBase(of format: JournalFormat, into entries: Folder) throws -> HistoryBase? {
     guard format.announcesBase else { return nil }
     let (kind, byteCount) = try head()
@@ -116,7 +119,7 @@ private struct BackupRecords {
     }
   }
 
-  /// Writes all records behind these into a journal that is being made.
+  /// Writes all further records into a new journal.
   mutating func read(
     into copy: JournalCopy, _ format: JournalFormat, _ observer: CopyObserver
   ) throws -> JournalReceipt {
@@ -206,7 +209,7 @@ private struct BackupRecords {
     return (kind, Int(byteCount))
   }
 
-  /// So many bytes.
+  /// Reads this many bytes.
   private mutating func take(_ count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -217,7 +220,7 @@ private struct BackupRecords {
     return bytes
   }
 
-  /// Up to so many bytes; none at the end.
+  /// Reads up to this many bytes; none at the end.
   private mutating func takeSome(_ count: Int) throws -> ArraySlice<UInt8> {
     if position == buffer.count {
       buffer = Array(try source(BackupFile.pieceByteCount))

@@ -2,13 +2,13 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Writes a backup as one file, which ``restore(backupFile:to:progress:)`` takes back. A backup of that name is
-  /// replaced when the new one is complete.
+  /// Writes a backup as one file, for ``restore(backupFile:to:progress:)``. It replaces a backup of that name when it
+  /// is complete.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
-  ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `alreadyExists` when something else than a backup is there, `damaged` when this journal
-  ///   is, `io` when the disk has no room. What was there before is still there then.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
+  /// - Throws: ``JournalError``: `alreadyExists` if the file is not a backup, `damaged` if this journal is, `io` if the
+  ///   disk is full. The previous file is then unchanged.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
   public func backup(
@@ -52,9 +52,9 @@ extension Journal {
     }
   }
 
-  /// Gives a backup to `write` piece by piece, from its beginning to its end: for a pipe or an upload.
-  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` when this journal is. What was
-  ///   written by then is no backup, and taking it back says so.
+  /// Passes a backup to `write` in pieces, for a pipe or an upload.
+  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` if this journal is. An
+  ///   incomplete backup is detected when it is restored.
   @discardableResult
   public func backup(
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void

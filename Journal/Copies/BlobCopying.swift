@@ -1,10 +1,10 @@
 import Files
 
-/// Brings blobs from one folder into another: by a second name for the same file where both can share it, else by
-/// copying the bytes. Either way the bytes are read and compared with their name.
+/// Copies blobs from one folder to another: by a hard link if possible, otherwise by copying the bytes. Both ways, the
+/// bytes are read and compared with their digest.
 struct BlobCopying {
   let source: Folder?
-  /// Where a missing one is said to be.
+  /// The path for errors about missing blobs.
   let sourcePath: String
   let target: Folder
   /// Whether files may be shared with the source.
@@ -13,7 +13,7 @@ struct BlobCopying {
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
   private(set) var sharedCount = 0
-  /// Whether names were given that are not durable yet.
+  /// Whether there are new names that are not durable yet.
   private var isFlushNeeded = false
 
   init(from source: Folder?, at sourcePath: String, to target: Folder, sharesFiles: Bool) {
@@ -23,19 +23,19 @@ struct BlobCopying {
     self.sharesFiles = sharesFiles
   }
 
-  /// Brings a blob if it is not there yet.
-  /// - Throws: ``JournalError`` with code `damaged` when the source has not got it or its bytes are altered.
+  /// Copies a blob if it is missing.
+  /// - Throws: ``JournalError`` with code `damaged` if the source lacks it or its bytes are altered.
   mutating func bring(_ blob: Blob) throws {
     let name = blob.digest.hex
     if let status = try target.status(of: name), status.kind == .file, status.byteCount == blob.byteCount {
       return
     }
-    // Before anything is made, as it says best what is wrong.
+    // First, because its error is the most precise.
     let file = try BlobFile(blob, in: source, at: sourcePath)
     let unfinished = BlobNames.unfinished()
     do {
       if sharesFiles, let source, try source.link(name, in: target, as: unfinished) {
-        // Of the name that was given, as the source may have put another file in the place of this one.
+        // By its new name, because the source may have replaced the file.
         try BlobFile(blob, named: unfinished, in: target, at: sourcePath).read { _, _ in }
         sharedCount += 1
       } else {
@@ -44,7 +44,7 @@ struct BlobCopying {
         copiedCount += 1
         copiedByteCount += blob.byteCount
       }
-      // Over a file of that name that has another size, as a damaged drive may leave it.
+      // This may replace a file of another size that a damaged drive has left.
       try target.rename(unfinished, to: name)
     } catch {
       try? target.removeFile(unfinished)
@@ -62,7 +62,7 @@ struct BlobCopying {
     try copy.flush()
   }
 
-  /// Returns when the names of all that was brought are durable.
+  /// Makes the names of all copied blobs durable.
   mutating func flush() throws(JournalError) {
     guard isFlushNeeded else { return }
     try target.flush()
@@ -70,17 +70,17 @@ struct BlobCopying {
   }
 }
 
-/// The file of a blob, open to be read and checked.
+/// The open file of a blob, for reading and checking.
 struct BlobFile: ~Copyable {
   private let blob: Blob
   private let file: File
-  /// What errors name.
+  /// The path for errors.
   private let path: String
 
   /// - Parameters:
-  ///   - name: what the file is called if not as the blob.
-  ///   - path: the folder that errors name.
-  /// - Throws: ``JournalError`` with code `damaged` when the folder has no plain file of that name and size.
+  ///   - name: the name of the file, by default that of the blob.
+  ///   - path: the folder in errors.
+  /// - Throws: ``JournalError`` with code `damaged` if the folder has no plain file of that name and size.
   init(_ blob: Blob, named name: String? = nil, in folder: Folder?, at path: String) throws(JournalError) {
     self.blob = blob
     self.path = "\(path)/\(blob.digest.hex)"
@@ -101,7 +101,7 @@ struct BlobFile: ~Copyable {
     }
   }
 
-  /// Reads all bytes in pieces, and fails at the end when they are not those of the blob.
+  /// Reads all bytes in pieces, and fails at the end if they do not have the digest of the blob.
   borrowing func read(_ body: (_ piece: [UInt8], _ offset: Int) throws -> Void) throws {
     var hash = SHA256Hash()
     var offset = 0
@@ -127,10 +127,10 @@ struct BlobFile: ~Copyable {
 }
 
 extension Files.Folder where Failure == JournalError {
-  /// What a file system keeps free, so that it does not fill up to the last byte.
+  /// The bytes to leave free on a file system.
   private static var reserve: Int { 1 << 20 }
 
-  /// Fails when the disk has no room for so many bytes.
+  /// Fails if the disk has no room for this many bytes.
   func require(_ byteCount: Int, for what: String) throws(JournalError) {
     let free = try freeByteCount()
     guard free < byteCount + Self.reserve else { return }

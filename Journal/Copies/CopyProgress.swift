@@ -1,20 +1,20 @@
-/// How far the making of a copy has come.
+/// The progress of a copy.
 public struct CopyProgress: Sendable {
-  /// What is being done.
+  /// The phase of a copy.
   public enum Phase: Sendable {
-    /// Entries are read, checked and written, and with them the images that they name.
+    /// Entries and the images that they name are read, checked and written.
     case copying
-    /// What was written is read back and compared.
+    /// The copy is read back and compared.
     case proving
   }
 
-  /// What is being done.
+  /// The phase of a copy.
   public let phase: Phase
-  /// The newest revision that this has reached.
+  /// The revision reached so far.
   public let done: Revision
-  /// The revision at which it ends.
+  /// The last revision.
   public let all: Revision
 }
 
-/// Told how far a copy has come. What it throws ends the work, as does the cancellation of the task it runs in.
+/// Called with the progress of a copy. An error that it throws, or cancelling the task, ends the work.
 typealias CopyObserver = (CopyProgress) throws -> Void

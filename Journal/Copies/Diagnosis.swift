@@ -1,19 +1,19 @@
 import Files
 public import Foundation
 
-/// Everything that was found wrong with a journal, and what can be done about it.
+/// The problems of a journal, and what to do about them.
 public struct Diagnosis: Sendable {
-  /// Something that is wrong, or left over.
+  /// A problem, or something left over.
   public struct Finding: Sendable, CustomStringConvertible {
-    /// Whether something of the journal is missing or altered. What is left over or costs only time is no damage.
+    /// Whether a part of the journal is missing or altered. Leftovers and problems that cost only time are not damage.
     public let isDamage: Bool
-    /// What it is, in a sentence.
+    /// The problem, in a sentence.
     public let message: String
-    /// What can be done about it, in a sentence.
+    /// What to do about it, in a sentence.
     public let advice: String
-    /// The first revision that it concerns.
+    /// The first revision concerned.
     public let revision: Revision?
-    /// The file or folder that it concerns.
+    /// The file or folder concerned.
     public let path: String?
 
     /// What is wrong and where, in one line.
@@ -22,11 +22,11 @@ public struct Diagnosis: Sendable {
     }
   }
 
-  /// What was found, the damage first.
+  /// The findings, damage first.
   public internal(set) var findings: [Finding] = []
   /// Entries 1 to this one can be read and are proven by their digests.
   public internal(set) var provenRevision: Revision = 0
-  /// The highest revision of which there is something, or which was acknowledged.
+  /// The highest revision that was acknowledged or of which anything is left.
   public internal(set) var lastRevision: Revision = 0
   /// Whether the journal can be opened as it is.
   public internal(set) var opens = false
@@ -36,15 +36,15 @@ public struct Diagnosis: Sendable {
 }
 
 extension Journal {
-  /// Looks for everything that is wrong with a journal, and changes nothing.
+  /// Finds all problems of a journal, without changing anything.
   ///
-  /// A journal that opens is verified, deeply. Of one that does not, each file is looked at by itself.
+  /// A journal that opens is verified deeply. Otherwise each file is examined separately.
   /// - Parameters:
   ///   - url: the journal's folder.
-  ///   - options: what a shared journal is opened with; its server is asked whether it has the same history.
-  ///   - progress: called now and then with the revision reached and the newest one.
-  /// - Throws: ``JournalError`` when that can't be found out: `notFound`, `locked` while somebody writes to it,
-  ///   `otherModel`, `outOfResources`.
+  ///   - options: the options for a shared journal, whose history is compared with the server's.
+  ///   - progress: called regularly with the revision reached and the newest one.
+  /// - Throws: ``JournalError`` if the journal can't be examined: `notFound`, `locked` while another process writes to
+  ///   it, `otherModel`, `outOfResources`.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public static func diagnose(
     _ url: URL, options: JournalOptions = JournalOptions(),
@@ -110,7 +110,7 @@ extension Diagnosis {
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
-  /// How this node stands to the shared log. That a server can't be reached is no damage.
+  /// Notes the status of the shared log. An unreachable server is not damage.
   fileprivate mutating func note(_ sharing: SharingStatus) {
     if let problem = sharing.problem {
       let isDamage = problem.code == .diverged
@@ -130,7 +130,7 @@ extension Diagnosis {
     }
   }
 
-  /// What is wrong with files. The log says more about itself when it is read.
+  /// Notes the problems of files. Reading the log reveals more.
   fileprivate mutating func note(_ problems: [JournalError]) {
     for problem in problems where !opens || problem.path?.hasSuffix("/entries") != true {
       note(problem, problem.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
@@ -168,7 +168,7 @@ extension Diagnosis {
         advice: "gc removes them.", revision: nil, path: journal.folder.images))
   }
 
-  /// How much can be proven of a journal that does not open.
+  /// Notes how much can be proven of a journal that does not open.
   fileprivate mutating func note<State: EventSourced>(
     provable source: SalvageSource, _ model: State.Type, _ progress: (Revision, Revision) -> Void
   ) throws {

@@ -1,6 +1,6 @@
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
 ///
-/// Between two pieces nothing of the log is held, so it can be closed and a caller can give up.
+/// Between two pieces the log is not in use, so it can be closed, and a caller can stop.
 struct EntryReader {
   /// About how many bytes of entries are in memory at once; a single entry can be larger.
   static let pieceByteCount = 4 << 20
@@ -11,7 +11,7 @@ struct EntryReader {
   /// The newest entry that was read.
   private(set) var head: Head
 
-  /// Reads from the entry after `head` on.
+  /// Reads the entries after `head`.
   init(_ log: any EntryLog, journal: JournalID, after head: Head) {
     self.log = log
     self.journal = journal
@@ -19,7 +19,7 @@ struct EntryReader {
   }
 
   /// The next entries up to `last`; none when there are no more.
-  /// - Parameter body: sees each entry while its bytes are lent.
+  /// - Parameter body: called with each entry while its bytes are borrowed.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or that does not
   ///   follow from the one before it.
   mutating func next(
@@ -60,7 +60,7 @@ extension EntryDecoder {
     return events
   }
 
-  /// Reads an entry whose bytes are in memory.
+  /// Decodes an entry from memory.
   static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -74,7 +74,7 @@ extension EntryDecoder {
 }
 
 extension SealedEntry {
-  /// Reads the entry.
+  /// Decodes the entry.
   func decode<Result>(
     _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {

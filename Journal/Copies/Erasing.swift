@@ -1,10 +1,9 @@
 package import Files
 public import Foundation
 
-/// What an erasure has erased.
+/// The result of an erasure.
 public struct ErasureReport: Sendable {
-  /// The entities whose records and changes are gone: those that were named, and those that go with them, as images go
-  /// with their item.
+  /// The erased entities: the given ones, and those that belong to them, such as the images of an item.
   public let entities: [EntityKey]
   /// How many events have lost their content.
   public let eventCount: Int
@@ -12,38 +11,38 @@ public struct ErasureReport: Sendable {
   public let annotations: [Revision]
   /// How many images were removed.
   public let imageCount: Int
-  /// The entry that says what was erased, when and why.
+  /// The entry that records what was erased, when and why.
   public let head: Head
 }
 
-/// What an erasure says of itself in the metadata of its entry.
+/// The metadata of an erasure's entry.
 enum ErasureMetadata {
   /// The names of the entities, separated by spaces.
   static let erases = "journal.erases"
-  /// The entries whose words were erased, separated by spaces.
+  /// The entries whose annotations were erased, separated by spaces.
   static let annotations = "journal.erasesWords"
 }
 
 extension Journal {
-  /// Erases what entities ever were from the history: the content of all of their events, and the bytes of images that
-  /// nothing else names.
+  /// Erases the content of entities from the whole history: the content of all their events, and the bytes of images
+  /// that nothing else names.
   ///
-  /// The events themselves stay, with their dates and digests, so that the chain still verifies and receipts that were
-  /// given before still hold. A new entry says what was erased, when and why. Afterwards the erased bytes are nowhere in
-  /// the folder: not in the log, the snapshots, the images or temporary files. What backups and file systems keep is
-  /// beyond this; a backup loses it at its next run.
+  /// The events themselves stay, with their dates and digests, so the chain still verifies and earlier receipts still
+  /// hold. A new entry records what was erased, when and why. Afterwards the erased bytes are nowhere in the folder:
+  /// not in the log, the snapshots, the images or temporary files. It does not affect backups until their next run, nor
+  /// what the file system retains.
   ///
-  /// The journal must be closed. After a crash all of it is erased, or nothing is.
+  /// The journal must be closed. After a crash either everything is erased, or nothing.
   /// - Parameters:
-  ///   - entities: what to erase, whether it is there or was deleted. What would go with it when it is deleted is erased
-  ///     too.
+  ///   - entities: the entities to erase, existing or deleted. Entities that would be deleted with them are also
+  ///     erased.
   ///   - url: the journal's folder.
   ///   - reason: why; it is the note of the new entry, and stays.
   ///   - author: who does it; it stays, too.
   ///   - words: whether the author, note and metadata of all entries that touched these entities are erased as well.
   ///   - progress: told how far it has come; what it throws ends the work, and nothing is erased. So does cancelling the
   ///     task.
-  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` when the disk has no room.
+  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` if the disk has no room.
   /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
   @discardableResult
   public static func erase(
@@ -55,7 +54,7 @@ extension Journal {
       entities, at: url, reason: reason, by: author, includingWords: words, hook: nil, progress: progress)
   }
 
-  /// The same, with a hook that sees each change in the folder.
+  /// The same, with a hook for each change in the folder.
   package static func erase(
     _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String, includingWords words: Bool,
     hook: FileHook?, progress: (CopyProgress) throws -> Void
@@ -118,19 +117,19 @@ extension Journal {
       imageCount: scope.images.count, head: replacement.copy.head)
   }
 
-  /// What belongs to an erasure.
+  /// The scope of an erasure.
   private struct ErasureScope {
     var entities: Set<EntityKey>
-    /// The entries that have an event of one of them.
+    /// The entries with an event of one of them.
     var touched: Set<Revision> = []
     /// The images that nothing else names.
     var images: Set<Blob> = []
     var eventCount = 0
-    /// Those that are in the state that a pruned history begins with.
+    /// The entities in the base of a pruned history.
     var inBase: Set<EntityKey> = []
   }
 
-  /// Finds what goes with the entities, until nothing more is found, and what only they name.
+  /// Finds the entities that belong to the given ones, transitively, and the images that only they name.
   private func erasureScope(of entities: Set<EntityKey>, _ observer: CopyObserver) throws -> ErasureScope {
     var found = entities
     while true {
@@ -138,7 +137,7 @@ extension Journal {
       var kept: Set<Blob> = []
       var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
-      /// Notes what an entity was at some time, and gives whether it is to be erased.
+      /// Notes a record of an entity, and returns whether it is to be erased.
       func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
         records[entity] = record
         if let record, Self.goes(record, entity.kind, with: found) { found.insert(entity) }
@@ -169,7 +168,7 @@ extension Journal {
     }
   }
 
-  /// Whether a record's entity goes when one of others goes.
+  /// Whether a record's entity is deleted with one of the others.
   private static func goes(_ record: EntityRecord, _ kind: EntityKind, with others: Set<EntityKey>) -> Bool {
     State.references(in: record, of: kind).contains { reference in
       others.contains(reference) && State.record(record, of: kind, without: reference) == nil
@@ -184,7 +183,7 @@ extension Journal {
     }
   }
 
-  /// The digest of the state that is left.
+  /// The digest of the remaining state.
   private func checkpoint(after replacement: LogReplacement) throws -> Checkpoint? {
     let (copy, format) = (replacement.copy, replacement.format)
     let state = try Replay<State>(log: copy.log, format: format).version(through: copy.head.revision).version
@@ -192,7 +191,7 @@ extension Journal {
     return StateDigest.digest(of: state).map { Checkpoint(revision: copy.head.revision, stateDigest: $0) }
   }
 
-  /// Writes the base of a log without what some entities were. Its records are brought up to this version of the model.
+  /// Writes the base of a log without some entities. Its records are converted to this version of the model.
   private static func write(
     _ base: HistoryBase, without entities: Set<EntityKey>, of format: JournalFormat, in entries: Folder
   ) throws(JournalError) -> HistoryBase {
@@ -208,10 +207,11 @@ extension Journal {
 }
 
 extension JournalCopy {
-  /// Appends an entry without events, which says what became of the history.
-  /// - Parameter schema: that of the checkpoint.
+  /// Appends an entry of the copy's own, which records a change of the history, or begins a history with some events.
+  /// - Parameter schema: the schema of the checkpoint and the events.
   func append(
-    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema
+    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema,
+    events: [JournalEvent] = []
   ) throws(JournalError) {
     let last = head
     let now = Timestamp(Date()) ?? last.timestamp
@@ -220,14 +220,14 @@ extension JournalCopy {
       previousDigest: last.digest, checkpointRevision: checkpoint?.revision)
     var salts = RandomBytes()
     let sealed = try EntryCoding.seal(
-      header, annotation, events: [], stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
+      header, annotation, events: events, stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
       journal: journal, salts: &salts, logLimit: log.limits.appendByteCount)
     try append([sealed], head: Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
   }
 }
 
 extension Journal {
-  /// The entry of the newest erasure of an entity, which says when it was erased, by whom and why; nil when it was not.
+  /// The entry of the newest erasure of an entity, with date, author and reason; nil if it was not erased.
   /// - Complexity: O(n) in the entries after that one.
   public func erasure(of entity: EntityKey) throws -> Entry? {
     let name = State.name(of: entity)

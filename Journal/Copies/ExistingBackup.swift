@@ -1,7 +1,7 @@
 import Files
 import Foundation
 
-/// A backup that is there, locked, and with its log open but unchanged on disk.
+/// An existing backup, locked, with its log open but unchanged on disk.
 final class ExistingBackup {
   let place: LogPlace
   let log: any EntryLog
@@ -9,7 +9,7 @@ final class ExistingBackup {
 
   private var folder: JournalFolder { place.folder }
 
-  /// - Throws: ``JournalError``: `alreadyExists` for something that is no copy of this journal, `locked`, or `damaged`.
+  /// - Throws: ``JournalError``: `alreadyExists` for anything but a copy of this journal, `locked`, or `damaged`.
   init(_ url: URL, of format: JournalFormat, options: JournalOptions) throws(JournalError) {
     let folder = try JournalFolder(url, hook: options.fileHook)
     lock = try FolderLock(folder)
@@ -42,10 +42,10 @@ final class ExistingBackup {
       path: folder.path)
   }
 
-  /// The newest entry of the backup, which the journal has too.
+  /// The newest entry of the backup, which the journal also has.
   /// - Parameter format: that of the journal.
-  /// - Throws: ``JournalError`` with code `conflict` when the backup has what the journal has not, or the journal has no
-  ///   longer what the backup lacks; and `damaged` when the backup has lost something.
+  /// - Throws: ``JournalError`` with code `conflict` if the backup has entries that the journal lacks, or the journal
+  ///   no longer has the entries that the backup lacks; `damaged` if the backup has lost entries.
   /// - Complexity: O(log n) reads of both logs, when they differ.
   func commonHead(
     with source: any EntryLog, _ format: JournalFormat, newest: Head
@@ -92,7 +92,7 @@ final class ExistingBackup {
     return head
   }
 
-  /// The first entry that the two logs do not share; entries after it differ too.
+  /// The first entry at which the two logs differ; later entries differ too.
   private func firstDifference(
     _ source: any EntryLog, _ format: JournalFormat, through last: Revision
   ) throws(JournalError) -> Revision {
@@ -119,7 +119,7 @@ final class ExistingBackup {
     }
   }
 
-  /// What fails here has been written and confirmed before.
+  /// A failure is harmless: everything was written and confirmed before.
   func close() {
     try? log.close()
     lock.release()

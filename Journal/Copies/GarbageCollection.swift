@@ -1,22 +1,22 @@
 package import Files
 public import Foundation
 
-/// What was removed because no entry names it.
+/// The images that were removed because no entry names them.
 public struct GarbageReport: Sendable {
-  /// How many images.
+  /// The number of images.
   public let imageCount: Int
-  /// How many bytes they have.
+  /// Their bytes.
   public let byteCount: Int
 }
 
 extension Journal {
-  /// Removes images that no entry of the history names: what was added and never committed, or what a crash left.
+  /// Removes images that no entry of the history names: images that were added and never committed, or left by a crash.
   ///
   /// The journal must be closed: an app that has it open may have added an image that its next commit will name.
   /// - Parameters:
   ///   - url: the journal's folder.
-  ///   - isDryRun: removes nothing.
-  /// - Throws: ``JournalError`` as `open` does; `damaged` when the history can't be read, and then nothing is removed.
+  ///   - isDryRun: whether to only report what would be removed.
+  /// - Throws: ``JournalError`` as `open` does; `damaged` if the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
     try collectGarbage(at: url, isDryRun: isDryRun, hook: nil)

@@ -1,23 +1,23 @@
-/// A log that is being written with entries of another one. All that copies a journal ends here.
+/// Writes entries of another log. All copies of journals use it.
 ///
-/// What it is given was checked before, and the blobs that an entry names are durable before the entry is appended: the
-/// copy is a sound journal at every moment.
+/// Entries are checked before, and the blobs that an entry names are durable before the entry is appended, so the copy
+/// is a sound journal at every moment.
 final class JournalCopy {
   let folder: JournalFolder
   let journal: JournalID
   let log: any EntryLog
   private let first: Head
-  /// The newest entry that the copy has.
+  /// The newest entry of the copy.
   private(set) var head: Head
-  /// How many bytes the entries have that were appended.
+  /// How many bytes of entries were appended.
   private(set) var entryByteCount = 0
 
   /// How many entries were appended.
   var entryCount: Int { head.revision - first.revision }
 
-  /// Begins to append to a log that was opened for it.
+  /// Begins appending to an open log.
   /// - Parameters:
-  ///   - place: where the log is: a folder that the caller has locked and checked.
+  ///   - place: the place of the log, whose folder the caller has locked and checked.
   ///   - head: the newest entry of the log.
   init(_ log: any EntryLog, in place: LogPlace, head: Head) throws(JournalError) {
     folder = place.folder
@@ -28,7 +28,7 @@ final class JournalCopy {
     try log.beginWriting()
   }
 
-  /// Opens the empty log of a journal that is being made.
+  /// Opens the empty log of a new journal.
   convenience init(making place: LogPlace) throws(JournalError) {
     let log = try place.options.logStorage.open(.write, in: place)
     do throws(JournalError) {
@@ -39,7 +39,7 @@ final class JournalCopy {
     }
   }
 
-  /// Appends entries that were read and checked.
+  /// Appends checked entries.
   /// - Parameter head: the last of them.
   func append(_ piece: [SealedEntry], head: Head) throws(JournalError) {
     let byteCount = piece.reduce(0) { $0 + $1.bytes.count }
@@ -50,8 +50,8 @@ final class JournalCopy {
     entryByteCount += byteCount
   }
 
-  /// Reads back what was appended.
-  /// - Throws: ``JournalError`` with code `damaged` when it is not what was written.
+  /// Reads back the appended entries.
+  /// - Throws: ``JournalError`` with code `damaged` if they differ from what was written.
   func prove(_ observer: CopyObserver) throws {
     var reader = EntryReader(log, journal: journal, after: first)
     while try !reader.next(through: head.revision).isEmpty {
@@ -65,6 +65,6 @@ final class JournalCopy {
     }
   }
 
-  /// Makes the mark of the newest entry durable and closes the log. To be called in any case.
+  /// Makes the mark of the newest entry durable and closes the log. Must always be called.
   func close() throws(JournalError) { try log.close() }
 }

@@ -1,9 +1,9 @@
 extension Journal {
-  /// Reads entries up to `last` in order, checks them, and hands them on a piece at a time, together with the blobs
-  /// that they name.
-  /// - Parameter head: the entry before the first. When that is where a pruned history begins, the blobs of the state
-  ///   there come first, without entries.
-  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or when the last one
+  /// Reads entries up to `last` in order, checks them, and passes them in pieces, together with the blobs that they
+  /// name.
+  /// - Parameter head: the entry before the first. If that is the base of a pruned history, the blobs of its state
+  ///     come first, without entries.
+  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or if the last one
   ///   is not `last`.
   func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,

@@ -1,8 +1,8 @@
 import Files
 public import Foundation
 
-/// What a journal had acknowledged at a moment: kept elsewhere, it proves later that nothing up to there was lost,
-/// changed or put in another order.
+/// A receipt for the newest acknowledged entry: stored elsewhere, it proves later that nothing up to that entry was
+/// lost, changed or reordered.
 ///
 /// A backup has that of its journal in a file `RECEIPT`; see Documentation/Format.md.
 public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
@@ -10,13 +10,13 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   static let fileName = "RECEIPT"
   static let byteLimit = 4096
 
-  /// Whose it is.
+  /// The journal.
   public let journal: JournalID
-  /// The newest entry at that moment; 0 when there was none.
+  /// The newest entry at that time; 0 if there was none.
   public let revision: Revision
   /// Its digest, which seals all entries before it.
   public let digest: ContentDigest
-  /// When the receipt was given, to the microsecond.
+  /// When the receipt was made, to the microsecond.
   public let date: Date
 
   init(id: JournalID, head: Head, date: Date = Date()) {
@@ -26,7 +26,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     self.date = (Timestamp(date) ?? head.timestamp).date
   }
 
-  /// The receipt as the file has it: four lines.
+  /// The receipt as in the file: four lines.
   public var description: String {
     """
     receipt 1 \(journal)
@@ -37,7 +37,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     """
   }
 
-  /// Reads a receipt; nil when the text is none.
+  /// Parses a receipt; nil if the text is not one.
   public init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == 5, lines[0].hasPrefix("receipt 1 "), let journal = JournalID(lines[0].dropFirst(10)),
@@ -49,18 +49,18 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     self.revision = revision
     self.digest = digest
     self.date = date.date
-    // One receipt has one form.
+    // A receipt has only one form.
     guard description == text else { return nil }
   }
 
-  /// Writes the file into a folder of a journal, in place of an older one.
+  /// Writes the file into a journal's folder, replacing an older one.
   func write(in folder: JournalFolder) throws(JournalError) {
     try folder.root.write(Self.fileName, Array(description.utf8))
     try folder.root.flush()
   }
 
-  /// The receipt in the folder of a journal; nil when there is none.
-  /// - Throws: ``JournalError`` with code `damaged` when it can't be understood.
+  /// The receipt in the folder of a journal; nil if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if it is invalid.
   static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
     guard try folder.root.status(of: fileName) != nil else { return nil }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
@@ -74,18 +74,18 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Journal {
-  /// What this journal has acknowledged by now.
+  /// The receipt of this journal now.
   /// - Complexity: O(1)
   public var receipt: JournalReceipt { JournalReceipt(id: id, head: head) }
 
-  /// What the journal that this is a backup of had acknowledged at the newest backup; nil when this is no backup.
-  /// - Throws: ``JournalError`` when it can't be read.
+  /// The receipt of the original journal at the latest run of this backup; nil if this is not a backup.
+  /// - Throws: ``JournalError`` if it can't be read.
   public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
 
-  /// Whether this journal has all that a receipt says, up to its revision, as it was.
-  /// - Throws: ``JournalError`` when the entry can't be read; with code `pruned` when it was pruned and the question can't
-  ///   be answered any more.
-  /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the entries before it are whole.
+  /// Whether this journal has the history of a receipt, unchanged.
+  /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` if it was pruned, so that this can't be
+  ///   decided any more.
+  /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the earlier entries are intact.
   public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }
     if receipt.revision == 0 { return receipt.digest == format.digest }

@@ -1,33 +1,33 @@
 import Files
 import Foundation
 
-/// Puts another log with the same history in the place of a journal's own, in one step.
+/// Replaces a journal's log by another one with the same history, atomically.
 ///
-/// 1. The new log is built in the folder `entries.new`, as the log of a journal that is being made. Until the last step
-///    the journal is as it was, but for its snapshots: they are caches, and may hold what the new log has not got.
-/// 2. The step is the exchange of two folders. After any crash, the journal has the old log or the new one.
-/// 3. FORMAT says before that step that there may be a base, if the new log has one. Whether there is one, the log says.
-/// 4. The file `ERASING` names the images that go with the old log. Who opens the journal for writing next finishes what
-///    a crash has interrupted.
+/// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
+///    does not change, except that its snapshots are removed: they are caches, and may have content that the new log
+///    lacks.
+/// 2. The last step exchanges two folders. After any crash, the journal has the old log or the new one.
+/// 3. If the new log has a base, FORMAT announces it before that step. The log decides whether there is one.
+/// 4. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
+///    what a crash has interrupted.
 ///
-/// The caller holds the lock of the journal for writing.
+/// The caller holds the journal's lock for writing.
 final class LogReplacement {
   private static let buildingName = "entries" + Folder.temporarySuffix
   static let fileName = "ERASING"
 
   let copy: JournalCopy
-  /// What the history of the new log begins with.
+  /// The base of the new log.
   var base: HistoryBase? { format.base }
   private let folder: JournalFolder
   private let building: Folder
-  /// What FORMAT has to say of the new log.
+  /// The FORMAT for the new log.
   let format: JournalFormat
-  /// Whether it says so already.
+  /// Whether it was written already.
   private let isFormatWritten: Bool
 
-  /// Makes the new log, which is empty.
-  /// - Parameter base: writes what the history begins with into the folder of the new log, or gives nil when it begins
-  ///   with entry 1.
+  /// Creates the new, empty log.
+  /// - Parameter base: writes the base into the folder of the new log, or returns nil if history begins with entry 1.
   init(
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
@@ -49,16 +49,16 @@ final class LogReplacement {
     }
   }
 
-  /// Removes what was built; the journal is as it was.
+  /// Removes the new log; the journal is unchanged.
   func cancel() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
     for name in [Self.fileName, "FORMAT"] { try? folder.root.removeFile(name + Folder.temporarySuffix) }
   }
 
-  /// Closes the new log and puts it in the place of the old one; what the old one had and the new one has not is
-  /// nowhere in the folder afterwards.
-  /// - Parameter images: the digests of those that only the old log needs.
+  /// Closes the new log and replaces the old one; content that only the old one had is nowhere in the folder
+  /// afterwards.
+  /// - Parameter images: the digests of images that only the old log needs.
   func commit(removing images: [ContentDigest]) throws(JournalError) {
     try copy.close()
     let lines = images.map { $0.hex + "\n" }.joined()
@@ -82,8 +82,8 @@ final class LogReplacement {
     }
   }
 
-  /// Finishes what a crash has interrupted, after the log of the journal has been found whole.
-  /// - Parameter log: the log that the journal has now.
+  /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
+  /// - Parameter log: the current log of the journal.
   static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
     throws(JournalError)
   {
@@ -96,10 +96,8 @@ final class LogReplacement {
       if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     }
     guard try folder.root.status(of: fileName) != nil else {
-      if try folder.root.status(of: buildingName) != nil {
-        try removeBuilding(in: folder)
-        try folder.root.flush()
-      }
+      // What was never finished holds nothing that was erased. If it can't be removed now, a later opening does it.
+      try? removeBuilding(in: folder)
       return
     }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: 1 << 30)
@@ -129,7 +127,7 @@ final class LogReplacement {
     }
     try removeBuilding(in: folder)
     try folder.root.flush()
-    // Last, as it says what is still to be done.
+    // Last, because it records what is still to be done.
     try folder.root.removeFile(fileName)
     try folder.root.flush()
   }
@@ -143,7 +141,7 @@ final class LogReplacement {
     guard let snapshots = try folder.openSnapshots() else { return }
     let names = try snapshots.names().filter { !System.isLitter($0) }
     for name in names where name.contains(".record") { try snapshots.removeFile(name) }
-    // So that after a power loss no record is left whose file is gone.
+    // So that a power loss leaves no record without its file.
     try snapshots.flush()
     for name in names where !name.contains(".record") { try snapshots.removeFile(name) }
     try snapshots.flush()

@@ -1,12 +1,12 @@
 /// Finds the blobs that entries name, read in order.
 ///
-/// An update names what the record has after it, so records are kept of entities that were touched. Memory is bounded
-/// by calling ``trim()`` now and then: when there are too many, they are dropped and asked for again.
+/// After an update, the whole record counts, so the records of changed entities are cached. Call ``trim()`` regularly
+/// to bound memory: too many records are dropped and read again.
 struct NamedBlobs<State: EventSourced> {
   private static var byteLimit: Int { 32 << 20 }
 
   let upcast: EventUpcast
-  /// The record that an entity had after its event of a revision.
+  /// The record of an entity after its event of a revision.
   let recordAfter: (EntityKey, Revision) throws(JournalError) -> EntityRecord?
   private var records: [EntityKey: EntityRecord?] = [:]
   private var byteCount = 0
@@ -18,19 +18,19 @@ struct NamedBlobs<State: EventSourced> {
     self.recordAfter = recordAfter
   }
 
-  /// Drops records when there are too many. `recordAfter` is then asked about all entries so far.
+  /// Drops records if there are too many. `recordAfter` is then called for earlier entries.
   mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
     records.removeAll()
     byteCount = 0
   }
 
-  /// The blobs that the records of an entry's entities name after it.
+  /// The blobs in the records of an entry's entities after it.
   mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
     try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
   }
 
-  /// The blobs that the records of an entry's entities name after it.
+  /// The blobs in the records of an entry's entities after it.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
     var events = try entry.events(upcast)
@@ -56,7 +56,7 @@ struct NamedBlobs<State: EventSourced> {
 }
 
 extension NamedBlobs {
-  /// Asks a log for what is not known, going back from event to event, and at the end its base.
+  /// Reads unknown records from a log, following the events back, and at the end from its base.
   init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
     self.init(upcast) { entity, revision throws(JournalError) in
       var changes: [RecordChanges] = []
@@ -84,7 +84,7 @@ extension NamedBlobs {
 }
 
 extension Journal {
-  /// What finds the blobs that this journal's entries name.
+  /// A finder of the blobs that this journal's entries name.
   var namedBlobs: NamedBlobs<State> {
     NamedBlobs(upcast) { entity, revision throws(JournalError) in
       try self.row(of: entity, after: revision)?.record

@@ -1,8 +1,8 @@
-/// The longest history that damaged copies of one journal prove together: from the first entry on, each follows by its
-/// digest from the one before it. Where history was pruned, it begins with the state of a copy's base.
+/// The longest history that damaged copies of one journal prove together: each entry follows by its digest from the
+/// previous one. A pruned history begins with the base of a copy.
 ///
-/// An entry that is altered does not fit the digest that the next one has, so whichever copy has the right one is
-/// found. Used by one thread at a time.
+/// An altered entry does not have the digest in the next one, so the copy with the right entry is found. Used by one
+/// thread at a time.
 struct ProvableHistory {
   let sources: [SalvageSource]
   let format: JournalFormat
@@ -11,8 +11,8 @@ struct ProvableHistory {
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
 
-  /// - Throws: ``JournalError`` when these are copies of different journals, of another model, or when none says which
-  ///   journal it is.
+  /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none identifies its
+  ///   journal.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
     let ids = Set(sources.compactMap(\.id))
     guard let id = ids.first else {
@@ -32,7 +32,7 @@ struct ProvableHistory {
     self.init(sources, try Self.start(of: sources, whole))
   }
 
-  /// What the history begins with that reaches furthest; of several, the one that begins first.
+  /// The base of the history that reaches furthest; of several, the one that begins first.
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
   ) throws(JournalError) -> JournalFormat {
@@ -53,7 +53,7 @@ struct ProvableHistory {
     head = format.head
   }
 
-  /// FORMAT as a copy has it, or made again: the first entry proves that it is the right one.
+  /// The FORMAT of a copy, or a rebuilt one: the first entry proves that it is right.
   private static func format(
     of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
   ) throws(JournalError) -> JournalFormat {
@@ -67,9 +67,9 @@ struct ProvableHistory {
         for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
       }
     }
-    // A base says which FORMAT it has been made with.
+    // A base identifies its FORMAT.
     if let source = sources.first(where: { $0.base != nil }), let format = source.format { return format }
-    // Without a first entry, nothing is proven, and nothing can be contradicted either.
+    // Without a first entry, FORMAT can be neither proven nor disproven.
     if let format = sources.compactMap(\.format).first { return format }
     throw JournalError(
       .damaged, "FORMAT can't be read, and there is no first entry that would prove what it was",
@@ -77,7 +77,7 @@ struct ProvableHistory {
   }
 
   /// The next entry; nil at the end.
-  /// - Throws: ``JournalError`` when files can't be read at the moment.
+  /// - Throws: ``JournalError`` if files are temporarily unreadable.
   mutating func next() throws(JournalError) -> SealedEntry? {
     guard end == nil else { return nil }
     let revision = head.revision + 1
@@ -103,10 +103,10 @@ struct ProvableHistory {
     return nil
   }
 
-  /// Whether all was found that there ever was, as far as anybody can tell.
+  /// Whether no sign of a missing entry was found.
   var isWhole: Bool { end?.code == .notFound }
 
-  /// An entry with its digest, if the bytes are one and follow from the entry before it.
+  /// An entry with its digest, if the bytes are valid and follow from the previous entry.
   private static func entry(
     _ bytes: [UInt8], after head: Head, _ journal: JournalID
   ) -> (sealed: SealedEntry, head: Head)? {

@@ -1,11 +1,11 @@
 package import Files
 public import Foundation
 
-/// What a pruning has removed, or would remove.
+/// The result of a pruning or a dry run.
 public struct PruningReport: Sendable {
-  /// Where history begins: the state of this revision is there, and so is every entry after it.
+  /// Where history begins: the state of this revision and all later entries are kept.
   public let base: Head
-  /// How many entries are gone.
+  /// How many entries were removed.
   public let entryCount: Int
   /// How many bytes they have.
   public let entryByteCount: Int
@@ -13,31 +13,31 @@ public struct PruningReport: Sendable {
   public let imageCount: Int
   /// How many bytes these images have.
   public let imageByteCount: Int
-  /// The newest entry: the one that says what was pruned, unless nothing was.
+  /// The newest entry: the one that records the pruning, unless nothing was pruned.
   public let head: Head
 }
 
-/// What entries that vouch for the base of a pruned history say in their metadata.
+/// The metadata of entries that have the digest of the base of a pruned history.
 enum PruningMetadata {
   /// Of a pruning: the revision before which history was pruned.
   static let prunes = "journal.prunes"
-  /// Of a copy that ends before the entry of the pruning: the revision and the digest of the entry that vouches for the
-  /// base in the journal that was copied.
+  /// Of a copy that ends before the entry of the pruning: the revision and the digest of the entry in the original
+  /// that has the digest of the base.
   static let vouchedBy = "journal.vouchedBy"
 }
 
 extension Journal {
-  /// Removes the history before a point in time. The state at the point stays, and every entry and every state after it.
+  /// Removes the history before a point in time. The state at the point and all later entries are kept.
   ///
-  /// The entries up to the point go, and the bytes of images that nothing else names; what they made is kept as the base
-  /// that history begins with. A new entry says when, by whom and why, and carries the digest of that state, so that
-  /// ``verify(deep:progress:)`` proves from there on what it proved before. Receipts of later revisions hold; those of
-  /// earlier ones can't be proven any more. Afterwards the bytes that are gone are nowhere in the folder. Backups keep what
+  /// The entries up to the point are removed, and the bytes of images that nothing else names; their state becomes the
+  /// base that history begins with. A new entry records when, by whom and why, and has the digest of that state, so
+  /// ``verify(deep:progress:)`` proves everything from there on as before. Receipts of later revisions hold; those of
+  /// earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. Backups keep what
   /// they have.
   ///
-  /// The journal must be closed. After a crash all of it is pruned, or nothing is.
+  /// The journal must be closed. After a crash either everything is pruned, or nothing.
   /// - Parameters:
-  ///   - selector: the point. Nothing is done when history begins there already, or later.
+  ///   - selector: the point. Nothing happens if history begins there already, or later.
   ///   - url: the journal's folder.
   ///   - reason: why; it is the note of the new entry.
   ///   - author: who does it.
@@ -57,7 +57,7 @@ extension Journal {
     )
   }
 
-  /// The same, with a hook that sees each change in the folder.
+  /// The same, with a hook for each change in the folder.
   package static func prune(
     before selector: RevisionSelector, at url: URL, reason: String, by author: String, isDryRun: Bool,
     hook: FileHook?, progress: (CopyProgress) throws -> Void
@@ -84,7 +84,7 @@ extension Journal {
     return try journal.prune(scope, reason, author, options, observer)
   }
 
-  /// What belongs to a pruning.
+  /// The scope of a pruning.
   private struct PruningScope {
     let base: Head
     var entryCount = 0
@@ -98,7 +98,7 @@ extension Journal {
     }
   }
 
-  /// Finds what only the entries up to a revision need.
+  /// Finds the images that only the entries up to a revision need.
   private func pruningScope(_ revision: Revision, _ observer: CopyObserver) throws -> PruningScope {
     let base = try Replay<State>(log: log, format: format).head(at: revision)
     var scope = PruningScope(base: base)
@@ -118,7 +118,7 @@ extension Journal {
     return scope
   }
 
-  /// What the state of a revision is made of, as the entries make it: no snapshot is believed.
+  /// The tables of the state of a revision, replayed from entries without trusting snapshots.
   private func tables(at revision: Revision) throws -> [EntityTable] {
     let state = try Replay<State>(log: log, format: format).version(through: revision).version.state
     guard let tables = state.parts?.tables else { throw Self.hasNoParts }
@@ -162,17 +162,17 @@ extension Journal {
 
   /// Opens a closed journal before and after its log is replaced.
   ///
-  /// A journal that had layers has them again afterwards: the replacement has removed them, and without them the next
-  /// opening would replay everything.
+  /// A journal that had layers gets new ones: the replacement removes them, and without them the next opening would
+  /// replay everything.
   static func replacingLog<Report>(
     at url: URL, options: JournalOptions, _ body: () throws -> Report
   ) throws -> Report {
-    // Finishes what may be unfinished, and writes out what LevelDB has in its own log.
+    // Completes interrupted work, and has LevelDB write its log to tables.
     let before = try openUnused(at: url, options: options)
     let hadLayers = !before.chain.layers.isEmpty
     try before.close()
     let report = try body()
-    // Brings HEAD up to date, and proves that what was written opens.
+    // Updates HEAD, and verifies that the result opens.
     var options = options
     if hadLayers { options.snapshots = .automatic }
     let after = try open(at: url, options: options)
@@ -181,9 +181,15 @@ extension Journal {
     return report
   }
 
-  /// Opens a journal for work that rewrites what is on disk; fails when another process has it open for writing.
+  /// Opens a journal for work that rewrites its files; fails if another process has it open for writing.
   static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
-    if let folder = try? JournalFolder(url, hook: nil) { try folder.checkIsNotShared() }
+    if let folder = try? JournalFolder(url, hook: nil), let address = try folder.sharedAddress() {
+      throw JournalError(
+        .wrongUse,
+        "the journal's log is shared, at \(address), and what is taken out here would stay there and with the other nodes; "
+          + "make it local with unshare first. After an erasure it can be shared again when its old rows are deleted from "
+          + "the database; after a pruning it can't be", path: folder.path)
+    }
     do {
       return try open(at: url, mode: mode, options: options)
     } catch let error as JournalError where error.code == .locked {
@@ -194,7 +200,7 @@ extension Journal {
     }
   }
 
-  /// The entry up to which history was pruned, with whose state it begins; nil when it begins with entry 1.
+  /// The entry up to which history was pruned, whose state it begins with; nil if it begins with entry 1.
   /// - Complexity: O(1)
   public var base: Head? { format.base?.head }
 }

@@ -1,22 +1,22 @@
 import Foundation
 
-/// How much history a journal keeps: what it says, and up to a tenth more.
+/// How much history a journal keeps: this period, and up to a tenth more.
 ///
 /// ```swift
 /// let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .years(2)))
 /// ```
-/// The period is counted back from the newest entry or from now, whichever is earlier. So nothing of the period is lost when
-/// a clock was wrong once, or when the journal has not been opened for years.
+/// The period is counted back from the newest entry or from now, whichever is earlier. So no history of the period is
+/// lost if a clock was wrong once, or if the journal was not opened for years.
 public struct HistoryRetention: Hashable, Sendable {
   private let component: Calendar.Component
   private let count: Int
 
-  /// So many days.
+  /// Keeps this many days.
   public static func days(_ count: Int) -> HistoryRetention {
     HistoryRetention(component: .day, count: max(count, 1))
   }
 
-  /// So many years.
+  /// Keeps this many years.
   public static func years(_ count: Int) -> HistoryRetention {
     HistoryRetention(component: .year, count: max(count, 1))
   }
@@ -24,7 +24,7 @@ public struct HistoryRetention: Hashable, Sendable {
   /// `2 years`.
   var text: String { "\(count) \(component == .day ? "day" : "year")\(count == 1 ? "" : "s")" }
 
-  /// The moment before which nothing need be kept.
+  /// The date before which history may be pruned.
   func start(before date: Date) -> Date {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
@@ -33,19 +33,19 @@ public struct HistoryRetention: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The point before which history is to be pruned; nil when it is too little to be worth writing the log anew.
+  /// The point before which history is to be pruned; nil if it is too little to justify rewriting the log.
   private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
     let first = format.head.revision + 1
     guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }
     let end = min(newest.date, Date())
     let start = retention.start(before: end)
     let oldest = try log.read(first) { entry throws(JournalError) in try entry.date() }.date
-    // A tenth more, so that each entry is written anew a few times in all.
+    // A tenth more, so that each entry is rewritten only a few times in all.
     guard oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10) else { return nil }
     return .date(start)
   }
 
-  /// The newest entry that no pruning has made.
+  /// The newest entry that was not made by a pruning.
   private func newestOwnEntry() throws -> Entry? {
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {
@@ -54,8 +54,8 @@ extension Journal {
     return nil
   }
 
-  /// Prunes what an app does not want to keep, before `open` returns.
-  /// - Returns: the journal, opened anew if something was pruned.
+  /// Prunes the history that an app does not keep, before `open` returns.
+  /// - Returns: the journal, reopened if something was pruned.
   static func keeping(
     _ retention: HistoryRetention, of journal: Journal, options: JournalOptions
   ) throws -> Journal {

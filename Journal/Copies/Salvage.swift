@@ -1,18 +1,18 @@
 package import Files
 public import Foundation
 
-/// What could be read of damaged journals, and what could not.
+/// The result of a salvage.
 public struct SalvageReport: Sendable {
-  /// The newest entry of the journal that was made.
+  /// The newest entry of the new journal.
   public let head: Head
-  /// What is known to have been acknowledged, by a HEAD that could be read; nil when none could.
+  /// The newest acknowledged revision, by a readable HEAD; nil if there is none.
   public let acknowledgedRevision: Revision?
-  /// Why the history ends there, with the first revision that is missing or altered; nil when nothing is missing, as far
-  /// as anybody can tell.
+  /// Why the history ends there, with the first revision that is missing or altered; nil if no sign of a missing entry
+  /// was found.
   public let end: JournalError?
-  /// The images whose bytes no copy has. Their entries are there all the same.
+  /// The images whose bytes no copy has. Their entries are kept.
   public let missingImages: [Blob]
-  /// What else is wrong with the files of each copy.
+  /// Other problems of the files of each copy.
   public let problems: [JournalError]
 
   /// Whether nothing is missing.
@@ -20,12 +20,12 @@ public struct SalvageReport: Sendable {
 }
 
 extension Journal {
-  /// Makes a journal of all that can be read and proven of a damaged one, or of several damaged copies of one journal.
+  /// Creates a journal from everything that can be proven of a damaged one, or of several damaged copies of one
+  /// journal.
   ///
-  /// Each entry is proven by the digest that the next one has of it, from the first on, up to the first that no copy
-  /// has. So from copies that are damaged in different places, all that any of them has comes together. Where a copy can
-  /// be wrong, such as HEAD or the tables that LevelDB knows of, nothing is believed. The damaged journals stay as they
-  /// are.
+  /// Each entry is proven by its digest in the next one, from the first on, up to the first that no copy has. So copies
+  /// that are damaged in different places complement each other. Other information, such as HEAD or LevelDB's list of
+  /// tables, is not trusted. The damaged journals are not changed.
   /// - Parameters:
   ///   - sources: the folders of the damaged journal and its copies.
   ///   - url: the folder to make; its parent must exist.
@@ -103,7 +103,7 @@ extension Journal {
         head = history.head
         piece.append(entry)
         byteCount += entry.bytes.count
-        // Of an entity that was touched in this piece, the record is known; of all others, the copy has it.
+        // The records of entities in this piece are known; the copy has all others.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
       guard !piece.isEmpty else { break }

@@ -1,24 +1,25 @@
 import Files
 import Foundation
 
-/// The folder of a journal of which anything may be damaged or missing, looked at without changing it.
+/// The folder of a damaged journal, read without changing it. Any part may be damaged or missing.
 struct SalvageSource: Sendable {
   let folder: JournalFolder
-  /// What FORMAT says; nil when it can't be read.
+  /// FORMAT; nil if it can't be read.
   let format: JournalFormat?
-  /// What the history begins with; nil when it was not pruned, or this can't be read.
+  /// The base of the history; nil if it was not pruned, or can't be read.
   let base: HistoryBase?
-  /// Whose journal it is, as FORMAT or the log says.
+  /// The journal's id, from FORMAT or the log.
   let id: JournalID?
-  /// What the log's own mark says was acknowledged; nil when it can't be read.
+  /// The newest acknowledged entry by the log's mark; nil if it can't be read.
   let acknowledged: LogMark?
   let images: Folder?
-  /// What can be read of the log.
+  /// The remains of the log.
   let log: any LogRemains
-  /// What is wrong with files, before any entry is looked at.
+  /// The problems of files, before any entry is read.
   let problems: [JournalError]
 
-  /// - Throws: ``JournalError`` with code `notFound`, `locked` while somebody writes to the journal, or `permission`.
+  /// - Throws: ``JournalError`` with code `notFound`, `locked` while another process writes to the journal, or
+  ///   `permission`.
   init(_ url: URL, _ storage: any LogStorage) throws(JournalError) {
     folder = try JournalFolder(url, hook: nil)
     guard try !FolderLock.isHeld(folder) else {

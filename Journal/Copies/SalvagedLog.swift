@@ -1,19 +1,18 @@
 import Files
 
-/// The entries of a damaged journal that are proven, as a log that can be read: what a journal that is opened up to
-/// its damage stands on.
+/// The proven entries of a damaged journal, as a read-only log for journals that are opened up to their damage.
 final class SalvagedLog: EntryLog {
   private let source: SalvageSource
   private let format: JournalFormat
   private let newest: Revision
   private let calls = OpenCalls()
-  /// What is not there, and why; nil when nothing is missing.
+  /// What is missing, and why; nil if nothing is.
   let damage: JournalError?
 
   let limits = LogLimits(appendByteCount: 0, spareByteCount: 0)
   let hasTornTail = false
 
-  /// Finds out how far the entries are proven.
+  /// Finds how far the entries are proven.
   /// - Complexity: O(n) in the bytes of the entries.
   init<State: EventSourced>(_ source: SalvageSource, _ model: State.Type) throws(JournalError) {
     var history = try ProvableHistory([source], model)
@@ -24,7 +23,7 @@ final class SalvagedLog: EntryLog {
     damage = history.isWhole ? nil : history.end
   }
 
-  /// What FORMAT says or, when it is damaged, said.
+  /// FORMAT, or what it was before it was damaged.
   var foundFormat: JournalFormat { format }
 
   func acknowledged() throws(JournalError) -> LogMark? { nil }
@@ -44,7 +43,7 @@ final class SalvagedLog: EntryLog {
     }
   }
 
-  /// The bytes of a proven entry. Where files have several, the one that the next entry follows from is the one.
+  /// The bytes of a proven entry. Of several candidates, it is the one that the next entry follows from.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
     let candidates = try source.log.candidates(revision)
     guard candidates.count > 1 else { return candidates.first }

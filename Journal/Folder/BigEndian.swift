@@ -1,5 +1,5 @@
 extension [UInt8] {
-  /// Appends a number of a fixed width, the most significant byte first, as all numbers of a fixed width on disk.
+  /// Appends a number of a fixed width, most significant byte first, as all such numbers on disk.
   mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
     for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) {
       append(UInt8(truncatingIfNeeded: number >> shift))

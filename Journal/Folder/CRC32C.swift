@@ -1,6 +1,6 @@
 import CCRC32C
 
-/// The checksum of what SHA-256 would be too slow for (CRC-32C, RFC 3720 appendix B.4).
+/// CRC-32C (RFC 3720, appendix B.4), where SHA-256 would be too slow.
 struct CRC32C {
   private var remainder: UInt32 = ~0
 
@@ -20,7 +20,7 @@ struct CRC32C {
     return checksum.value
   }
 
-  /// Adds bytes: with the processor's own instruction, else eight at a time out of tables.
+  /// Adds bytes, with the processor's instruction if it has one, otherwise eight at a time with tables.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     if Self.hasInstruction {
       remainder = unsafe ccrc32c_update(remainder, bytes.baseAddress, bytes.count)
@@ -31,7 +31,7 @@ struct CRC32C {
 
   private static let hasInstruction = ccrc32c_is_available()
 
-  /// Not private, so that it is tested where the processor has the instruction.
+  /// Not private, so that it can be tested on processors with the instruction.
   mutating func updateWithTables(_ bytes: UnsafeRawBufferPointer) {
     let wholeWords = bytes.count & ~7
     unsafe Self.slices.withUnsafeBufferPointer { slices in
@@ -53,7 +53,7 @@ struct CRC32C {
     slices[Int(UInt8(truncatingIfNeeded: remainder) ^ byte)] ^ (remainder >> 8)
   }
 
-  /// Eight tables of 256: table *k* has the remainder of a byte with *k* bytes of zeros behind it.
+  /// Eight tables of 256: table *k* has the remainder of a byte followed by *k* zero bytes.
   private static let slices: [UInt32] = {
     var slices: [UInt32] = []
     for byte in 0..<UInt32(256) {

@@ -2,20 +2,20 @@ import Files
 import Foundation
 import Locks
 
-/// Holds a journal for the one who writes it: against other processes by `flock` on its folder, against this one by a
-/// list of what is open. Who only reads holds nothing.
+/// The lock of a writer: `flock` on the journal's folder excludes other processes, and a list of open folders excludes
+/// this one. Readers take no lock.
 ///
-/// The folder itself is locked, as no copy shares it: a file in it can have a second name in a backup that was made
-/// of hard links. A lock that the log takes on a file of its own is lost as soon as any code of the process closes that file.
+/// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
+/// links. A lock on a file would be lost as soon as any code of the process closes that file.
 final class FolderLock: Sendable {
   /// The folders of the journals that this process writes.
   private static let open = Lock<Set<FileIdentity>>([])
 
-  /// Opened for this lock alone, which ends with it.
+  /// Opened only for this lock, which ends when it is closed.
   private let held: Lock<Folder?>
   private let identity: FileIdentity
 
-  /// - Throws: ``JournalError`` with code `locked` when somebody else writes the journal.
+  /// - Throws: ``JournalError`` with code `locked` if another writer has the journal open.
   init(_ folder: JournalFolder) throws(JournalError) {
     let own = try folder.root.reopened()
     let identity = try own.status().identity
@@ -38,8 +38,8 @@ final class FolderLock: Sendable {
     held = Lock(own)
   }
 
-  /// Takes the lock. A reader has it for a microsecond when it asks who writes (``isHeld(_:)``), so one that is not free
-  /// is tried again for a few milliseconds.
+  /// Takes the lock. A reader takes it for a microsecond to find out whether there is a writer (``isHeld(_:)``), so a
+  /// lock that is not free is retried for a few milliseconds.
   private static func lock(_ folder: Folder) throws(JournalError) -> Bool {
     for _ in 0..<20 {
       if try folder.lock(exclusive: true) { return true }
@@ -48,7 +48,7 @@ final class FolderLock: Sendable {
     return false
   }
 
-  /// Whether somebody has a journal open for writing at the moment: another process, or this one.
+  /// Whether another process, or this one, has a journal open for writing.
   static func isHeld(_ folder: JournalFolder) throws(JournalError) -> Bool {
     let own = try folder.root.reopened()
     guard try own.lock(exclusive: false) else { return true }
@@ -58,7 +58,7 @@ final class FolderLock: Sendable {
 
   deinit { release() }
 
-  /// Lets others write the journal. Can be called twice.
+  /// Releases the lock. Can be called twice.
   func release() {
     let wasHeld = held.withLock { held in
       defer { held = nil }

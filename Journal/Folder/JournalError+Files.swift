@@ -1,12 +1,12 @@
 package import Files
 
-/// An open folder whose failures are the journal's.
+/// An open folder that throws ``JournalError``.
 typealias Folder = Files.Folder<JournalError>
-/// An open file whose failures are the journal's.
+/// An open file that throws ``JournalError``.
 typealias File = Files.File<JournalError>
 
 extension JournalError: FileFailure {
-  /// What a failed call of the operating system means for a journal.
+  /// The journal's error for a failed call of the operating system.
   package init(_ error: FileError) {
     let code: Code =
       switch error.reason {
@@ -26,6 +26,6 @@ extension JournalError: FileFailure {
     self.init(FileError(number, action, path: path))
   }
 
-  /// Whether it is a fault of what was looked at: what is short for now, or not allowed to this user, is none.
+  /// Whether the error is about the journal itself, and not about a shortage or a missing permission.
   var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
 }

@@ -5,19 +5,22 @@ import Locks
 extension JournalFolder {
   /// Makes a new journal's folder, with an empty log.
   ///
-  /// It is built under another name and renamed when it is whole: a crash leaves no half of a journal
-  /// behind that name.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there.
-  static func create(at url: URL, _ schema: ModelSchema, options: JournalOptions) throws {
-    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: { _ in })
+  /// It is built under another name and renamed when it is complete, so a crash never leaves a partial journal under
+  /// its name.
+  /// - Parameter fill: puts entries into the log, and images, before the journal gets its name.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; what `fill` throws.
+  static func create(
+    at url: URL, _ schema: ModelSchema, options: JournalOptions, fill: (LogPlace) throws -> Void = { _ in }
+  ) throws {
+    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: fill)
   }
 
   /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.
   /// - Parameters:
-  ///   - base: writes what the history begins with into the folder of the log; the one that FORMAT came with is copied
-  ///     when nil.
-  ///   - fill: puts entries into the log and images beside it, before anybody sees the journal.
-  /// - Throws: ``JournalError`` with code `alreadyExists` when something is there; what `fill` throws.
+  ///   - base: writes the base of the history into the folder of the log; if nil, the base that FORMAT came with is
+  ///     copied.
+  ///   - fill: writes entries into the log, and images, before the journal gets its name.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is there; what `fill` throws.
   static func create(
     at url: URL, copying format: JournalFormat, options: JournalOptions,
     base: ((_ entries: Folder) throws -> HistoryBase?)? = nil, fill: (LogPlace) throws -> Void
@@ -37,7 +40,7 @@ extension JournalFolder {
     removeLeftovers(of: name, in: parent)
 
     let building = try BuildingSite(name, in: parent)
-    // To the end of the creation, with its lock.
+    // Keeps the lock until the creation has ended.
     defer { withExtendedLifetime(building) {} }
     do {
       let folder = building.folder
@@ -53,7 +56,7 @@ extension JournalFolder {
       do throws(JournalError) {
         try parent.rename(building.name, to: name)
       } catch {
-        // Somebody else was quicker.
+        // Another process was faster.
         throw error.code == .alreadyExists ? alreadyExists(path) : error
       }
       try parent.flush()
@@ -73,8 +76,8 @@ extension JournalFolder {
     JournalError(.alreadyExists, "something is already there; choose another name", path: path)
   }
 
-  /// Removes what is left of creations of that journal that were killed: folders of their form, whose lock nobody
-  /// holds any more. Whatever else they hold, or can't be read, stays.
+  /// Removes leftovers of killed creations of that journal: folders with such a name whose lock is free. Folders with
+  /// unknown contents, or that can't be read, stay.
   private static func removeLeftovers(of name: String, in parent: Folder) {
     for found in (try? parent.names()) ?? [] where BuildingSite.isName(found, of: name) {
       guard let folder = try? parent.folder(found), (try? folder.status().owner) == geteuid(),
@@ -89,15 +92,15 @@ extension JournalFolder {
   }
 }
 
-/// The folder in which a journal is being made, locked as long as this is there: who finds it without its lock
-/// knows that its maker is dead.
+/// The folder in which a journal is being built, locked as long as this object exists. If the lock is free, the process
+/// that built it has ended.
 private final class BuildingSite {
   let id: JournalID
   let name: String
   let folder: JournalFolder
 
   init(_ journal: String, in parent: Folder) throws(JournalError) {
-    // Until it has its lock, somebody who cleans up may take it for a dead one's and remove it.
+    // Before it is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
       let id = JournalID()
       let name = "\(journal).\(id)\(Folder.temporarySuffix)"
@@ -119,7 +122,7 @@ private final class BuildingSite {
 
   deinit { folder.root.unlock() }
 
-  /// Whether that is how the folder of a journal is named while it is being made.
+  /// Whether a folder with that name is a journal that is being built.
   static func isName(_ name: String, of journal: String) -> Bool {
     guard name.hasPrefix(journal + "."), name.hasSuffix(Folder.temporarySuffix) else { return false }
     return JournalID(name.dropFirst(journal.count + 1).dropLast(Folder.temporarySuffix.count)) != nil

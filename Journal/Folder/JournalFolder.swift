@@ -1,12 +1,12 @@
 package import Files
 import Foundation
 
-/// The folder of a journal, open: what is in it, and what must not be.
+/// The open folder of a journal: what it contains, and what it must not contain.
 ///
 /// ```
 /// Name.journal/
 ///   FORMAT      the format's version, the journal's id, and its model
-///   HEAD        which entry was acknowledged
+///   HEAD        the newest acknowledged entry
 ///   RECEIPT     in a backup: what its journal had acknowledged
 ///   ERASING     while an erasure is not finished
 ///   SHARED      in a journal of several nodes: where the log is that they share
@@ -15,8 +15,8 @@ import Foundation
 ///   snapshots/  keyed archives, and what is known of each
 /// ```
 ///
-/// All of it is reached through the folder's descriptor, so that it stays the same journal when the folder is moved
-/// and another one takes its place. Paths are for messages.
+/// Everything is opened relative to the folder's descriptor, so it stays the same journal even if the folder is moved
+/// and replaced by another one. Paths are used only in messages.
 package struct JournalFolder: Sendable {
   let root: Folder
 
@@ -24,7 +24,7 @@ package struct JournalFolder: Sendable {
   var hook: FileHook? { root.hook }
   var format: String { path + "/FORMAT" }
   var entries: String { path + "/entries" }
-  /// Where a pruned journal has what its history begins with.
+  /// The path of the base of a pruned journal.
   var base: String { path + "/entries/" + HistoryBase.fileName }
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
@@ -32,8 +32,8 @@ package struct JournalFolder: Sendable {
   /// The path of the file of a snapshot or layer.
   func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
-  /// Opens the folder and looks at nothing in it yet.
-  /// - Throws: ``JournalError``: `notFound`, or `notAJournal` when it can't be the folder of one.
+  /// Opens the folder without reading it.
+  /// - Throws: ``JournalError``: `notFound`, or `notAJournal` if it can't be a journal's folder.
   init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
@@ -66,25 +66,25 @@ package struct JournalFolder: Sendable {
 
   // MARK: What is in it
 
-  /// The folder of the log, which alone looks into it.
+  /// The folder of the log. Only the log reads it.
   package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
 
-  /// The folder of blobs; nil when a copy of the journal left it out because it was empty.
+  /// The folder of blobs; nil if a copy of the journal omitted it because it was empty.
   func openImages() throws(JournalError) -> Folder? { try openFolder("images") }
 
-  /// The folder of snapshots; nil when it is missing.
+  /// The folder of snapshots; nil if it is missing.
   func openSnapshots() throws(JournalError) -> Folder? { try openFolder("snapshots") }
 
-  /// The folder of snapshots, made when it is missing.
+  /// The folder of snapshots, created if it is missing.
   func makeSnapshots() throws(JournalError) -> Folder { try makeFolder("snapshots") }
 
-  /// Makes the folder ready to be written to: folders that a copy left out because they were empty are made again.
-  /// Called with the lock held.
+  /// Prepares the folder for writing: recreates folders that a copy omitted because they were empty. Called with the
+  /// lock held.
   func prepareForWriting() throws(JournalError) {
     for name in ["images", "snapshots"] { _ = try makeFolder(name) }
   }
 
-  /// Removes all that is in it, and the folder.
+  /// Removes the folder with its contents.
   func remove() throws(JournalError) {
     let url = URL(fileURLWithPath: root.currentPath() ?? path)
     let parent = try Folder(url.deletingLastPathComponent().path, followsLinks: true, hook: hook)
@@ -105,8 +105,8 @@ package struct JournalFolder: Sendable {
 
   // MARK: Checking
 
-  /// Fails when this is no journal's folder, or not one that can be trusted: not this user's, with links or
-  /// with files that no journal has. What file managers leave in folders is passed over. The log looks after its own.
+  /// Fails if this is not a journal's folder, or an unsafe one: of another user, or with links or unknown files. Files
+  /// of file managers are ignored. The log checks its own folder.
   func check() throws(JournalError) {
     let owner = try root.status().owner
     guard owner == geteuid() else {
@@ -114,7 +114,7 @@ package struct JournalFolder: Sendable {
         .permission, "the folder belongs to another user (id \(owner)); open it as that user", path: path)
     }
     guard try root.status(of: "FORMAT") != nil else {
-      throw JournalError(.notAJournal, "there is no FORMAT file, so this is no journal", path: path)
+      throw JournalError(.notAJournal, "there is no FORMAT file, so this is not a journal", path: path)
     }
     try Self.checkNames(in: root) { name, kind in Self.isKnown(name, kind) }
     if let snapshots = try openSnapshots() {
@@ -126,7 +126,7 @@ package struct JournalFolder: Sendable {
     if let images = try openImages() { try BlobNames.check(images) }
   }
 
-  /// Whether a journal can have something of that name.
+  /// Whether a journal can contain something with that name.
   static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
     switch finishedName(name) {
     case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName, sharedName: kind == .file
@@ -149,7 +149,7 @@ package struct JournalFolder: Sendable {
     }
   }
 
-  /// Says that something does not belong into a journal.
+  /// The error about something that is not part of a journal.
   static func foreign(_ path: String, _ kind: FileStatus.Kind) -> JournalError {
     JournalError(
       .notAJournal,
@@ -158,7 +158,7 @@ package struct JournalFolder: Sendable {
         : "a journal has nothing of that name and kind; move it elsewhere", path: path)
   }
 
-  /// Why the format of the folder can't be read, when it is an older or a newer one.
+  /// Why the format of the folder can't be read, if it is an older or a newer one.
   func otherFormat() -> JournalError? {
     do throws(JournalError) {
       _ = try readFormatFile()
@@ -168,19 +168,19 @@ package struct JournalFolder: Sendable {
     }
   }
 
-  /// What FORMAT says, and what history begins with.
+  /// Reads FORMAT and the base of the history.
   func readFormat() throws(JournalError) -> JournalFormat {
     let format = try readFormatFile()
     return format.with(try readBase(format))
   }
 
-  /// What history begins with; nil when it was not pruned.
+  /// Reads the base of the history; nil if it was not pruned.
   func readBase(_ format: JournalFormat) throws(JournalError) -> HistoryBase? {
     guard let entries = try openFolder("entries") else { return nil }
     return try HistoryBase.open(in: entries, format)
   }
 
-  /// What FORMAT says.
+  /// Reads FORMAT.
   func readFormatFile() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)

@@ -1,4 +1,4 @@
-/// What FORMAT says: which format the folder has, which journal it is, and whose events it holds.
+/// The contents of FORMAT: the version of the format, the journal's id, and its model.
 ///
 /// ```
 /// journal 2 b8d6f358-f45b-4c12-bd27-53cd0bd018ba
@@ -7,26 +7,26 @@
 /// may NAME VALUE         one that it may ignore
 /// must base 1            the last line, once history was pruned
 /// ```
-/// Its digest is the one that entry 1 follows, so the chain covers every byte of it but that line.
+/// Entry 1 follows its digest, so the chain covers every byte of it except that line.
 struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
-  /// How large the file may be.
+  /// The largest size of the file.
   static let byteLimit = 64 << 10
-  /// What readers are told by that do not know that history can begin with a state.
+  /// Tells readers that do not know bases that they can't read the journal.
   private static let baseLine = "must base 1"
 
   let id: JournalID
-  /// The model that made the journal, in the version that it had then.
+  /// The model that created the journal, in its version at that time.
   let schema: ModelSchema
-  /// What it was made with, and its digest is of.
+  /// The bytes of the creation, from which the digest is computed.
   private let sealed: [UInt8]
-  /// Whether the file says that there may be a base. The base itself says that there is one.
+  /// Whether the file announces a base. The base is there if its file is.
   let announcesBase: Bool
-  /// What history begins with; nil when it begins with entry 1.
+  /// The base of the history; nil if it begins with entry 1.
   var base: HistoryBase?
 
-  /// What the file has to have.
+  /// The bytes that the file must have.
   var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
   /// The format of a new journal.
@@ -90,7 +90,7 @@ struct JournalFormat: Sendable {
     return hash.finish()
   }
 
-  /// What the first entry follows: the empty journal or, when history was pruned, the newest entry that is gone.
+  /// What the first entry follows: the empty journal or, if history was pruned, the newest pruned entry.
   var head: Head {
     base?.head ?? Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells one journal from all others: 16 random bytes, printed as a UUID.
+/// The identity of a journal: 16 random bytes, printed as a UUID.
 public struct JournalID: Hashable, Sendable, CustomStringConvertible {
   /// The 16 bytes.
   public let bytes: [UInt8]

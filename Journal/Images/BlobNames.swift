@@ -1,7 +1,7 @@
 import Files
 
-/// The names in the folder of blobs: the SHA-256 of each in 64 lowercase hexadecimal digits, and 16 random ones with
-/// a suffix for what is not finished.
+/// The names in the folder of blobs: for a blob, its SHA-256 in 64 lowercase hexadecimal digits; for an unfinished one,
+/// 16 random digits with a suffix.
 enum BlobNames {
   /// A name for a blob whose digest is not known yet.
   static func unfinished() -> String {
@@ -12,13 +12,13 @@ enum BlobNames {
   /// Whether a name is that of a blob.
   static func isDigest(_ name: String) -> Bool { unsafe name.withCString { unsafe hasFormOfDigest($0) } }
 
-  /// Fails when something in the folder is no blob.
-  /// - Complexity: O(n) in the number of names, none of which is looked up.
+  /// Fails if something in the folder is not a blob.
+  /// - Complexity: O(n) in the number of names; no file is opened.
   static func check(_ folder: Folder) throws(JournalError) {
     if let error = try foreign(folder).first { throw error }
   }
 
-  /// What in the folder is no blob: other names, and other things than plain files.
+  /// Everything in the folder that is not a blob: other names, and anything but plain files.
   static func foreign(_ folder: Folder) throws(JournalError) -> [JournalError] {
     var foreign: [JournalError] = []
     try unsafe folder.forEachName { name, kind in
@@ -33,7 +33,7 @@ enum BlobNames {
     return foreign
   }
 
-  /// What was left of blobs that were never finished.
+  /// Leftovers of unfinished blobs.
   static func unfinished(in folder: Folder) throws(JournalError) -> [String] {
     var names: [String] = []
     try unsafe folder.forEachName { name, kind in
@@ -48,7 +48,7 @@ enum BlobNames {
     return names.sorted()
   }
 
-  /// The same as ``isDigest(_:)``, without making a text of each of many names.
+  /// Like ``isDigest(_:)``, without making a string of each name.
   private static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
     for index in 0..<64 {
       switch unsafe UInt8(bitPattern: name[index]) {

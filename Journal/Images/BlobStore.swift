@@ -11,33 +11,33 @@ import Synchronization
 /// let bytes = try journal.blobs.data(of: blob)
 /// ```
 ///
-/// A blob is written and flushed when it is added, and its name at the latest when a commit names it. A blob that
-/// nothing ever names stays until somebody removes it; it does no harm. The name is made from the digest and never
-/// read from anywhere. Adding bytes that are there already puts a whole file in the place of a damaged one.
+/// The bytes of a blob are flushed when it is added, and its name at the latest when a commit names it. A blob that no
+/// entry names does no harm, and stays until it is collected. File names are always computed from the digest. Adding
+/// bytes that are there already replaces their file, which repairs a damaged one.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 public final class BlobStore: Sendable {
   private let path: String
   private let journal: JournalFolder
-  /// Nil when there were no blobs: a copy of the journal left the empty folder out.
+  /// Nil if there were no blobs: a copy of the journal omitted the empty folder.
   private let folder: Folder?
   private let isReadOnly: Bool
-  /// Where images are that other nodes have added; nil in a journal that is not shared, or can't be.
+  /// The images that other nodes have added; nil in a journal that is not shared.
   let shared: SharedImages?
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
   /// Which names in the folder may not be durable.
   private struct Names: Sendable {
-    /// Whether names were given since the last flush began. True at first: the process that had the journal before
-    /// may have ended before it flushed them.
+    /// Whether files were renamed since the last flush began. True at first: the previous process may have ended before
+    /// it flushed them.
     var isFlushNeeded = true
-    /// How many names are being given at the moment: they may or may not be there when a flush begins.
+    /// How many renames are in progress: a flush that begins now may or may not include them.
     var unfinishedCount = 0
-    /// Blobs that were found in the folder, or put there: a commit need not look for them on the drive.
+    /// Blobs known to be in the folder, so that a commit need not look for them on the drive.
     var known: Set<Blob> = []
 
-    /// What bounds the memory for them.
+    /// Bounds the memory for them.
     static let mostKnown = 10_000
 
     mutating func note(_ blob: Blob) {
@@ -56,17 +56,17 @@ public final class BlobStore: Sendable {
 
   // MARK: Adding
 
-  /// Stores bytes that are in memory.
-  /// - Throws: ``JournalError`` when the disk does not take them; nothing is left behind.
+  /// Stores the bytes of a `Data`.
+  /// - Throws: ``JournalError`` if they can't be written; nothing is left behind.
   public func add(_ data: Data) throws -> Blob {
     let writer = try writer()
     try writer.write(data)
     return try writer.finish()
   }
 
-  /// Stores several, as many at a time as there are cores: hashing takes longer than writing.
+  /// Stores several blobs in parallel on all cores, because hashing takes longer than writing.
   /// - Returns: the blobs in the order of the data.
-  /// - Throws: ``JournalError`` for the first that can't be stored; others may be.
+  /// - Throws: ``JournalError`` for the first that can't be stored; others may be stored.
   public func add(_ many: [Data]) throws -> [Blob] {
     let results = Lock([Result<Blob, any Error>?](repeating: nil, count: many.count))
     Threads.forEach(below: many.count, width: ProcessInfo.processInfo.activeProcessorCount) { index in
@@ -76,8 +76,8 @@ public final class BlobStore: Sendable {
     return try results.withLock { $0 }.compactMap { try $0?.get() }
   }
 
-  /// Stores the bytes of a file, piece by piece. The file may be behind a link.
-  /// - Throws: ``JournalError`` when the file can't be read or the disk does not take it.
+  /// Stores the bytes of a file, piece by piece. `url` may be a symbolic link.
+  /// - Throws: ``JournalError`` if the file can't be read or the blob can't be written.
   public func add(contentsOf url: URL) throws -> Blob {
     guard url.isFileURL else {
       throw JournalError(.wrongUse, "\"\(url.absoluteString)\" does not name a file; download it first")
@@ -101,7 +101,7 @@ public final class BlobStore: Sendable {
   }
 
   /// Starts a blob whose bytes come in pieces.
-  /// - Throws: ``JournalError`` with code `readOnly` when the journal was opened so.
+  /// - Throws: ``JournalError`` with code `readOnly` if the journal is not open for writing.
   public func writer() throws -> BlobWriter {
     try checkIsOpen()
     guard !isReadOnly, let folder else {
@@ -113,10 +113,10 @@ public final class BlobStore: Sendable {
 
   // MARK: Reading
 
-  /// The bytes of a blob, after checking that they are those that were stored. In a shared journal they are brought from
-  /// where the log is when this node has not got them, and kept unless the journal was opened to read only.
-  /// - Throws: ``JournalError`` with code `damaged` when they are missing or altered, `outOfResources` when there
-  ///   is not enough memory for them, `io` when the drive can't read them.
+  /// The bytes of a blob, checked against its digest. In a shared journal, if this node lacks them, they are fetched
+  /// from the shared log, and stored unless the journal was opened for reading only.
+  /// - Throws: ``JournalError`` with code `damaged` if they are missing or altered, `outOfResources` if there is not
+  ///   enough memory for them, `io` if the drive can't read them.
   /// - Complexity: O(n) in the number of bytes.
   public func data(of blob: Blob) throws -> Data {
     if let shared, try !contains(blob) {
@@ -124,7 +124,7 @@ public final class BlobStore: Sendable {
       try fetch(blob)
     }
     let file = try open(blob)
-    // Data ends the process when there is no memory, and a forged entry can name as many bytes as it likes.
+    // `Data` would end the process without memory, and a forged entry can name any size.
     guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
       throw JournalError(
         .outOfResources, "there is no memory for an image of \(blob.byteCount) bytes; read it from its URL",
@@ -143,13 +143,13 @@ public final class BlobStore: Sendable {
       unsafe free(bytes)
       throw error
     }
-    // Last, since a few bytes are copied at once, and these are freed.
+    // Last, because it copies a few bytes at once and frees these.
     return unsafe Data(bytesNoCopy: bytes, count: blob.byteCount, deallocator: .free)
   }
 
-  /// The bytes of a blob, to be read in parts.
-  /// - Parameter isChecked: whether all of them were read and compared with the digest not long ago. They are otherwise,
-  ///   piece by piece.
+  /// A reader of parts of a blob.
+  /// - Parameter isChecked: whether the bytes were recently compared with the digest. Otherwise they are now, piece by
+  ///   piece.
   /// - Throws: as ``data(of:)``.
   package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
     if let shared, try !contains(blob) {
@@ -160,13 +160,12 @@ public final class BlobStore: Sendable {
     return BlobReader(file: try open(blob))
   }
 
-  /// Where the bytes of a blob are. The file must not be changed. In a shared journal, ``fetch(_:)`` makes sure that it
-  /// is there.
+  /// The URL of a blob's file, which must not be changed. In a shared journal, call ``fetch(_:)`` first.
   public func url(of blob: Blob) -> URL {
     URL(fileURLWithPath: folder?.path(of: blob.digest.hex) ?? "\(path)/\(blob.digest.hex)")
   }
 
-  /// Fails when the file of a blob is not what was stored. It is read piece by piece.
+  /// Fails if the file of a blob does not have its digest. It is read piece by piece.
   func check(_ blob: Blob) throws(JournalError) {
     let file = try open(blob)
     var hash = SHA256Hash()
@@ -181,11 +180,11 @@ public final class BlobStore: Sendable {
     guard offset == blob.byteCount, hash.finish() == blob.digest else { throw altered(blob) }
   }
 
-  /// Opens the file of a blob when it is a plain file of the right size; nothing is read of any other.
+  /// Opens the file of a blob if it is a plain file of the right size; no other file is read.
   func open(_ blob: Blob) throws(JournalError) -> File {
     try checkIsOpen()
     var folder = folder
-    // Who writes the journal may have made it meanwhile.
+    // The writer may have created it in the meantime.
     if folder == nil { folder = try journal.openImages() }
     guard let folder else { throw missing(blob) }
     do throws(JournalError) {
@@ -213,12 +212,12 @@ public final class BlobStore: Sendable {
     )
   }
 
-  /// What in the folder is no blob.
+  /// Everything in the folder that is not a blob.
   func foreignNames() throws(JournalError) -> [JournalError] {
     try folder.map(BlobNames.foreign) ?? []
   }
 
-  /// Calls `body` with the size of each file that is named as a blob.
+  /// Calls `body` with the size of each file that has the name of a blob.
   func forEachByteCount(_ body: (Int) -> Void) throws(JournalError) {
     guard let folder else { return }
     for name in try folder.names() where BlobNames.isDigest(name) {
@@ -228,7 +227,7 @@ public final class BlobStore: Sendable {
 
   // MARK: Naming
 
-  /// Whether there is a file for a blob, of the right size.
+  /// Whether a blob has a file of the right size.
   func contains(_ blob: Blob) throws(JournalError) -> Bool {
     if names.withLock({ $0.known.contains(blob) }) { return true }
     guard let status = try folder?.status(of: blob.digest.hex) else { return false }
@@ -237,8 +236,8 @@ public final class BlobStore: Sendable {
     return true
   }
 
-  /// Makes the names of all blobs that ``contains(_:)`` has found durable; an entry that names one may then be
-  /// written. One flush does for all.
+  /// Makes the names of all blobs durable that ``contains(_:)`` has found. After that, an entry may name them. One
+  /// flush is enough for all.
   func flush() throws(JournalError) {
     let isNeeded = names.withLock { names in
       let isNeeded = names.isFlushNeeded || names.unfinishedCount > 0
@@ -249,16 +248,16 @@ public final class BlobStore: Sendable {
     do throws(JournalError) {
       try folder.flush()
     } catch {
-      // They are as durable as before: whoever tries again must flush them all.
+      // A retry must flush all of them.
       names.withLock { $0.isFlushNeeded = true }
       throw error
     }
   }
 
-  /// Takes a finished and flushed file in under its digest, in the place of one that may be damaged.
+  /// Renames a finished and flushed file to its digest. It replaces an existing file, which may be damaged.
   fileprivate func adopt(_ name: String, as blob: Blob, _ folder: Folder) throws(JournalError) {
-    // Another thread can find the new name, and commit, before this one goes on: from before the name is given until
-    // it is noted, a flush takes it for given.
+    // Another thread can find the new name and commit before this one continues. So the rename counts as in progress
+    // until it is noted, and a flush includes it.
     names.withLock { $0.unfinishedCount += 1 }
     defer {
       names.withLock { names in
@@ -270,7 +269,7 @@ public final class BlobStore: Sendable {
     names.withLock { $0.note(blob) }
   }
 
-  /// Removes what was left of blobs that were never finished. Called while nobody else has the journal.
+  /// Removes leftovers of unfinished blobs. Called with the journal locked.
   func removeUnfinished() throws(JournalError) {
     guard let folder else { return }
     for name in try BlobNames.unfinished(in: folder) { try folder.removeFile(name) }
@@ -278,7 +277,7 @@ public final class BlobStore: Sendable {
 
   // MARK: Closing
 
-  /// Refuses all further use: once the journal is closed, the folder may be somebody else's.
+  /// Refuses all further use: once the journal is closed, another process may use the folder.
   func close() { isClosed.store(true, ordering: .releasing) }
 
   fileprivate func checkIsOpen() throws(JournalError) {
@@ -288,11 +287,11 @@ public final class BlobStore: Sendable {
   }
 }
 
-/// A blob whose bytes come in pieces. The drive begins with each piece while it is being hashed.
+/// Writes a blob in pieces. The drive writes each piece while it is hashed.
 ///
-/// Used by one thread at a time. What is not finished is removed when the writer goes away.
+/// Used by one thread at a time. Deinitializing a writer that did not finish removes its file.
 public final class BlobWriter {
-  /// Pieces of this size are written and hashed at a time.
+  /// The size of the pieces that are written and hashed.
   static let pieceByteCount = 1 << 20
 
   private let store: BlobStore
@@ -311,7 +310,7 @@ public final class BlobWriter {
   }
 
   deinit {
-    // Nothing names it; were it to stay, the next opening would remove it.
+    // A failure is harmless: the next opening removes the file.
     if !isFinished { try? folder.removeFile(name) }
   }
 
@@ -333,8 +332,8 @@ public final class BlobWriter {
     }
   }
 
-  /// Flushes the bytes and gives them their name.
-  /// - Throws: ``JournalError`` when the disk does not take them.
+  /// Flushes the bytes and gives the file its name.
+  /// - Throws: ``JournalError`` if they can't be written.
   public func finish() throws -> Blob {
     guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished already", path: file.path) }
     try store.checkIsOpen()
@@ -348,7 +347,7 @@ public final class BlobWriter {
   }
 }
 
-/// An open blob. Safe to use from many threads.
+/// An open blob. Safe to use from any thread.
 package final class BlobReader: Sendable {
   private final class Box: Sendable {
     let file: File
@@ -364,12 +363,12 @@ package final class BlobReader: Sendable {
 
   fileprivate init(data: Data) { read = { Array(data.dropFirst($0).prefix($1)) } }
 
-  /// The bytes from an offset on: fewer than asked for only at the end.
+  /// The bytes from an offset on, fewer than requested only at the end.
   package func piece(at offset: Int, byteCount: Int) throws -> [UInt8] { try read(offset, byteCount) }
 }
 
 extension Files.File where Failure == JournalError {
-  /// The bytes from an offset on: fewer than asked for only at the end of the file.
+  /// The bytes from an offset on, fewer than requested only at the end of the file.
   borrowing func piece(at offset: Int, byteCount: Int) throws(JournalError) -> [UInt8] {
     var failure: JournalError?
     let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in

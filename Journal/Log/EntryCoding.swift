@@ -3,20 +3,20 @@ import Foundation
 /// The format of an entry, as Documentation/Format.md describes it: two CBOR items, a header that names
 /// the events, and a list of parts: the annotation, the payload of each event, and the checkpoint.
 enum EntryCoding {
-  /// The version that stands first in every entry.
+  /// The version, first in every entry.
   static let version: UInt64 = 2
-  /// Random bytes before the content of each part, so that the digest of an erased one gives nothing away.
+  /// Random bytes before the content of each part, so that the digest of an erased part reveals nothing about it.
   static let saltByteCount = 16
-  /// What marks the digest of a part that was erased.
+  /// Tags the digest of an erased part.
   static let erasedTag: UInt64 = 2002
-  /// How large an entry may be; a log may take less.
+  /// The most bytes of an entry; a log may accept less.
   static let byteLimit = 1 << 30
 
   /// Encodes and seals an entry.
   /// - Parameters:
-  ///   - stateDigest: that of the state at the revision whose checkpoint the header announces.
-  ///   - salts: where the salts come from.
-  ///   - logLimit: how many bytes the log takes.
+  ///   - stateDigest: the digest of the state at the revision of the checkpoint in the header.
+  ///   - salts: the source of the salts.
+  ///   - logLimit: how many bytes the log accepts.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
     _ header: EntryHeader, _ annotation: EntryAnnotation, events: [JournalEvent],
@@ -24,7 +24,7 @@ enum EntryCoding {
     revision: Revision, journal: JournalID, salts: inout RandomBytes, logLimit: Int
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
-    // Of an event, its head and its salt besides its payload; what the header has is bounded before.
+    // Adds the head and the salt of each event; the size of the header was checked before.
     let byteCount = payloadByteCount + 44 * events.count
     let limit = min(byteLimit, logLimit)
     guard byteCount < limit else { throw tooLarge(byteCount, limit) }
@@ -101,7 +101,7 @@ extension CBORWriter {
 }
 
 extension EntryAnnotation {
-  /// Nothing at all when nothing was said.
+  /// Empty if the annotation is empty.
   fileprivate func encoded() -> [UInt8] {
     if isEmpty { return [] }
     var writer = CBORWriter(reserving: 16 + author.utf8.count + note.utf8.count)
@@ -123,7 +123,7 @@ extension EntryAnnotation {
 }
 
 extension JournalEvent {
-  /// The bytes that the event carries: a record, changes, or none.
+  /// The payload of the event: a record, changes, or nothing.
   fileprivate var payload: [UInt8] {
     switch change {
     case .add(let record): record.bytes

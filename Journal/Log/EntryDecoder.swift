@@ -1,9 +1,8 @@
 import Foundation
 
-/// Reads an entry's bytes as far as the caller needs them. Documentation/Format.md describes them.
+/// Decodes an entry's bytes as far as the caller needs them. Documentation/Format.md describes them.
 ///
-/// Marked safe although it holds a pointer: the log lends the bytes to a closure, and a decoder does not
-/// outlive that.
+/// Marked safe although it has a pointer: the log lends the bytes to a closure, and a decoder does not outlive that.
 @safe struct EntryDecoder {
   let revision: Revision
   private let bytes: UnsafeRawBufferPointer
@@ -16,17 +15,17 @@ import Foundation
   /// All bytes of the entry.
   var copyOfBytes: [UInt8] { unsafe Array(bytes) }
 
-  /// The entry's date; nothing behind it is read.
+  /// The entry's date; nothing after it is read.
   func date() throws(JournalError) -> Timestamp {
     try reading { reader throws(CBORError) in try reader.readEntryDate() }
   }
 
-  /// What the entry says of itself.
+  /// The header of the entry.
   func header() throws(JournalError) -> EntryHeader {
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
 
-  /// What people say of it, nil when that was erased.
+  /// The annotation, nil if it was erased.
   func annotation() throws(JournalError) -> EntryAnnotation? {
     try reading { reader throws(CBORError) in
       _ = try reader.readHeader(at: revision)
@@ -36,7 +35,7 @@ import Foundation
     }
   }
 
-  /// The state digest that the entry carries, nil when it carries none or it was erased.
+  /// The checkpoint, nil if there is none or it was erased.
   func checkpoint() throws(JournalError) -> Checkpoint? {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
@@ -69,7 +68,7 @@ import Foundation
     }
   }
 
-  /// The events, one after the other.
+  /// A decoder of the events.
   func events(_ upcast: EventUpcast) throws(JournalError) -> EventDecoder {
     try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self, upcast: upcast) }
   }
@@ -105,14 +104,14 @@ import Foundation
   }
 }
 
-/// Walks the events of an entry: the list that names them, and the list of their payloads, side by side.
+/// Iterates over the events of an entry: the list in the header, together with the list of payloads.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
   private let upcast: EventUpcast
   private let schemaVersion: Int
   private var heads: CBORReader
   private var payloads: CBORReader
-  /// How many events are still to come.
+  /// How many events are left.
   private(set) var remaining: Int
   /// How many parts follow the payloads.
   private var furtherPartCount: Int
@@ -134,7 +133,7 @@ import Foundation
   /// The next event with its checked payload, nil after the last.
   mutating func next() throws(JournalError) -> JournalEvent? { try nextUnchecked()?.checked(upcast) }
 
-  /// The next event with its payload as it is, nil after the last.
+  /// The next event with its unchecked payload, nil after the last.
   mutating func nextUnchecked() throws(JournalError) -> UncheckedEvent? {
     do throws(CBORError) {
       guard remaining > 0 else {
@@ -159,19 +158,19 @@ import Foundation
   }
 }
 
-/// An event whose payload has been read and not looked at, so that somebody else can.
+/// An event whose payload was read but not checked, so that another thread can check it.
 struct UncheckedEvent: Sendable {
   let revision: Revision
   fileprivate let schemaVersion: Int
   fileprivate let operation: JournalEvent.Operation
   let entity: EntityKey
   fileprivate let previous: Revision
-  /// Nil when it was erased.
+  /// Nil if it was erased.
   fileprivate let payload: [UInt8]?
-  /// Where the payload stands in its entry.
+  /// The offset of the payload in its entry.
   fileprivate let offset: Int
 
-  /// The event, after checking that its payload is what its operation says.
+  /// The event, after checking that its payload fits its operation.
   func checked(_ upcast: EventUpcast) throws(JournalError) -> JournalEvent {
     let change: JournalEvent.Change
     do throws(CBORError) {
@@ -197,7 +196,7 @@ extension JournalError {
   ) -> JournalError {
     if error.code == .newerVersion || error.code == .unknownFeature {
       return JournalError(
-        .newerFormat, "a newer version of this library wrote the entry; use that one", revision: revision,
+        .newerFormat, "a newer version of this library wrote the entry; use that version", revision: revision,
         offset: offset, cause: error)
     }
     return JournalError(

@@ -1,16 +1,16 @@
-// How the items of an entry are read. EntryDecoder gives them meaning.
+// Reads the items of an entry. EntryDecoder interprets them.
 
 extension CBORError.Code {
-  /// The entry has a version above the one that is known.
+  /// The entry has a newer version than this reader knows.
   static let newerVersion = CBORError.Code(rawValue: "newerVersion")
-  /// The entry has something that a reader must understand, and this one does not.
+  /// The entry has a mandatory feature that this reader does not know.
   static let unknownFeature = CBORError.Code(rawValue: "unknownFeature")
 }
 
-/// A header, and where the list of its events stands.
+/// A header, and the position of the list of its events.
 @safe struct EntryOutline {
   var header: EntryHeader
-  /// Stands before the first event.
+  /// Positioned before the first event.
   var events: CBORReader
   var eventCount: Int
 }
@@ -23,7 +23,7 @@ extension CBORError.Code {
   case erased(ContentDigest)
 }
 
-/// The bytes of a part behind its salt; none when it is empty.
+/// The bytes of a part after its salt; none if it is empty.
 @safe struct PartContent {
   let bytes: UnsafeRawBufferPointer
 }
@@ -66,7 +66,7 @@ extension CBORReader {
     return timestamp
   }
 
-  /// Reads the header of the entry of a revision and passes it.
+  /// Reads and skips the header of an entry.
   mutating func readHeader(at revision: Revision) throws(CBORError) -> EntryOutline {
     let start = offset
     var remaining = try readMapHead() - 1
@@ -162,7 +162,7 @@ extension CBORReader {
 
   mutating func skipPart() throws(CBORError) { _ = try readPart() }
 
-  /// The content of the next part, nil when it was erased.
+  /// The content of the next part, nil if it was erased.
   @inline(__always)
   mutating func readContent() throws(CBORError) -> PartContent? {
     switch try readPart() {

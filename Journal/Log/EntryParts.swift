@@ -1,20 +1,20 @@
-// What an entry is made of, as Documentation/Format.md describes it: a header, and a list of parts that can be
-// erased one by one.
+// The parts of an entry, as Documentation/Format.md describes them: a header, and a list of parts that can be erased
+// one by one.
 
-/// What an entry says of itself: what stays when its parts are erased.
+/// The header of an entry, which stays when its parts are erased.
 struct EntryHeader: Sendable {
-  /// Never before that of the entry before: the order of entries is that of these dates.
+  /// Never earlier than that of the previous entry: entries are in the order of these dates.
   var date: Timestamp
-  /// What the clock said, or who made the commit.
+  /// The date by the clock, or by the caller.
   var clockDate: Timestamp
-  /// The version of the model whose records and changes these are.
+  /// The version of the model that wrote the records and changes.
   var schemaVersion: Int
   var previousDigest: ContentDigest
-  /// The revision whose state digest the entry carries, nil when it carries none.
+  /// The revision of the checkpoint, nil if there is none.
   var checkpointRevision: Revision?
 }
 
-/// What people say of an entry, which can be erased as its payloads can.
+/// The annotation of an entry, which can be erased like its payloads.
 struct EntryAnnotation: Hashable, Sendable {
   var author = ""
   var note = ""
@@ -23,13 +23,13 @@ struct EntryAnnotation: Hashable, Sendable {
   var isEmpty: Bool { author.isEmpty && note.isEmpty && metadata.isEmpty }
 }
 
-/// The digest of a state that an entry carries for those who begin there.
+/// The digest of an earlier state, for readers that begin there.
 struct Checkpoint: Hashable, Sendable {
   let revision: Revision
   let stateDigest: ContentDigest
 }
 
-/// The keys of the maps in an entry. One who reads an unknown even key must give up, and may pass an odd one.
+/// The keys of the maps in an entry. A reader must fail at an unknown even key, and may skip an odd one.
 enum EntryKey {
   // Of the header.
   static let version: UInt64 = 0
@@ -46,15 +46,14 @@ enum EntryKey {
   static let metadata: UInt64 = 4
 }
 
-/// What is hashed begins with one of these, so that nothing of one kind is taken for another.
+/// Domain separation: hashed bytes begin with one of these, so that one kind can't be mistaken for another.
 enum DigestTag {
   static let part: UInt8 = 0
   static let entry: UInt8 = 1
   static let format: UInt8 = 2
 }
 
-/// The digest of an entry in the making:
-/// SHA-256(0x01 ‖ journal id ‖ revision ‖ header ‖ digest of each part).
+/// Computes the digest of an entry: SHA-256(0x01 ‖ journal id ‖ revision ‖ header ‖ digest of each part).
 struct EntrySeal: ~Copyable {
   private static let emptyPart = unsafe digest(part: UnsafeRawBufferPointer(start: nil, count: 0))
 
@@ -69,7 +68,7 @@ struct EntrySeal: ~Copyable {
   /// Adds the first of the two items of an entry, all its bytes.
   mutating func add(header: UnsafeRawBufferPointer) { unsafe hash.update(header) }
 
-  /// The digest that stands for a part: of its salt and its content, or of nothing when it has neither.
+  /// The digest of a part: of its salt and its content, or of nothing if it has neither.
   static func digest(part: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.part)
@@ -82,7 +81,7 @@ struct EntrySeal: ~Copyable {
     hash.update(unsafe part.isEmpty ? Self.emptyPart : Self.digest(part: part))
   }
 
-  /// Adds a part of which only the digest is left.
+  /// Adds an erased part.
   mutating func add(erased digest: ContentDigest) { hash.update(digest) }
 
   consuming func finish() -> ContentDigest { hash.finish() }

@@ -1,17 +1,17 @@
-/// What is to be erased of a journal: the payloads of entities, and what people said of entries.
+/// What to erase from a journal: the payloads of entities, and the annotations of entries.
 ///
-/// An erased part is replaced by its digest, so the digest of its entry and the whole chain stay as they are. The
-/// checkpoints of all states that an erased payload was in go with it: they are digests of what is erased, and no
+/// An erased part is replaced by its digest, so the digest of its entry and the whole chain do not change. The
+/// checkpoints of all states that had an erased payload are erased too: they are digests of erased content, and no
 /// replay makes those states any more.
 struct Erasure: Sendable {
-  /// All of whose payloads are erased.
+  /// The entities whose payloads are all erased.
   var entities: Set<EntityKey>
   /// The entries whose author, note and metadata are erased.
   var annotations: Set<Revision>
-  /// The first entry of which a payload was erased; the one that history begins after, when something of its state was.
+  /// The first entry with an erased payload; the head of the base, if something in its state was erased.
   var firstErased: Revision?
 
-  /// The entry without what is to be erased; its digest stays. Entries are given in order.
+  /// The entry without the content to erase; its digest stays. Called for entries in order.
   mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
     let (bytes, erasesPayloads) = try entry.decode { decoder throws(JournalError) in
       try decoder.erasing(self, firstErased: firstErased)
@@ -22,8 +22,8 @@ struct Erasure: Sendable {
 }
 
 extension EntryDecoder {
-  /// The bytes of the entry without what is to be erased.
-  /// - Parameter firstErased: the first entry of which a payload was erased.
+  /// The bytes of the entry without the content to erase.
+  /// - Parameter firstErased: the first entry with an erased payload.
   fileprivate func erasing(
     _ erasure: Erasure, firstErased: Revision?
   ) throws(JournalError) -> (bytes: [UInt8], erasesPayloads: Bool) {
@@ -41,7 +41,7 @@ extension EntryDecoder {
           erases = erasure.annotations.contains(revision)
         } else if index <= outline.eventCount {
           let event = try events.readEventHead()
-          // A deletion has nothing to lose.
+          // A deletion has no content.
           erases = erasure.entities.contains(event.entity) && event.operation != .delete
           erasesPayloads = erasesPayloads || erases
         } else if index == outline.eventCount + 1, let checkpoint = outline.header.checkpointRevision {

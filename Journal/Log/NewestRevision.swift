@@ -1,9 +1,9 @@
 package import Dispatch
 import Locks
 
-/// The newest revision of an open log, and who waits for a newer one.
+/// The newest revision of an open log, with the threads that wait for a newer one.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class NewestRevision: Sendable {
   private struct State: Sendable {
     var revision: Revision
@@ -18,10 +18,10 @@ package final class NewestRevision: Sendable {
 
   package var revision: Revision { state.withLock { $0.revision } }
 
-  /// Says that there are newer entries; an older revision changes nothing.
+  /// Raises the newest revision; an older one changes nothing.
   package func raise(to revision: Revision) { wakeAll { $0.revision = max($0.revision, revision) } }
 
-  /// Ends all waiting for good.
+  /// Ends all waits, now and later.
   package func close() { wakeAll { $0.isClosed = true } }
 
   private func wakeAll(_ change: (inout State) -> Void) {
@@ -33,7 +33,7 @@ package final class NewestRevision: Sendable {
     for semaphore in waiting.values { semaphore.signal() }
   }
 
-  /// The newest revision, as soon as it is above `revision` or the time is over; nil when it was closed.
+  /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed.
   package func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     let deadline = DispatchTime.now() + time.timeInterval
     let isWoken = DispatchSemaphore(value: 0)

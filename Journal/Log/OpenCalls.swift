@@ -1,9 +1,9 @@
 import Dispatch
 import Locks
 
-/// The calls that are in progress on an open log. Closing refuses further ones and waits until all have left.
+/// The calls that are in progress on an open log. Closing refuses further calls and waits until all have returned.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class OpenCalls: Sendable {
   private let group = DispatchGroup()
   private let closed = Lock(false)
@@ -12,7 +12,7 @@ package final class OpenCalls: Sendable {
 
   package var isClosed: Bool { closed.withLock { $0 } }
 
-  /// False when the log is closed; else ``leave()`` must follow.
+  /// False if the log is closed; otherwise ``leave()`` must follow.
   package func enter() -> Bool {
     closed.withLock { isClosed in
       if !isClosed { group.enter() }
@@ -23,7 +23,7 @@ package final class OpenCalls: Sendable {
   package func leave() { group.leave() }
 
   /// Refuses all further calls.
-  /// - Returns: false when that was so before.
+  /// - Returns: false if it was closed already.
   package func close() -> Bool {
     closed.withLock { isClosed in
       defer { isClosed = true }
@@ -31,6 +31,6 @@ package final class OpenCalls: Sendable {
     }
   }
 
-  /// Returns when all have left.
+  /// Returns when all calls have left.
   package func wait() { group.wait() }
 }

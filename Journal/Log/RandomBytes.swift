@@ -1,9 +1,8 @@
 import Files
 
-/// Random bytes from the operating system, fetched in larger pieces than they are taken: a call for each salt
-/// costs as much as hashing it.
+/// Random bytes from the operating system, fetched in large pieces: a call for each salt costs as much as hashing it.
 ///
-/// Each byte is given once and overwritten, so that no later look into memory finds a salt that was erased.
+/// Each byte is used once and then overwritten, so that memory does not retain the salt of an erased part.
 struct RandomBytes: Sendable {
   private static let fetchedByteCount = 4096
 

@@ -1,36 +1,36 @@
 public import Foundation
 
-/// What came of a commit.
+/// The result of a commit.
 public struct Commit<Value> {
   /// What the body returned.
   public let value: Value
-  /// The revision of the entry; the newest one when the body changed nothing.
+  /// The revision of the entry, or the newest one if the body changed nothing.
   public let revision: Revision
   /// Whether the body changed nothing, so that there is no entry.
   public let isEmpty: Bool
-  /// The date of the entry, never before that of the one before it.
+  /// The date of the entry, never earlier than that of the previous entry.
   public let date: Date
-  /// What the clock said, or the caller; the entry keeps it too.
+  /// The date by the clock or the caller. The entry records it too.
   public let clockDate: Date
-  /// What is odd about the clock; nil when nothing is.
+  /// A warning about the clock; nil if the date is plausible.
   public let clockWarning: ClockWarning?
 }
 
-/// What is odd about the clock at a commit, for the app to tell or to write down. The commit is made all the same,
-/// and the entry keeps what the clock said.
+/// An implausible date of a commit, for the app to report. The commit succeeds nevertheless, and the entry records the
+/// date of the clock.
 public enum ClockWarning: Hashable, Sendable, CustomStringConvertible {
-  /// The clock is so many seconds behind the date of the entry before: it was set back, or was ahead before. The
-  /// entry has the date of the one before it.
+  /// The clock is this many seconds behind the date of the previous entry: it was set back, or was ahead before. The
+  /// entry gets the date of the previous one.
   case behind(seconds: TimeInterval)
-  /// The date is so many seconds ahead: more than a day of the clock, when the caller gave it, or more than a year
-  /// of the newest entry. No later entry will have an earlier date.
+  /// The date is this many seconds ahead: more than a day ahead of the clock, if the caller gave it, or more than a
+  /// year ahead of the newest entry. No later entry will have an earlier date.
   case ahead(seconds: TimeInterval)
 
   /// A sentence for a person.
   public var description: String {
     switch self {
     case .behind(let seconds):
-      "the clock is \(Self.text(seconds)) behind the date of the entry before: one of the two is wrong"
+      "the clock is \(Self.text(seconds)) behind the date of the previous entry: one of the two is wrong"
     case .ahead(let seconds):
       "the date is \(Self.text(seconds)) ahead: if that is wrong, later entries will have it too"
     }
@@ -48,10 +48,10 @@ public enum ClockWarning: Hashable, Sendable, CustomStringConvertible {
 
 extension Commit: Sendable where Value: Sendable {}
 
-/// What must still be so for a commit to be made.
+/// A condition that must still hold when a commit is made.
 public enum Expectation: Hashable, Sendable {
   /// The newest revision of the whole journal.
   case journal(at: Revision)
-  /// The newest revision of one entity, deletions included; 0: it never was.
+  /// The newest revision of one entity, including its deletion; 0 for one that never existed.
   case entity(EntityKey, at: Revision)
 }

@@ -2,12 +2,12 @@ public import Foundation
 
 /// What the body of a commit works on: the newest accepted state, and the events that change it.
 ///
-/// Each change is applied at once, by the same code that replays the log, so the body sees what it has done.
-/// What a draft takes, every later opening takes: a change that the log could not give back is refused here.
+/// Each change is applied at once, by the code that also replays the log, so the body sees its own changes. A draft
+/// refuses changes that the log could not reproduce, so every later opening accepts what a draft accepts.
 ///
-/// ``add(_:_:)``, ``update(_:to:)`` and ``delete(_:)`` know records and no meaning. A model makes its own verbs of
-/// them in an extension, for the app to use, and says in ``EventSourced/problems(after:)`` what must hold however
-/// a change was made:
+/// ``add(_:_:)``, ``update(_:to:)`` and ``delete(_:)`` handle records without knowing their meaning. A model builds its
+/// own methods from them in an extension, for apps to call, and checks in ``EventSourced/problems(after:)`` what must
+/// hold however a change is made:
 ///
 /// ```swift
 /// extension Draft where State == Ledger {
@@ -24,11 +24,11 @@ public struct Draft<State: EventSourced>: ~Copyable {
 
   private let base: Version<State>
   private var events: [JournalEvent] = []
-  /// Whether the state may be another than the one the events make.
+  /// Whether the state may differ from the one that the events make.
   private var isInDoubt = false
-  /// Why nothing can come of this draft any more.
+  /// Why this draft can't be committed any more.
   private var failure: JournalError?
-  /// Where the event of an entity stands that was touched more than once; built when the first one is.
+  /// The positions of the events by entity. Built when an entity is changed a second time.
   private var indexes: [EntityKey: Int]?
 
   init(base: Version<State>, date: Date) {
@@ -39,17 +39,16 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Adds an entity, or brings a deleted one back.
-  /// - Throws: ``JournalError`` with code `rejected` when it is there, when its kind or its number is none that
-  ///   an entity can have, or when the record is too large or nested too deep.
+  /// - Throws: ``JournalError`` with code `rejected` if it exists, if its kind or number is invalid, or if the record
+  ///   is too large or nested too deep.
   public mutating func add(_ entity: EntityKey, _ record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
     try change(entity, .add(record))
   }
 
-  /// Makes an entity's record equal to another; what is recorded is the difference, and nothing when there
-  /// is none.
-  /// - Throws: ``JournalError`` with code `rejected` when the entity is not there, or the record is too large or
-  ///   nested too deep.
+  /// Changes an entity's record to another one. The difference is recorded, or nothing if there is none.
+  /// - Throws: ``JournalError`` with code `rejected` if the entity does not exist, or the record is too large or nested
+  ///   too deep.
   public mutating func update(_ entity: EntityKey, to record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
     guard let old = state.record(of: entity) else { throw absent(entity) }
@@ -57,7 +56,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Deletes an entity. Its history stays.
-  /// - Throws: ``JournalError`` with code `rejected` when it is not there.
+  /// - Throws: ``JournalError`` with code `rejected` if it does not exist.
   public mutating func delete(_ entity: EntityKey) throws(JournalError) {
     guard state.record(of: entity) != nil else { throw absent(entity) }
     try change(entity, .delete)
@@ -79,9 +78,9 @@ public struct Draft<State: EventSourced>: ~Copyable {
     do {
       try state.apply(event, at: revision)
     } catch {
-      // A model may have changed a part before it found the rest wrong.
+      // A model may have changed a part before it threw.
       isInDoubt = true
-      // The log is not damaged: a caller asked for what can't be.
+      // The log is not damaged: the caller asked for an impossible change.
       throw JournalError(.rejected, error.message, cause: error.cause)
     }
     guard state.revision(of: entity) == revision else {
@@ -104,7 +103,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     return error
   }
 
-  /// Within one entry an entity has at most one event: the difference between before and after.
+  /// An entity has at most one event in an entry: the difference between before and after.
   private mutating func coalesce(_ entity: EntityKey) throws(JournalError) {
     if indexes == nil {
       indexes = Dictionary(uniqueKeysWithValues: events.enumerated().map { ($1.entity, $0) })
@@ -120,13 +119,13 @@ public struct Draft<State: EventSourced>: ~Copyable {
       case (_?, nil): .delete
       case (let before?, let after?): before.changes(to: after).map { .update($0) }
       }
-    // An event without effect keeps its place until the end, so that the indexes stay true.
+    // An event without effect keeps its place until the end, so that the positions stay valid.
     events[index] = JournalEvent(
       entity: entity, previous: base.state.revision(of: entity), change: change ?? .update(RecordChanges()))
   }
 
-  /// The events, and the state that they make, exactly as a replay will make it.
-  /// - Throws: ``JournalError`` with code `rejected` when they break a rule of the model together.
+  /// The events, and the state that they make, exactly as a replay makes it.
+  /// - Throws: ``JournalError`` with code `rejected` if together they break a rule of the model.
   consuming func finish() throws(JournalError) -> (events: [JournalEvent], state: State) {
     if let failure { throw failure }
     var (events, state) = (events, state)
@@ -149,7 +148,7 @@ extension EntityRecord {
   /// How many bytes the record of one entity may have.
   public static let byteLimit = 16 << 20
 
-  /// Fails unless the log would give back just this record.
+  /// Fails unless the log can reproduce exactly this record.
   fileprivate func check<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {
     guard bytes.count <= Self.byteLimit else {
       throw JournalError(

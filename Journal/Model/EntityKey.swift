@@ -1,7 +1,7 @@
 /// An entry's number: 1, 2, 3, … without gaps. Revision 0 is the empty journal.
 public typealias Revision = Int
 
-/// What sort of thing an entity is; the model gives the numbers their names.
+/// The kind of an entity. The model names the kinds.
 public struct EntityKind: RawRepresentable, Hashable, Sendable {
   /// An index into ``EventSourced/kindNames``.
   public let rawValue: UInt8
@@ -9,17 +9,17 @@ public struct EntityKind: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// One thing that has a history: `item:42`, `category:3`. Numbers are given in order and never used again.
+/// One thing that has a history: `item:42`, `category:3`. Numbers are assigned in order and never reused.
 public struct EntityKey: Hashable, Comparable, Sendable {
-  /// What sort of thing it is.
+  /// The kind of the entity.
   public let kind: EntityKind
-  /// Its number among those of its kind, one of ``numbers``.
+  /// Its number within its kind, one of ``numbers``.
   public let number: Int
 
-  /// The numbers that an entity can have: those that JSON and a `Double` hold exactly.
+  /// The valid numbers: those that JSON and a `Double` represent exactly.
   public static let numbers = 1...(1 << 53) - 1
 
-  /// The entity of that kind and number; it need not be there.
+  /// The entity of that kind and number; it need not exist.
   public init(kind: EntityKind, number: Int) {
     self.kind = kind
     self.number = number

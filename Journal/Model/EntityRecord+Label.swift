@@ -1,8 +1,8 @@
 extension EntityRecord {
-  /// Texts up to this many characters are short enough to know something by.
+  /// Texts of up to this many characters are short enough for a label.
   private static let labelLimit = 80
 
-  /// The attribute `title`, `name` or `path`, or the first short text; nil when there is none.
+  /// The attribute `title`, `name` or `path`, or the first short text; nil if there is none.
   ///
   /// A name in parts, such as `{"common": "Germany", "official": …}`, gives its first part.
   public var label: String? {

@@ -4,36 +4,36 @@ public import Foundation
 public struct Entry: Sendable {
   /// The entry's number.
   public let revision: Revision
-  /// When it was committed, to the microsecond; never before the entry before it.
+  /// When it was committed, to the microsecond; never earlier than the previous entry.
   public let date: Date
-  /// When it was committed by the clock of the time, or by who committed it: before ``date`` when an earlier
-  /// entry has a later date, as after a clock that was wrong.
+  /// The date by the clock or the caller. It is before ``date`` if an earlier entry has a later date, for example
+  /// because a clock was wrong.
   public let clockDate: Date
-  /// Who made it, in the app's own words; empty when nobody was named.
+  /// Who made it, in the app's own words; may be empty.
   public let author: String
-  /// Why; empty when nothing was said.
+  /// Why; may be empty.
   public let note: String
-  /// Whatever else the app wants to keep with the entry.
+  /// Other facts that the app stores with the entry.
   public let metadata: [String: String]
-  /// Whether author, note and metadata have been erased. They are empty then.
+  /// Whether author, note and metadata have been erased. They are then empty.
   public let isAnnotationErased: Bool
-  /// The version of the model that wrote the entry. Its events are brought up to date all the same.
+  /// The version of the model that wrote the entry. Its events are nevertheless given in the current version.
   public let schemaVersion: Int
-  /// The digest of the entry before it; that of the empty journal for the first.
+  /// The digest of the previous entry; for the first, that of the empty journal.
   public let previousDigest: ContentDigest
-  /// The digest that seals this entry and, through its predecessor, all before it.
+  /// The digest that seals this entry and, through the previous digest, all entries before it.
   public let digest: ContentDigest
   /// What changed, each entity at most once.
   public let events: [JournalEvent]
 }
 
-/// Which entry is the newest.
+/// The identity of the newest entry.
 public struct Head: Hashable, Sendable {
   /// Its number; 0 when the journal is empty.
   public let revision: Revision
-  /// Its date as the log keeps it.
+  /// Its date as the log stores it.
   package let timestamp: Timestamp
-  /// Its digest; when the journal is empty, that of its FORMAT, which says whose journal it is.
+  /// Its digest; in an empty journal, that of FORMAT, which identifies the journal and its model.
   public let digest: ContentDigest
 
   /// Its date; 1970 when the journal is empty.
@@ -44,7 +44,7 @@ public struct Head: Hashable, Sendable {
 public struct Version<State: EventSourced>: Sendable {
   /// The entry that the state is as of.
   public let head: Head
-  /// Boxed, so that handing a version on costs one reference, however many tables a state has.
+  /// Boxed, so that passing a version costs one reference, however many tables a state has.
   private let box: StateBox<State>
 
   init(head: Head, state: State) {
@@ -72,10 +72,10 @@ private final class StateBox<State: EventSourced>: Sendable {
 public struct Blob: Hashable, Sendable {
   /// The SHA-256 of the bytes.
   public let digest: ContentDigest
-  /// How many they are.
+  /// The number of bytes.
   public let byteCount: Int
 
-  /// A blob of that digest and size; whether a journal has it is another question.
+  /// A blob of that digest and size, which a journal need not have.
   public init(digest: ContentDigest, byteCount: Int) {
     self.digest = digest
     self.byteCount = byteCount

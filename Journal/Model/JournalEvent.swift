@@ -1,42 +1,42 @@
 /// One add, update or delete of one entity, inside an entry.
 public struct JournalEvent: Hashable, Sendable {
-  /// What an event does to its entity.
+  /// The effect of an event on its entity.
   public enum Operation: UInt8, Hashable, Sendable {
-    /// It is there from now on.
+    /// The entity exists from now on.
     case add = 0
-    /// Something of it is another.
+    /// The record changes.
     case update = 1
-    /// It is gone; its history stays.
+    /// The entity is deleted; its history stays.
     case delete = 2
   }
 
-  /// What becomes of the entity.
+  /// The effect of an event, with its data.
   public enum Change: Hashable, Sendable {
-    /// It is there, with this record.
+    /// The entity exists from now on, with this record.
     case add(EntityRecord)
-    /// These parts of its record are others.
+    /// These parts of its record change.
     case update(RecordChanges)
     /// It is gone.
     case delete
-    /// What was added or updated has been erased. The entity is there no more, whatever it was.
+    /// The content of the add or update was erased. The entity no longer exists.
     case erased(Operation)
   }
 
-  /// What it happened to.
+  /// The entity concerned.
   public let entity: EntityKey
-  /// The revision of the event before this one on the same entity, 0 when there is none.
+  /// The revision of the previous event of the same entity, 0 if there is none.
   public let previous: Revision
-  /// What happened.
+  /// The change.
   public let change: Change
 
-  /// What happened to an entity, after the event of the revision `previous`.
+  /// An event that follows the event of the revision `previous`.
   public init(entity: EntityKey, previous: Revision, change: Change) {
     self.entity = entity
     self.previous = previous
     self.change = change
   }
 
-  /// The change's name.
+  /// The operation of the change.
   public var operation: Operation {
     switch change {
     case .add: .add

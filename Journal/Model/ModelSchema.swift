@@ -4,7 +4,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   static let nameByteLimit = 200
 
   let name: String
-  /// From 1.
+  /// At least 1.
   let version: Int
 
   /// Nil for a name that FORMAT can't hold, or a version below 1.
@@ -17,8 +17,8 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
     self.version = number
   }
 
-  /// The schema that a model says it has.
-  /// - Throws: ``JournalError`` with code `wrongUse` when that is no name and version.
+  /// The schema that a model declares.
+  /// - Throws: ``JournalError`` with code `wrongUse` if that is not a name and a version.
   init<State: EventSourced>(of model: State.Type) throws(JournalError) {
     let text = model.schema
     guard let slash = text.lastIndex(of: "/"),
@@ -34,9 +34,9 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
 
   var description: String { "\(name)/\(version)" }
 
-  /// Fails unless a model of this schema can read what another one has written: the same model, in this version
-  /// or an older one.
-  /// - Parameter revision: the entry that was written so, nil for the journal itself.
+  /// Fails unless a model of this schema can read the records of another: the same model, in this version or an older
+  /// one.
+  /// - Parameter revision: the entry with that schema, nil for the journal itself.
   func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String) throws(JournalError) {
     guard written.name == name else {
       throw JournalError(
@@ -52,7 +52,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Brings events that an older version of a model has written up to date as they are read.
+/// Converts events of older versions of a model as they are read.
 struct EventUpcast: Sendable {
   let schema: ModelSchema
   private let upcast: @Sendable (JournalEvent, Int) throws(JournalError) -> JournalEvent
@@ -62,9 +62,9 @@ struct EventUpcast: Sendable {
     upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
   }
 
-  /// The event as this version of the model would have written it.
-  /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` for one that became an
-  ///   event of something else, or what the model throws.
+  /// The event in the form of this version of the model.
+  /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` if the model changed more
+  ///   than the record or the changes, or the error that the model throws.
   func callAsFunction(_ event: JournalEvent, from version: Int, at revision: Revision) throws(JournalError)
     -> JournalEvent
   {
@@ -75,7 +75,7 @@ struct EventUpcast: Sendable {
         "the entry was written by version \(version) of \(schema.name), and this app knows versions up to "
           + "\(schema.version); use a newer version of the app", revision: revision)
     }
-    // Of what was erased there is nothing to bring up to date.
+    // Erased content can't be converted.
     if case .erased = event.change { return event }
     let current = try upcast(event, version)
     guard current.entity == event.entity, current.previous == event.previous,
@@ -83,8 +83,8 @@ struct EventUpcast: Sendable {
     else {
       throw JournalError(
         .damaged,
-        "\(schema) makes an event of something else out of one that version \(version) has written: only the "
-          + "record or the changes may become others", revision: revision)
+        "\(schema) converted an event of version \(version) into one that differs in more than its record or its "
+          + "changes", revision: revision)
     }
     return current
   }

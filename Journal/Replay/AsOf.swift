@@ -1,79 +1,29 @@
 extension Journal {
-  /// The revision that a selector means now.
-  /// - Throws: ``JournalError`` with code `notFound` for one that is not there yet, `pruned` for one that is not there any
-  ///   more, `invalidSelector` for a tag that
-  ///   is not there and for digits that could be a revision or a year, or `damaged`.
+  /// The current revision of a selector.
+  /// - Throws: ``JournalError`` with code `notFound` for one that does not exist yet, `pruned` for one that was pruned,
+  ///   `invalidSelector` for an unknown tag and for digits that could be a revision or a year, or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for one of t tags.
   public func revision(at selector: RevisionSelector) throws -> Revision {
-    let newest = head.revision
+    let points = PointFinder(log: log, format: format, newest: head.revision)
     switch selector.form {
-    case .start: return format.head.revision
-    case .revision(let revision): return try existing(revision, newest: newest)
-    case .revisionOrYear(let number, let year):
-      let atYear = try newestRevision(notAfter: year, newest: newest) ?? 0
-      // A year before the first entry, or one that is still to come, is not what was meant.
-      let isYear = atYear > 0 && year <= .now
-      if number > newest, isYear { return atYear }
-      if isYear, number != atYear, number > 0 {
-        throw JournalError(
-          .invalidSelector,
-          "\(number) could be the revision or the year; write r\(number) for the revision, or \(number)-01-01 "
-            + "for the year's first moment, which is revision \(atYear)")
-      }
-      return try existing(number, newest: newest)
-    case .head(let back):
-      guard (0...newest).contains(back) else {
-        throw JournalError(
-          .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
-      }
-      return try existing(newest - back, newest: newest)
-    case .date(let date):
-      if let revision = try newestRevision(notAfter: date, newest: newest) { return revision }
-      throw format.base?.pruned("the state of \(date) can't be made any more")
-        ?? JournalError(.notFound, "there is no entry before \(date)")
     case .tag(let name):
       guard let revision = state.revision(tagged: name) else { throw RevisionSelector.unknown(name) }
-      return try existing(revision, newest: newest)
+      return try points.existing(revision)
     case .entity(let name, let upTo):
       let entity = try State.entity(named: name)
-      let point = try upTo.first.map { try self.revision(at: $0) } ?? newest
+      let point = try upTo.first.map { try self.revision(at: $0) } ?? points.newest
       let revision = try newestEvent(of: entity, atOrBefore: point)
       guard revision > 0 else {
         throw JournalError(.notFound, "there was no \(name) at revision \(point)")
       }
-      return try existing(revision, newest: newest)
+      return try points.existing(revision)
+    case .start, .revision, .revisionOrYear, .head, .date: return try points.revision(at: selector)
     }
-  }
-
-  private func existing(_ revision: Revision, newest: Revision) throws(JournalError) -> Revision {
-    guard (0...newest).contains(revision) else {
-      throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
-    }
-    if let base = format.base, revision < base.head.revision {
-      throw base.pruned("revision \(revision) is not there any more")
-    }
-    return revision
-  }
-
-  /// Dates never decrease from entry to entry, so the log is its own index of dates. Nil before a history that was
-  /// pruned.
-  func newestRevision(notAfter date: Timestamp, newest: Revision) throws -> Revision? {
-    if let base = format.base, date < base.head.timestamp { return nil }
-    var (low, high) = (format.head.revision, newest)
-    while low < high {
-      let middle = low + (high - low + 1) / 2
-      if try log.read(middle, { entry throws(JournalError) in try entry.date() }) <= date {
-        low = middle
-      } else {
-        high = middle - 1
-      }
-    }
-    return low
   }
 
   /// The state at a point in time.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names none.
-  /// - Complexity: O(m) in the number of events between it and the snapshot before it.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
+  /// - Complexity: O(m) in the number of events since the snapshot before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
@@ -84,8 +34,8 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows the
-  /// points of a person who goes through history.
+  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows
+  /// the points of a person who iterates over history.
   /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
   package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
     let revision = try self.revision(at: .revision(revision))
@@ -101,8 +51,8 @@ extension Journal {
     return found
   }
 
-  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty when nobody was
-  /// named or it was erased. Events are not read.
+  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none
+  /// or it was erased. Events are not read.
   package func forEachHead(
     _ range: ClosedRange<Revision>, _ body: (_ date: Timestamp, _ author: String) -> Void
   ) throws {
@@ -111,7 +61,7 @@ extension Journal {
     }
   }
 
-  /// The same from where history begins, using no snapshot: the state that the log itself makes.
+  /// The version at a point in time, replayed from the start of the history without snapshots.
   /// - Complexity: O(n) in the number of entries before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
     try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads dates as people write them, in one time zone.
+/// Parses dates as people write them, in one time zone.
 struct DateReader {
   private let timeZone: TimeZone
   private let now: Timestamp
@@ -19,8 +19,8 @@ struct DateReader {
     self.now = Timestamp(now) ?? Timestamp(microseconds: 0)
   }
 
-  /// The moment that a text means: a date with or without a time and a zone, a day in words, or so long ago. Nil for
-  /// all other texts.
+  /// The time that a text means: a date with or without a time and a zone, a day in words, or a period ago. Nil for all
+  /// other texts.
   func read(_ text: String) -> Timestamp? {
     if let exact = Timestamp(text), text.count > 10 { return exact }
     let text = text.lowercased()
@@ -32,7 +32,7 @@ struct DateReader {
     guard let match = text.wholeMatch(of: /([0-9]+|an?) ([a-z]+?)s? ago/),
       let seconds = Self.units[String(match.2)],
       let count = match.1.hasPrefix("a") ? 1 : Int64(match.1),
-      // Further back than any date can be, and far from where the product would overflow.
+      // Beyond any date, and far below an overflow of the product.
       count < 10_000 * Self.units["year"]! / seconds
     else { return nil }
     return Timestamp(microseconds: now.microseconds - count * seconds * 1_000_000)
@@ -69,13 +69,13 @@ struct DateReader {
     return text.count == 10 ? Timestamp(text)?.microseconds : nil
   }
 
-  /// The first moment of this day, as if the zone were UTC.
+  /// The first moment of today, as if the zone were UTC.
   private var today: Int64 {
     let civil = now.microseconds + offset(at: now)
     return civil - (civil % Self.day + Self.day) % Self.day
   }
 
-  /// What a clock shows, as a moment.
+  /// The time at which a clock shows this.
   private func moment(_ civil: Int64, in zone: String?) -> Timestamp {
     if let zone {
       guard zone.first == "+" || zone.first == "-" else { return Timestamp(microseconds: civil) }
@@ -83,8 +83,8 @@ struct DateReader {
       let minutes = parts[0] * 60 + parts[1]
       return Timestamp(microseconds: civil - (zone.first == "-" ? -minutes : minutes) * 60_000_000)
     }
-    // The offset depends on the moment, which depends on the offset: twice is enough but within an hour that a clock
-    // shows twice or never.
+    // The offset depends on the time, which depends on the offset: two iterations are enough, except within an hour
+    // that a clock shows twice or never.
     let guess = Timestamp(microseconds: civil - offset(at: Timestamp(microseconds: civil)))
     return Timestamp(microseconds: civil - offset(at: guess))
   }

@@ -1,6 +1,6 @@
 extension Journal {
   /// The entry of a revision.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none, `pruned` when there is none any more.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` if it was pruned.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
     let newest = head.revision
@@ -20,19 +20,14 @@ extension Journal {
   /// while let entry = try cursor.next() { print(entry.revision, entry.note) }
   /// ```
   /// - Parameters:
-  ///   - range: what is outside of the journal is left out; all entries when nil.
-  ///   - newestFirst: gives them in reverse.
+  ///   - range: the revisions, of which those outside of the journal are ignored; nil for all entries.
+  ///   - newestFirst: whether the newest entry comes first.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
-    let newest = head.revision
-    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
-    let last = min(range?.upperBound ?? newest, newest)
-    return EntryCursor(
-      log: log, id: id, upcast: upcast, remaining: first <= last ? first...last : nil,
-      newestFirst: newestFirst)
+    EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
   }
 }
 
-/// Gives entries one after the other. Used by one thread at a time.
+/// Iterates over entries. Used by one thread at a time.
 public final class EntryCursor {
   /// Entries are fetched in pieces of about this many bytes, or this many entries.
   private static let chunkByteCount = 1 << 20
@@ -43,17 +38,20 @@ public final class EntryCursor {
   private let upcast: EventUpcast
   private let newestFirst: Bool
   private var remaining: ClosedRange<Revision>?
-  /// What was fetched and not given, the next one last.
+  /// The fetched entries that were not returned yet, the next one last.
   private var fetched: [Entry] = []
 
+  /// - Parameter newest: the newest revision of the log.
   init(
-    log: any EntryLog, id: JournalID, upcast: EventUpcast, remaining: ClosedRange<Revision>?,
-    newestFirst: Bool
+    _ log: any EntryLog, _ format: JournalFormat, _ upcast: EventUpcast, _ range: ClosedRange<Revision>?,
+    newest: Revision, newestFirst: Bool
   ) {
+    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
+    let last = min(range?.upperBound ?? newest, newest)
     self.log = log
-    self.id = id
+    id = format.id
     self.upcast = upcast
-    self.remaining = remaining
+    remaining = first <= last ? first...last : nil
     self.newestFirst = newestFirst
   }
 

@@ -1,10 +1,9 @@
 import Dispatch
 import Locks
 
-/// Reads the events of a range on one thread while another checks and applies them: both take about as long,
-/// and a machine has two cores.
+/// Reads the events of a range on one thread while another checks and applies them, because both take about as long.
 enum EventPipeline {
-  /// Below so many entries a second thread does not pay.
+  /// Below this many entries a second thread does not pay off.
   private static let smallCount = 256
 
   /// Calls `apply` with each event in order, on the calling thread.
@@ -14,7 +13,7 @@ enum EventPipeline {
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
     let channel = EventChannel()
-    // Without a second thread, one reads and applies.
+    // Without a second thread, one thread reads and applies.
     guard range.count >= smallCount, Threads.start({ channel.fill(from: log, range, upcast) }) else {
       try log.readAll(range) { entry throws(JournalError) in
         var events = try entry.events(upcast)
@@ -22,7 +21,7 @@ enum EventPipeline {
       }
       return
     }
-    // Whatever ends this function ends the reader too.
+    // Ends the reader whenever this function ends.
     defer { channel.cancel() }
     while let chunk = try channel.receive() {
       for event in chunk { try apply(try event.checked(upcast), event.revision) }
@@ -30,7 +29,7 @@ enum EventPipeline {
   }
 }
 
-/// Hands chunks of events from the thread that reads to the one that applies, a few at most at a time.
+/// A bounded queue of chunks of events from the reading thread to the applying one.
 private final class EventChannel: Sendable {
   private static let chunkCount = 512
   private static let chunksAhead = 4
@@ -64,7 +63,7 @@ private final class EventChannel: Sendable {
       try send(chunk)
       finish(nil)
     } catch {
-      // What was read before the fault is applied first.
+      // The events before the fault are applied first.
       try? send(chunk)
       finish(error)
     }
@@ -100,7 +99,7 @@ private final class EventChannel: Sendable {
     return chunk
   }
 
-  /// Lets the reader end. Called when nobody receives any more.
+  /// Ends the reader. Called when the receiver has ended.
   func cancel() {
     state.withLock { state in
       state.isCancelled = true

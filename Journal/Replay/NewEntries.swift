@@ -1,16 +1,16 @@
 extension Journal {
-  /// The entries that are committed from now on, each as soon as it is durable; in a journal that was opened to follow
-  /// another process, those that are committed there.
+  /// The entries committed from now on, each as soon as it is durable; in a journal that follows another process, the
+  /// entries committed there.
   ///
   /// ```swift
   /// for try await entry in journal.newEntries { show(entry) }
   /// ```
-  /// Nobody is waited for and nothing is dropped: a slow reader reads the log at its own pace. The sequence
-  /// ends when the journal is closed or the task is cancelled, and does not keep the journal open.
+  /// Commits do not wait for readers, and no entry is dropped: a slow reader reads the log at its own pace. The
+  /// sequence ends when the journal is closed or the task is cancelled, and does not keep the journal open.
   public var newEntries: NewEntries<State> { newEntries(after: head.revision) }
 
-  /// The entries after a revision: those that are there, and then those to come. Whoever notes the revision of the last
-  /// entry that it has dealt with misses none and gets none twice, also after it was ended and started again.
+  /// The entries after a revision: existing ones, and then new ones. A program that stores the revision of the last
+  /// entry that it has handled misses none and gets none twice, even after a restart.
   public func newEntries(after revision: Revision) -> NewEntries<State> {
     NewEntries(published: published, journal: self, revision: revision)
   }
@@ -18,7 +18,7 @@ extension Journal {
 
 /// Entries as they become durable.
 public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
-  /// Whole entries.
+  /// Complete entries.
   public typealias Element = Entry
   /// Reading the log may fail, with a ``JournalError``.
   public typealias Failure = any Error
@@ -27,12 +27,12 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
   weak let journal: Journal<State>?
   let revision: Revision
 
-  /// Starts after the revision that was asked for.
+  /// Starts after the given revision.
   public func makeAsyncIterator() -> Iterator {
     Iterator(published: published, journal: journal, revision: revision)
   }
 
-  /// Reads entries one after the other and waits at the end of the log.
+  /// Reads entries and waits at the end of the log.
   public struct Iterator: AsyncIteratorProtocol {
     private let published: Published<State>
     private weak let journal: Journal<State>?
@@ -44,8 +44,8 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
       self.revision = revision
     }
 
-    /// The next entry, nil when the journal was closed or the task was cancelled.
-    /// - Throws: ``JournalError`` when it can't be read, or when another process can't be followed any more.
+    /// The next entry, nil if the journal was closed or the task was cancelled.
+    /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more.
     public mutating func next() async throws -> Entry? {
       guard await published.wait(after: revision) else {
         if let failure = journal?.follower?.failure { throw failure }

@@ -5,8 +5,7 @@ struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let format: JournalFormat
 
-  /// The state that the entries 1…revision make, from a state on that is known: that of a snapshot, or the
-  /// empty one.
+  /// The version at a revision, replayed from a known state: that of a snapshot, or the empty one.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
   /// - Complexity: O(n) in the number of events between the two.
   func version(
@@ -17,8 +16,8 @@ struct Replay<State: EventSourced>: Sendable {
     return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
   }
 
-  /// Applies the events of some entries, and gives how many they are. In place of those that were pruned come those
-  /// that make the state of the base.
+  /// Applies the events of some entries, and returns their number. Pruned entries are replaced by events that make the
+  /// base.
   func apply(_ first: Revision, through last: Revision, to state: inout State) throws(JournalError) -> Int {
     guard first <= last else { return 0 }
     var (first, eventCount) = (first, 0)
@@ -26,7 +25,7 @@ struct Replay<State: EventSourced>: Sendable {
       guard last >= base.head.revision else {
         throw base.pruned("the state of revision \(last) can't be made")
       }
-      // Nothing but the empty state leads here.
+      // Only the empty state leads here.
       eventCount = try base.contents().load(into: &state)
       first = base.head.revision + 1
       guard first <= last else { return eventCount }
@@ -53,9 +52,9 @@ struct Replay<State: EventSourced>: Sendable {
     }
   }
 
-  /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from
-  /// what is marked as acknowledged.
-  /// - Parameter before: the digest that the first one must follow; any when nil, unless history begins with it.
+  /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from the
+  /// acknowledged one.
+  /// - Parameter before: the digest that the first one must follow; nil for any, unless history begins with it.
   func checkDigests(
     from first: Revision, through last: Revision, before: ContentDigest? = nil, mark: LogMark? = nil
   ) throws(JournalError) {

@@ -6,29 +6,37 @@ public struct RevisionSelector: Hashable, Sendable {
   enum Form: Hashable, Sendable {
     case start
     case revision(Revision)
-    /// Four digits that may be either; `year` is its first moment.
+    /// Four digits that may be a revision or a year; `year` is the first moment of the year.
     case revisionOrYear(Revision, year: Timestamp)
     case head(back: Int)
     case date(Timestamp)
     case tag(String)
-    /// The newest entry that changed an entity; up to a point, when one is given.
+    /// The newest entry that changed an entity, possibly up to a point.
     case entity(name: String, upTo: [RevisionSelector])
   }
 
   let form: Form
+
+  /// Whether only a state of the journal knows what it means: a tag or an entity.
+  package var isOfState: Bool {
+    switch form {
+    case .tag, .entity: true
+    case .start, .revision, .revisionOrYear, .head, .date: false
+    }
+  }
 
   /// The entry of that number; 0 is the empty journal.
   public static func revision(_ revision: Revision) -> RevisionSelector {
     RevisionSelector(form: .revision(revision))
   }
 
-  /// Where history begins: revision 0 or, when history was pruned, the one that it was pruned before.
+  /// The start of history: revision 0 or, if history was pruned, that of the base.
   public static var start: RevisionSelector { RevisionSelector(form: .start) }
 
-  /// So many entries before the newest one.
+  /// The entry this many entries before the newest one.
   public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }
 
-  /// The newest entry whose date is not after this one. A date no entry can have is the nearest that can.
+  /// The newest entry whose date is not after this one. A date out of range becomes the nearest valid one.
   public static func date(_ date: Date) -> RevisionSelector {
     let range = Timestamp.fourDigitYears
     let nearest = date.timeIntervalSinceReferenceDate < 0 ? range.lowerBound : range.upperBound
@@ -45,13 +53,14 @@ public struct RevisionSelector: Hashable, Sendable {
 
   init(form: Form) { self.form = form }
 
-  /// Reads a selector as a person writes it.
+  /// Parses a selector as people write it.
   ///
   /// A day, a month or a year means its first moment; `yesterday` and `last monday` are days. Four digits that could be
-  /// a revision and a year are an error when they are looked up and both make sense; `r2020` is the revision.
+  /// a revision or a year are an error if both exist when they are looked up; `r2020` is the revision.
   /// - Parameters:
-  ///   - timeZone: of days, and of times that name none themselves.
-  ///   - now: what `today` and `5 minutes ago` count from.
+  ///   - text: the selector.
+  ///   - timeZone: the time zone of days, and of times without one.
+  ///   - now: the reference for `today` and `5 minutes ago`.
   /// - Throws: ``JournalError`` with code `invalidSelector`.
   public init(
     _ text: String, timeZone: TimeZone = .gmt, now: Date = Date()
@@ -73,8 +82,8 @@ public struct RevisionSelector: Hashable, Sendable {
     }
   }
 
-  /// Whether a tag may have that name, so that it can't be mistaken for another selector: it begins with a letter,
-  /// and has letters, digits, `.`, `_`, `-` and `/` only.
+  /// Whether a tag may have that name, so that it can't be mistaken for another selector: it begins with a letter, and
+  /// has only letters, digits, `.`, `_`, `-` and `/`.
   package static func isTagName(_ text: String) -> Bool {
     text.wholeMatch(of: /\p{L}[\p{L}\p{N}._\/-]*/) != nil && number(text, DateReader()) == nil
       && head(text) == nil && DateReader().read(text) == nil

@@ -2,9 +2,9 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Makes another journal of the state at a point in time, as one entry and without the history before it. Entities
-  /// keep their numbers. The entry says in its metadata, under `journal.copyOf`, which journal, revision and digest it
-  /// came from.
+  /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
+  /// keep their numbers. The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that
+  /// it came from.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = ""
@@ -14,47 +14,33 @@ extension Journal {
       throw JournalError(.wrongUse, "the model does not say what its states are made of")
     }
     try checkIsOutside(try JournalFolder.path(of: url))
-    let path = try JournalFolder.path(of: url)
-    let name = URL(fileURLWithPath: path).lastPathComponent
-    let parentURL = URL(fileURLWithPath: path).deletingLastPathComponent()
-    let parent = try Folder(parentURL.path, followsLinks: true, hook: options.fileHook)
-    try JournalFolder.checkIsFree(name, in: parent, path: path)
-    // Given its name when it is whole. What a crash leaves is removed by who makes a journal of that name.
-    let unfinished = "\(name).\(JournalID())\(Folder.temporarySuffix)"
-    do {
-      let copy = try Journal.create(at: parentURL.appendingPathComponent(unfinished), options: copyOptions)
+    let added = everything.compactMap { difference in
+      State.isRestored(difference.entity.kind)
+        ? difference.new.map { JournalEvent(entity: difference.entity, previous: 0, change: .add($0)) } : nil
+    }
+    try JournalFolder.create(at: url, upcast.schema, options: copyOptions) { place in
+      let copy = try JournalCopy(making: place)
       do {
-        try fill(copy, with: everything, of: version.head, author, note)
+        try bringImages(of: added, to: try place.folder.root.folder("images"))
+        let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
+        try copy.append(
+          EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
+        try copy.prove { _ in }
       } catch {
         try? copy.close()
         throw error
       }
       try copy.close()
-      try parent.rename(unfinished, to: name)
-      try parent.flush()
-    } catch {
-      try? parent.removeFolder(unfinished)
-      throw error
     }
   }
 
-  private func fill(
-    _ copy: Journal, with everything: [EntityDifference], of head: Head, _ author: String, _ note: String
-  ) throws {
-    let images = try copy.folder.openImages()
-    var copying = images.map {
-      BlobCopying(from: try? folder.openImages(), at: folder.images, to: $0, sharesFiles: false)
+  private func bringImages(of added: [JournalEvent], to images: Folder) throws {
+    var copying = BlobCopying(
+      from: try folder.openImages(), at: folder.images, to: images, sharesFiles: false)
+    for event in added {
+      guard case .add(let record) = event.change else { continue }
+      for blob in State.blobs(in: record, of: event.entity.kind) { try copying.bring(blob) }
     }
-    for difference in everything {
-      guard let record = difference.new else { continue }
-      for blob in State.blobs(in: record, of: difference.entity.kind) { try copying?.bring(blob) }
-    }
-    try copying?.flush()
-    let origin = [RestoreMetadata.copyOf: "\(id) \(head.revision) \(head.digest.hex)"]
-    try copy.commit(by: author, note: note, metadata: origin) { draft in
-      for difference in everything where State.isRestored(difference.entity.kind) {
-        if let record = difference.new { try draft.add(difference.entity, record) }
-      }
-    }
+    try copying.flush()
   }
 }

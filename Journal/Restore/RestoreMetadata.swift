@@ -1,22 +1,22 @@
-/// What entries that bring something back say of themselves in their metadata, for machines to read.
+/// The metadata, for programs, of entries that restore something.
 enum RestoreMetadata {
-  /// The revision whose state an entry brought back.
+  /// The revision whose state an entry restored.
   static let restores = "journal.restores"
   /// The revision that an entry reverted.
   static let reverts = "journal.reverts"
-  /// The revision that an author undid; such an entry reverts it, too.
+  /// The revision that an author undid; the entry also reverts it.
   static let undoes = "journal.undoes"
-  /// The revision that an author did again; such an entry reverts the one that had undone it.
+  /// The revision that an author redid; the entry reverts the undo.
   static let redoes = "journal.redoes"
-  /// The journal, revision and digest whose state a journal began with.
+  /// The journal, revision and digest of the state that a copy began with.
   static let copyOf = "journal.copyOf"
 }
 
 extension EntryAnnotation {
-  /// The revision that the entry reverts, nil when it is no revert.
+  /// The revision that the entry reverts, nil if it is not a revert.
   var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
 
-  /// The revision whose values the entry brought back, nil when it brought none back.
+  /// The revision whose values the entry restored, nil if it restored none.
   var source: Revision? {
     metadata[RestoreMetadata.restores].flatMap { Revision($0) } ?? reverted.map { $0 - 1 }
   }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a restore, a revert, an undo or a redo would do: a value to look at, to show, and then to commit.
+/// What a restore, a revert, an undo or a redo would do: a value to inspect, to show, and then to commit.
 ///
 /// ```swift
 /// let plan = try journal.planRestore(of: .entities([.item(42)]), asOf: .head(back: 1))
@@ -8,42 +8,42 @@ public import Foundation
 /// try journal.commit(plan, by: "ana")
 /// ```
 public struct RestorePlan: Sendable {
-  /// What a plan is for.
+  /// The purpose of a plan.
   public enum Action: Hashable, Sendable {
-    /// Brings things back to what they were at a revision.
+    /// Restores entities as of a revision.
     case restore(asOf: Revision)
     /// Undoes exactly one entry.
     case revert(Revision)
-    /// Undoes the newest entry that is still its author's to undo.
+    /// Undoes the author's newest entry that is not undone yet.
     case undo(Revision)
-    /// Does an entry again that its author has undone.
+    /// Redoes an entry that its author has undone.
     case redo(Revision)
   }
 
-  /// What the plan is for.
+  /// The purpose of the plan.
   public let action: Action
-  /// The revision that it was made over: what comes later is not known to it.
+  /// The revision that it was made for. It does not consider later entries.
   public let basis: Revision
-  /// What would change, in the order of kinds and numbers; empty when all is as it should be already.
+  /// What would change, in the order of kinds and numbers; empty if nothing would.
   public let changes: [EntityDifference]
-  /// The later edits that would be lost by it.
+  /// The later edits that it would undo.
   public let undoes: [LaterEdit]
-  /// The later edits that stand in the way of a revert. With any, the plan can't be committed.
+  /// The later edits that prevent a revert. If there are any, the plan can't be committed.
   public let conflicts: [LaterEdit]
-  /// The note that its entry gets when no other is given.
+  /// The default note of its entry.
   public let note: String
-  /// What its entry says of itself for machines: `journal.restores`, `journal.reverts`, `journal.undoes` and
+  /// The metadata of its entry, for programs: `journal.restores`, `journal.reverts`, `journal.undoes` and
   /// `journal.redoes`, each with a revision.
   public let metadata: [String: String]
 
-  /// Whether it was made to cover the whole journal, so that nothing at all may come between.
+  /// Whether it covers the whole journal, so that any entry in between is a conflict.
   let coversEverything: Bool
 
   /// Whether there is nothing to do.
   public var isEmpty: Bool { changes.isEmpty }
 }
 
-/// An edit of one entity that came after what a plan brings back.
+/// An edit of one entity after the state that a plan restores.
 public struct LaterEdit: Hashable, Sendable {
   /// The entry's number.
   public let revision: Revision
@@ -55,19 +55,21 @@ public struct LaterEdit: Hashable, Sendable {
   public let note: String
   /// The entity that it changed.
   public let entity: EntityKey
-  /// What it did to the entity.
+  /// The operation on the entity.
   public let operation: JournalEvent.Operation
-  /// The parts that it changed and that the plan would change back; empty unless both change it.
+  /// The parts that it changed and that the plan would change back; empty unless both are updates.
   public let fields: [FieldKey]
 }
 
 extension Journal {
-  /// Makes what a plan says, as an entry of its own.
+  /// Commits the changes of a plan as one entry.
   /// - Parameters:
-  ///   - author: who does it.
-  ///   - note: why; what was done, in words, when nil.
-  /// - Throws: ``JournalError`` with code `conflict` when the plan has conflicts, or something came between that
-  ///   touched the same entities; nothing was written. And what `commit` throws.
+  ///   - plan: the plan.
+  ///   - author: who commits it.
+  ///   - note: why; by default the plan's ``RestorePlan/note``.
+  ///   - date: the date of the entry, by default now.
+  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, or a later entry changed one of its
+  ///   entities, and then nothing was written; otherwise as `commit` does.
   @discardableResult
   public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil
@@ -79,7 +81,7 @@ extension Journal {
     }
   }
 
-  /// The same for tasks: suspends instead of blocking a thread while the flush is in progress.
+  /// Commits the changes of a plan from a task: suspends instead of blocking a thread while the flush is in progress.
   @discardableResult
   public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil
@@ -97,7 +99,7 @@ extension Journal {
     do { return try body() } catch { throw explained(error, plan) }
   }
 
-  /// Says who made the entry that came between, if it can be read already.
+  /// Adds to an error who made the entry in between, if that can be read already.
   private func explained(_ error: any Error, _ plan: RestorePlan) -> any Error {
     guard let conflict = error as? JournalError, conflict.code == .conflict, let revision = conflict.revision,
       revision > plan.basis, let entry = try? entry(at: revision)
@@ -110,7 +112,7 @@ extension Journal {
 }
 
 extension Draft {
-  /// Makes the changes of a plan, after checking that nothing came between.
+  /// Makes the changes of a plan, after checking that no entry in between conflicts.
   mutating func make(_ plan: RestorePlan) throws(JournalError) {
     if let conflict = plan.conflicts.first {
       throw JournalError(

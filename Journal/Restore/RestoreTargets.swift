@@ -1,9 +1,9 @@
-/// What entities shall become, and what must change with them so that no rule of the model is broken.
+/// The target records of entities, and what must change with them so that no rule of the model is broken.
 struct RestoreTargets<State: EventSourced> {
   let now: State
-  /// What entities were at the point that is brought back.
+  /// The record of an entity at the point to be restored.
   let past: (EntityKey) throws -> EntityRecord?
-  /// What is asked for. An entity that maps to nil goes.
+  /// The targets. An entity that maps to nil is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
 
   init(now: State, past: @escaping (EntityKey) throws -> EntityRecord?) {
@@ -11,13 +11,13 @@ struct RestoreTargets<State: EventSourced> {
     self.past = past
   }
 
-  /// Asks for an entity to become that record, or with nil to go.
+  /// Sets the target of an entity; nil deletes it.
   mutating func set(_ entity: EntityKey, _ record: EntityRecord?) { records[entity] = .some(record) }
 
-  /// What an entity will be.
+  /// The record that an entity will have.
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
-  /// Brings back what the records refer to and is gone, and takes away or changes what refers to what goes.
+  /// Restores deleted entities that the records refer to, and deletes or changes entities that refer to deleted ones.
   mutating func complete() throws {
     var open = Array(records.keys)
     while let entity = open.popLast() {
@@ -28,7 +28,7 @@ struct RestoreTargets<State: EventSourced> {
             set(reference, past)
             open.append(reference)
           } else {
-            // It never was there at that point, or is to go: the record is left without it.
+            // It did not exist at that point, or is to be deleted: the record loses the reference.
             set(entity, Self.record(record, of: entity.kind, without: reference))
             open.append(entity)
             break
@@ -46,7 +46,7 @@ struct RestoreTargets<State: EventSourced> {
     }
   }
 
-  /// What the model makes of a record without a reference: nothing, where it keeps the reference.
+  /// The model's record without a reference; nil if the model keeps the reference.
   private static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {
@@ -56,7 +56,7 @@ struct RestoreTargets<State: EventSourced> {
     return changed
   }
 
-  /// What changes, in the order of kinds and numbers.
+  /// The changes, in the order of kinds and numbers.
   var changes: [EntityDifference] {
     records.keys.sorted().compactMap { entity in
       let (old, new) = (now.record(of: entity), record(of: entity))

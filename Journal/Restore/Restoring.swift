@@ -1,23 +1,25 @@
-/// What a restore covers.
+/// The scope of a restore.
 public enum RestoreScope: Sendable {
-  /// These entities, each with what belongs to it.
+  /// These entities, with the entities that belong to them.
   case entities([EntityKey])
-  /// All that there is or was at the point.
+  /// Every entity that exists now or existed at the point.
   case everything
 }
 
 extension Journal {
-  /// Plans to bring entities, or everything, back to what they were at a point in time.
+  /// Plans to restore entities, or everything, as of a point in time.
   ///
-  /// What was deleted since comes back under its number, with what belongs to it and, where it is gone, what it refers
-  /// to. What came since goes, with what belongs to it. Nothing that the model's rules forbid is ever made.
+  /// An entity that was deleted since returns under its number, with the entities that belong to it and, if they were
+  /// deleted, those that it refers to. An entity that was added since is deleted, with the entities that belong to it.
+  /// The result never breaks a rule of the model.
   /// - Parameters:
-  ///   - scope: what to bring back.
+  ///   - scope: what to restore.
   ///   - selector: the point in time.
-  ///   - fields: only these parts of entities that are there now and were there then; all parts when nil.
-  ///   - keepsNew: keeps entities and parts that came since.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time, or an entity never was.
-  /// - Complexity: that of the state at the point, or for everything that of ``diff(from:to:)``.
+  ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil.
+  ///   - keepsNew: whether to keep entities and parts that were added since.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, or an entity never
+  ///   existed.
+  /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
     keepsNew: Bool = false
@@ -45,7 +47,7 @@ extension Journal {
       for entity in entities where try wasErased(entity) {
         throw JournalError(
           .notFound,
-          "\(State.name(of: entity)) can't be brought back: what it was at revision \(point) has been erased"
+          "\(State.name(of: entity)) can't be restored: what it was at revision \(point) has been erased"
         )
       }
       let all = Self.withParts(entities, now: now, past: past)
@@ -92,7 +94,7 @@ extension Journal {
       coversEverything: coversEverything)
   }
 
-  /// The entities, and those that can't be without them, now or in the past.
+  /// The entities, and those that depend on them, now or in the past.
   private static func withParts(_ entities: [EntityKey], now: State, past: State) -> Set<EntityKey> {
     var all = Set(entities)
     var open = entities
@@ -110,7 +112,7 @@ extension Journal {
     return all
   }
 
-  /// The edits after a revision that changes take back, newest first.
+  /// The edits after a revision that changes would undo, newest first.
   func laterEdits(lostBy changes: [EntityDifference], since revision: Revision) throws -> [LaterEdit] {
     var edits: [LaterEdit] = []
     for change in changes {
@@ -136,7 +138,7 @@ extension Journal {
 }
 
 extension PastEvent {
-  /// This event as an edit; nil when it changed none of the parts that are named.
+  /// This event as an edit; nil if it changed none of the given parts.
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
     var fields: [FieldKey] = []
     if case .update(let changes) = event.change {

@@ -1,4 +1,4 @@
-/// What becomes of later edits that a revert meets.
+/// How a revert treats later edits of the same parts.
 public enum LaterEdits: Sendable {
   /// They are conflicts, and the plan can't be committed.
   case refuse
@@ -9,19 +9,19 @@ public enum LaterEdits: Sendable {
 }
 
 extension Journal {
-  /// Plans to undo exactly one entry: each part that it changed becomes what it was before.
+  /// Plans to undo exactly one entry: each part that it changed gets its earlier value.
   ///
-  /// A later edit of the same part is in the way, unless it was reverted itself.
+  /// A later edit of the same part prevents that, unless it was reverted itself.
   /// - Parameters:
   ///   - revision: the entry.
-  ///   - later: what becomes of later edits that are in the way.
-  /// - Throws: ``JournalError`` with code `notFound` when there is no such entry.
+  ///   - later: how to treat later edits of the same parts.
+  /// - Throws: ``JournalError`` with code `notFound` if there is no such entry.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try planRevert(of: revision, later: later, assumingReverted: [])
   }
 
-  /// The same as if some entries had been reverted already, for a look at what several reverts would do.
+  /// Plans a revert as if some entries had been reverted already, to preview several reverts.
   package func planRevert(
     of revision: Revision, later: LaterEdits, assumingReverted others: Set<Revision>
   ) throws -> RestorePlan {
@@ -40,7 +40,7 @@ extension Journal {
         try entity($0, asOf: .revision(entry.revision - 1))?.record
       }, later)
     for event in entry.events where State.isRestored(event.entity.kind) {
-      // Of what was erased nobody knows what it changed.
+      // The changes of an erased event are unknown.
       if case .erased = event.change { continue }
       reversal.revert(
         event, from: try row(of: event.entity, after: event.previous)?.record,
@@ -50,9 +50,9 @@ extension Journal {
     }
     let asked = reversal.targets
     try reversal.targets.complete()
-    // What must go or change with an entity that goes was put there later, by whomever.
+    // Whatever depends on an entity that is to be deleted was added later.
     let losers = later == .override ? [] : reversal.entitiesThatLoseReferences(of: asked)
-    // An edit of the entity that is in the way already says enough.
+    // One conflict for each entity is enough.
     for entity in losers where !reversal.conflicts.contains(where: { $0.entity == entity }) {
       guard let past = try events(of: entity, after: 0).first, let edit = past.edit(of: nil) else { continue }
       reversal.note(edit)
@@ -73,7 +73,7 @@ extension Journal {
   }
 }
 
-/// Collects what becomes of the entities that an entry touched.
+/// Collects the changes of the entities that an entry touched.
 private struct Reversal<State: EventSourced> {
   var targets: RestoreTargets<State>
   private let later: LaterEdits
@@ -86,7 +86,7 @@ private struct Reversal<State: EventSourced> {
 
   mutating func note(_ edit: LaterEdit) { if !conflicts.contains(edit) { conflicts.append(edit) } }
 
-  /// Takes one event back.
+  /// Reverts one event.
   /// - Parameters:
   ///   - before: the record before the event.
   ///   - after: the record after it.
@@ -96,7 +96,7 @@ private struct Reversal<State: EventSourced> {
     let now = targets.now.record(of: event.entity)
     if now == before { return }
     guard let before, let after, let now else {
-      // It was added or deleted, then or since: the entity comes and goes as a whole.
+      // It was added or deleted, then or later, so the entity is restored or deleted as a whole.
       let (isReverted, edits) = touches.standing(isAsLeft: now == after) { _ in true }
       if isReverted, later != .override { return }
       for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
@@ -117,7 +117,7 @@ private struct Reversal<State: EventSourced> {
     }
   }
 
-  /// What is there and would lose something that it refers to, because that is to go.
+  /// The existing entities that refer to an entity that is to be deleted.
   /// - Parameter asked: the targets before they were completed.
   func entitiesThatLoseReferences(of asked: RestoreTargets<State>) -> [EntityKey] {
     targets.changes.filter { change in
@@ -128,7 +128,7 @@ private struct Reversal<State: EventSourced> {
     }.map(\.entity)
   }
 
-  /// Leaves entities there that are to go and that something refers to that stays.
+  /// Keeps entities that were to be deleted and that a remaining entity refers to.
   mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
     func goes(_ entity: EntityKey) -> Bool {
       targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
@@ -148,7 +148,7 @@ private struct Reversal<State: EventSourced> {
   }
 }
 
-/// The events of one entity after an entry, newest first, from which those are taken out that were reverted.
+/// The events of one entity after an entry, newest first, without those that were reverted.
 private struct Touches {
   private let events: [PastEvent]
   private let revisions: Set<Revision>
@@ -162,10 +162,9 @@ private struct Touches {
     self.reverted = reverted
   }
 
-  /// The later events that still count, of those that are asked for, newest first; and whether one of them has
-  /// reverted the entry already.
-  /// - Parameter isAsLeft: whether all is as the entry left it. If not, the newest event counts, even when reverts of
-  ///   one another, some of which overrode later edits, seem to have taken all of them back.
+  /// The later events that still count, newest first, and whether one of them has reverted the entry already.
+  /// - Parameter isAsLeft: whether the parts are still as the entry left them. If not, the newest event counts, even if
+  ///   mutual reverts, some of which overrode later edits, seem to have undone all events.
   func standing(
     isAsLeft: Bool, where isAskedFor: (PastEvent) -> Bool
   ) -> (isReverted: Bool, events: [PastEvent]) {
@@ -174,7 +173,7 @@ private struct Touches {
     for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
       switch past.words.reverted {
       case entry?: return (true, standing)
-      // What a revert of another entry did to this entity on the way counts as an edit.
+      // Side effects of another entry's revert on this entity count as an edit.
       case let target? where revisions.contains(target): reverted.insert(target)
       default: standing.append(past)
       }
@@ -185,7 +184,7 @@ private struct Touches {
 }
 
 extension PastEvent {
-  /// Whether the event sets or takes away a part; adding and deleting do that to all parts.
+  /// Whether the event changes a part; adds and deletes change all parts.
   fileprivate func touches(_ key: FieldKey) -> Bool {
     guard case .update(let changes) = event.change else { return true }
     var isTouched = false

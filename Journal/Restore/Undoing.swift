@@ -1,10 +1,10 @@
 extension Journal {
-  /// Plans to undo the newest entry of an author that is still theirs to undo; nil when there is none.
+  /// Plans to undo an author's newest entry that is not undone yet; nil if there is none.
   ///
-  /// It depends on the log alone, so it is the same after the app is started again. Entries of other authors in between
-  /// stay as they are; where they touched the same parts later, the plan has conflicts.
-  /// - Throws: ``JournalError`` when the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the one that is found, and as ``planRevert(of:later:)``.
+  /// It depends only on the log, so it still works after the app is relaunched. Entries of other authors in between are
+  /// kept; if they changed the same parts later, the plan has conflicts.
+  /// - Throws: ``JournalError`` if the log can't be read.
+  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var undone: Set<Revision> = []
     var redone: Set<Revision> = []
@@ -26,10 +26,10 @@ extension Journal {
     return nil
   }
 
-  /// Plans to do again what an author has undone last; nil when there is nothing, or the author has made another
-  /// entry since.
-  /// - Throws: ``JournalError`` when the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the one that is found, and as ``planRevert(of:later:)``.
+  /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has made another entry
+  /// since.
+  /// - Throws: ``JournalError`` if the log can't be read.
+  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var redone: Set<Revision> = []
     let cursor = entries(newestFirst: true)
@@ -40,7 +40,7 @@ extension Journal {
       } else if let original = entry.metadata[RestoreMetadata.undoes].flatMap({ Revision($0) }) {
         if redone.contains(entry.revision) { continue }
         return try planRevert(
-          of: entry, later, action: .redo(original), verb: "did again what was undone by",
+          of: entry, later, action: .redo(original), verb: "redid what was undone by",
           metadata: [
             RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
           ])
@@ -53,10 +53,10 @@ extension Journal {
 }
 
 extension Entry {
-  /// The revision that the entry reverts, nil when it is no revert.
+  /// The revision that the entry reverts, nil if it is not a revert.
   fileprivate var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
 
-  /// Whether the entry changed anything that can be changed back.
+  /// Whether the entry changed anything that can be undone.
   fileprivate func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
     events.contains { State.isRestored($0.entity.kind) }
   }

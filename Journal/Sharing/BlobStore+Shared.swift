@@ -1,13 +1,13 @@
 import Foundation
 import SHA256
 
-/// Where a node of a shared journal gets the images that it has not got: from the shared log, when they are asked for.
+/// Fetches images that a node of a shared journal lacks from the shared log, on demand.
 struct SharedImages: Sendable {
   let storage: any SharedLogStorage
   let journal: JournalID
 
-  /// Gives the bytes of an image to `body`, in pieces.
-  /// - Throws: ``JournalError``: `unreachable`; `damaged` when the shared log has them not, or others.
+  /// Calls `body` with the bytes of an image, in pieces.
+  /// - Throws: ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has others.
   func read(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) {
     let shared = try storage.connect(to: journal)
     defer { try? shared.close() }
@@ -26,9 +26,10 @@ struct SharedImages: Sendable {
 }
 
 extension BlobStore {
-  /// Makes sure that the bytes of an image are in this journal's folder: in a shared journal they are brought from where
-  /// the log is, and kept.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` when the journal was opened so and they are not there; `damaged`.
+  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
+  /// shared log and stored.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
+  ///   `damaged`.
   public func fetch(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()
@@ -40,19 +41,19 @@ extension BlobStore {
     _ = try writer.finish()
   }
 
-  /// Whether the bytes of an image are elsewhere only: another node has added them, and this one has not asked for them.
+  /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
   func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
 
-  /// The bytes of an image that this node has not got, and can't keep.
+  /// The bytes of an image that this node lacks and can't store.
   func sharedData(of blob: Blob, _ shared: SharedImages) throws(JournalError) -> Data {
     var data = Data()
     try shared.read(blob) { piece in data.append(contentsOf: piece) }
     return data
   }
 
-  /// Stores the bytes of an image in a shared log, unless they are there.
+  /// Stores the bytes of an image in a shared log, unless it has them.
   func send(_ blob: Blob, to log: any SharedLog) throws(JournalError) {
-    // Another node may have added it; this one has it not.
+    // Another node may have added it, and this one lacks it.
     if try !contains(blob), try log.hasImage(blob) { return }
     let file = try open(blob)
     var offset = 0

@@ -1,26 +1,26 @@
 import Dispatch
 import Locks
 
-/// The log of one of several nodes: a log in this node's folder, with the entries that it has seen, and one elsewhere, to
-/// which all nodes append.
+/// The log of a node: a local log in this node's folder, with the entries that it has seen, and a shared log, to which
+/// all nodes append.
 ///
-/// 1. What is read comes from the folder. Only appending and bringing entries touch the network.
-/// 2. An entry gets into the folder when it is known to be in the shared log, and never before. So the folder is a prefix of
-///    the shared log, or one of the two was put back from a backup.
-/// 3. Each connection begins with a comparison of the newest entry here with what is there: digests are chained, so all
-///    before it is the same too. If they differ, nothing is written at either side.
-/// 4. An append whose connection was lost is made again: it stores the entries if they are not there, and finds the
-///    digest of its last one if they are.
-/// 5. A thread brings the entries of other nodes as they come.
+/// 1. Reads are local. Only appending and fetching entries use the network.
+/// 2. An entry is stored locally only after it is known to be in the shared log. So the local log is a prefix of the
+///    shared log, unless one of the two was restored from a backup.
+/// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are chained, so
+///    all earlier entries are equal too. If they differ, nothing is written on either side.
+/// 4. An append whose connection was lost is repeated: it stores the entries if they are missing, and finds the digest
+///    of the last one if they are not.
+/// 5. A thread fetches the entries of other nodes as they are committed.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class NodeLog: EntryLog {
-  /// What only one thread at a time may do: connect, append, and bring entries.
+  /// State for the operations of one thread at a time: connecting, appending, and fetching entries.
   private struct Turn {
     var connection: (any SharedLog)?
-    /// The newest entry in the folder.
+    /// The newest local entry.
     var head: Head
-    /// Why this node appends no more.
+    /// Why this node no longer appends.
     var failure: JournalError?
   }
 
@@ -28,18 +28,18 @@ final class NodeLog: EntryLog {
   private let storage: any SharedLogStorage
   private let place: LogPlace
   private let turn: Lock<Turn>
-  /// The newest entry of another node that is in the folder.
+  /// The newest local entry of another node.
   let brought: NewestRevision
   /// Set by closing.
   private let isEnding = Lock(false)
   private let ending = DispatchSemaphore(value: 0)
   private let thread = DispatchGroup()
-  /// What is being waited at for new entries, for closing to interrupt.
+  /// The connection that waits for new entries, for closing to interrupt.
   private let listening = Lock<(any SharedLog)?>(nil)
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])
 
-  /// How long an append is tried again after its connection was lost.
+  /// How long an append is retried after its connection was lost.
   static var patience: Duration { .seconds(20) }
 
   /// - Parameter local: the log in the folder, opened for writing.
@@ -98,7 +98,7 @@ final class NodeLog: EntryLog {
 
   // MARK: Connecting
 
-  /// The connection, made anew if there is none.
+  /// The connection, reconnected if there is none.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
     if let failure = turn.failure { throw failure }
     if let connection = turn.connection { return connection }
@@ -106,6 +106,8 @@ final class NodeLog: EntryLog {
     do throws(JournalError) {
       try connection.beginWriting()
       try compare(with: connection, turn.head)
+      // A server that has crashed may have come back with entries that its standby never got, and may lose them yet.
+      if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
     } catch {
       try? connection.close()
       if error.code == .diverged { turn.failure = error }
@@ -120,7 +122,7 @@ final class NodeLog: EntryLog {
     turn.connection = nil
   }
 
-  /// Fails when the shared log has another history, with the first entry that differs.
+  /// Fails if the shared log has another history, with the first entry that differs.
   private func compare(with connection: any SharedLog, _ head: Head) throws(JournalError) {
     let first = place.format.head.revision
     let newest = try connection.newestRevision()
@@ -181,17 +183,18 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Brings all entries that are in the shared log.
+  /// Fetches all entries of the shared log.
   /// - Returns: the newest.
   @discardableResult
   func bring() throws(JournalError) -> Revision {
     while true {
-      // In pieces: a node that was away for a year must be able to close meanwhile.
+      // In pieces, so that a node that was away for a year can close in between.
       let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
-          let isDone = try bringPiece(connection, &turn)
-          return (turn.head.revision, isDone)
+          let newest = try connection.newestRevision()
+          try bringPiece(connection, through: newest, &turn)
+          return (turn.head.revision, turn.head.revision >= newest)
         } catch {
           drop(&turn)
           throw error
@@ -202,24 +205,32 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// - Returns: whether there is no more.
-  private func bringPiece(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) -> Bool {
+  /// Brings all entries up to one that is known to be there.
+  private func bringAll(
+    _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
+  ) throws(JournalError) {
+    while turn.head.revision < newest { try bringPiece(connection, through: newest, &turn) }
+  }
+
+  /// Brings the next entries, some thousands at most.
+  private func bringPiece(
+    _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
+  ) throws(JournalError) {
+    guard newest > turn.head.revision else { return }
     var reader = EntryReader(connection, journal: place.journal, after: turn.head)
     let piece: [SealedEntry]
     do throws(JournalError) {
-      let newest = try connection.newestRevision()
-      guard newest > turn.head.revision else { return true }
       piece = try reader.next(through: newest)
     } catch {
       guard error.code == .damaged, let revision = error.revision else { throw error }
-      // What this node has was compared before, so it is the server that is wrong.
+      // The local log was compared before, so the server is wrong.
       turn.failure = JournalError.diverged(
         "what the shared log has does not follow from what this node has; nothing was taken over",
         at: revision)
       throw turn.failure ?? error
     }
     do throws(JournalError) { try local.store(piece) } catch {
-      // The folder takes no more until it is opened again.
+      // The local log accepts nothing more until it is opened again.
       turn.failure = JournalError(
         .poisoned, "this node's folder could not take what the shared log has; open the journal again",
         cause: error)
@@ -227,7 +238,6 @@ final class NodeLog: EntryLog {
     }
     turn.head = reader.head
     brought.raise(to: turn.head.revision)
-    return false
   }
 
   // MARK: Appending
@@ -252,7 +262,7 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Stores entries in the shared log, and finds out whether they are there when the connection was lost.
+  /// Stores entries in the shared log, and finds out whether they are stored if the connection was lost.
   private func store(
     _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn
   ) throws(AppendFailure) {
@@ -268,13 +278,13 @@ final class NodeLog: EntryLog {
           })
         else { return }
         failure = found
-        if case .conflict = failure {
+        if case .conflict(let newest) = failure {
           if lost != nil, let last = entries.last, try connection.digest(of: last.revision) == last.digest {
-            // The first try has stored them, and may not have waited for a standby.
+            // The first attempt has stored them, but may not have waited for a standby.
             try connection.confirm()
             return
           }
-          while try !bringPiece(connection, &turn) {}
+          try bringAll(connection, through: newest, &turn)
         }
       } catch {
         failure = .refused(error)
@@ -283,7 +293,7 @@ final class NodeLog: EntryLog {
       case .conflict: throw failure
       case .refused(let error):
         if error.code == .unreachable { drop(&turn) }
-        // Nothing is lost as long as nothing was sent, or when the shared log has another history.
+        // The outcome is known if nothing was sent, or if the shared log has another history.
         guard let lost, error.code != .diverged else { throw failure }
         guard error.code == .unreachable else { throw .unknown(lost) }
       case .unknown(let error):
@@ -316,7 +326,7 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Returns when the shared log has the bytes of images that entries name which are to be appended.
+  /// Stores the bytes of images in the shared log, before entries that name them are appended.
   func store(_ images: Set<Blob>, from blobs: BlobStore) throws(JournalError) {
     for blob in images where !stored.withLock({ $0.contains(blob) }) {
       try turn.withLock { turn throws(JournalError) in
@@ -336,13 +346,12 @@ final class NodeLog: EntryLog {
 
   // MARK: Taking turns
 
-  /// Waits for the turn to append, and brings what others have appended: the next append will not come too late.
+  /// Waits for the turn to append, and fetches what others have appended, so that the next append does not conflict.
   func reserve() throws(JournalError) {
     try turn.withLock { turn throws(JournalError) in
       do throws(JournalError) {
         let connection = try connected(&turn)
-        try connection.reserve()
-        while try !bringPiece(connection, &turn) {}
+        try bringAll(connection, through: try connection.reserve(), &turn)
       } catch {
         drop(&turn)
         throw error
@@ -350,7 +359,7 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Gives the turn away, as no append follows.
+  /// Releases the turn, because no append follows.
   func release() { turn.withLock { $0.connection?.release() } }
 
   // MARK: Closing

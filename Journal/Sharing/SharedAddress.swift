@@ -1,11 +1,10 @@
 import Files
 
 extension JournalFolder {
-  /// The file SHARED: where the log is that this journal shares with other nodes. The folder `entries` then has the
-  /// entries that this node has seen.
+  /// The file SHARED: the address of the shared log. The folder `entries` then has the entries that this node has seen.
   static let sharedName = "SHARED"
 
-  /// The address of the shared log; nil when the journal is not shared.
+  /// The address of the shared log; nil if the journal is not shared.
   /// - Throws: ``JournalError`` with code `damaged` for a file of another form.
   package func sharedAddress() throws(JournalError) -> String? {
     guard try root.status(of: Self.sharedName) != nil else { return nil }
@@ -21,13 +20,13 @@ extension JournalFolder {
     return String(lines[1])
   }
 
-  /// Notes where the shared log is, durably.
+  /// Records the address of the shared log, durably.
   func noteShared(at address: String) throws(JournalError) {
     try root.write(Self.sharedName, Array("shared 1\n\(address)\n".utf8))
     try root.flush()
   }
 
-  /// Fails for a journal whose log is shared: what it has can't be replaced here alone.
+  /// Fails for a shared journal, whose log can't be replaced in one node only.
   func checkIsNotShared() throws(JournalError) {
     guard let address = try sharedAddress() else { return }
     throw JournalError(

@@ -3,7 +3,7 @@ package import Foundation
 import Locks
 
 extension Journal {
-  /// Has a thread apply what other nodes commit, until the journal is closed.
+  /// Starts a thread that applies the commits of other nodes until the journal is closed.
   func applyBroughtAsItComes() throws(JournalError) {
     guard let node, let committer = try? writing() else { return }
     let (published, options) = (published, options)
@@ -27,7 +27,7 @@ extension Journal {
     }
   }
 
-  /// Brings what other nodes have committed, and returns when ``state`` shows it.
+  /// Fetches the commits of other nodes, and returns when ``state`` shows them.
   func bringShared() throws {
     guard let node else { return }
     try node.bring()
@@ -38,10 +38,10 @@ extension Journal {
 // MARK: Sharing, joining and leaving
 
 extension Journal {
-  /// Puts the log of a journal where other nodes can append to it too, proves that it is there, and notes where that is in the
-  /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
-  /// - Throws: ``JournalError``: `wrongUse` when it is shared already, or its history was pruned; `locked`; `unreachable`;
-  ///   `diverged` when there is another history under the journal's id.
+  /// Copies the log of a journal to a shared storage, verifies the copy, and records its address in the journal's
+  /// folder. If this is interrupted, the journal stays local; sharing it again continues.
+  /// - Throws: ``JournalError``: `wrongUse` if it is shared already, or its history was pruned; `locked`;
+  ///   `unreachable`; `diverged` if there is another history under the journal's id.
   @discardableResult
   package static func share(
     at url: URL, through sharing: any LogSharing, address: String, options: JournalOptions,
@@ -57,7 +57,8 @@ extension Journal {
     guard format.base == nil else {
       throw JournalError(
         .wrongUse,
-        "history was pruned, and a shared log begins with entry 1; share the original, or a copy of the state",
+        "history was pruned, and a shared log begins with entry 1: other nodes would lack what this one begins with; share "
+          + "a backup from before the pruning",
         path: journal.folder.path)
     }
     try storage.begin(format.id, format: format.bytes)
@@ -78,14 +79,18 @@ extension Journal {
       }
       named.trim()
       if last.revision > there {
-        // A run that was interrupted has stored some.
+        // An interrupted run may have stored some.
         try shared.store(piece.filter { $0.revision > max(there, before) })
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
     }
     var proof = EntryReader(shared, journal: format.id, after: format.head)
     let newest = try shared.newestRevision()
-    while newest == head.revision, try !proof.next(through: newest).isEmpty {}
+    while newest == head.revision {
+      let piece = try proof.next(through: newest)
+      if piece.isEmpty { break }
+      try checkIsSame(piece, as: journal.log, at: storage.address)
+    }
     guard proof.head == head else {
       throw JournalError.diverged(
         "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it in "
@@ -96,8 +101,26 @@ extension Journal {
     return head
   }
 
-  /// Makes the folder of another node of a shared journal, with all entries that are in the shared log.
-  /// - Parameter id: which journal, when there are several.
+  /// Fails when entries differ in their bytes: an entry that was erased keeps its digest.
+  private static func checkIsSame(
+    _ piece: [SealedEntry], as log: any EntryLog, at address: String
+  ) throws(JournalError) {
+    guard let first = piece.first, let last = piece.last else { return }
+    var rest = piece[...]
+    try unsafe log.read(first.revision...last.revision, newestFirst: false) {
+      revision, bytes throws(JournalError) in
+      guard let entry = rest.popFirst(), unsafe entry.bytes.elementsEqual(bytes) else {
+        throw JournalError(
+          .diverged,
+          "the database has entry \(revision) with what was erased here; have an administrator delete this journal's rows "
+            + "from the tables there, and share it again", revision: revision, path: address)
+      }
+      return true
+    }
+  }
+
+  /// Creates the folder of another node of a shared journal, with all entries of the shared log.
+  /// - Parameter id: which journal, if there are several.
   /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`.
   package static func join(
     through sharing: any LogSharing, address: String, id: JournalID?, at url: URL, options: JournalOptions,
@@ -112,6 +135,7 @@ extension Journal {
     try ModelSchema(of: State.self).checkReads(format.schema, path: storage.address)
     let shared = try storage.connect(to: journal)
     defer { try? shared.close() }
+    try shared.confirmIfPermitted()
     var head = format.head
     try JournalFolder.create(at: url, copying: format, options: options) { place in
       let copy = try JournalCopy(making: place)
@@ -146,9 +170,9 @@ extension Journal {
     return first
   }
 
-  /// Makes a journal local again, with all entries that the shared log has, if that can be reached. The other nodes and the
-  /// shared log stay as they are; what is committed here from now on is in this folder alone.
-  /// - Parameter isForced: whether a shared log that can't be reached, or has another history, will do.
+  /// Makes a journal local again, with all entries of the shared log, if that can be reached. The other nodes and the
+  /// shared log are not changed; later commits here are only in this folder.
+  /// - Parameter isForced: whether to continue if the shared log can't be reached or has another history.
   package static func leaveSharing(at url: URL, isForced: Bool, options: JournalOptions) throws -> Head {
     var options = options
     options.snapshots = .manual
@@ -174,7 +198,7 @@ extension Journal {
 }
 
 extension Journal {
-  /// Brings all images that an entry names and this node has not got.
+  /// Fetches all images that an entry names and this node lacks.
   private func fetchImages() throws {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)
@@ -189,28 +213,28 @@ extension Journal {
 
 // MARK: Where the log is
 
-/// Where the log of a shared journal is, and how this node stands to it.
+/// The shared log of a journal, and this node's position in it.
 public struct SharingStatus: Sendable {
-  /// The address of the shared log. It has no password in it.
+  /// The address of the shared log, without a password.
   public let address: String
-  /// How what is committed is flushed there; nil when that can't be asked.
+  /// How commits are made durable there; nil if the server can't be reached.
   public let summary: String?
-  /// The newest entry in the shared log; nil when that can't be asked.
+  /// The newest entry in the shared log; nil if the server can't be reached.
   public let newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil when that can't be asked.
+  /// How many entries this node has not seen yet; nil if the server can't be reached.
   public let missingCount: Int?
-  /// Why nothing can be asked, or why this node and the shared log do not have the same history.
+  /// Why the server can't be reached, or how the histories differ.
   public let problem: JournalError?
 }
 
 extension Journal {
-  /// The address of the shared log; nil for a journal that is local.
+  /// The address of the shared log; nil for a local journal.
   package func sharingAddress() throws -> String? { try folder.sharedAddress() }
 
-  /// Where the log of this journal is, and how far behind this node is; nil for a journal that is local.
+  /// The shared log of this journal, and how far behind this node is; nil for a local journal.
   ///
-  /// This asks the server, for some seconds at most.
-  /// - Throws: ``JournalError`` when the file SHARED can't be read.
+  /// This contacts the server, for some seconds at most.
+  /// - Throws: ``JournalError`` if the file SHARED can't be read.
   public func sharing() throws -> SharingStatus? {
     guard let address = try folder.sharedAddress() else { return nil }
     let head = head

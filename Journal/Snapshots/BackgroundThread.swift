@@ -10,10 +10,10 @@ import Locks
   import Darwin
 #endif
 
-/// Runs work on a thread of its own that lets all others go first. The thread ends with the work: one of a pool
-/// would keep its low priority.
+/// Runs work on a separate thread of low priority. The thread ends with the work, because a thread of a pool would keep
+/// its low priority.
 enum BackgroundThread {
-  /// - Returns: whether there was a thread to be had. If not, `body` is never run.
+  /// - Returns: whether the system had a thread. If not, `body` never runs.
   static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     Threads.start {
       lowerPriority()
@@ -21,7 +21,7 @@ enum BackgroundThread {
     }
   }
 
-  /// Runs work in the same way and waits for it; on the caller's own thread when there is no other to be had.
+  /// Runs work in the same way and waits for it; without such a thread, on the caller's.
   static func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(JournalError) -> Value
   ) throws(JournalError) -> Value {
@@ -40,7 +40,7 @@ enum BackgroundThread {
 
   private static func lowerPriority() {
     #if os(Linux)
-      // On Linux this is about the calling thread alone.
+      // On Linux this affects only the calling thread.
       _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     #else
       _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)

@@ -3,45 +3,45 @@ import KeyedArchiving
 import Locks
 import Synchronization
 
-/// What changed between two revisions: in memory until its file is written, then in the file; and if that can't be
-/// read, rebuilt from the log. Whatever it is in, it says the same. All states that it is below share it.
+/// The changes between two revisions: in memory until the file is written, then in the file; if the file can't be read,
+/// rebuilt from the log. The contents are always the same. All states above it share it.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Layer: Sendable {
-  /// Makes the contents of a layer anew, from the layers below and the log.
+  /// Rebuilds the contents of a layer from the layers below and the log.
   typealias Rebuild = @Sendable (Layer) throws(JournalError) -> LayerFile
 
   let name: LayerName
   let start: LayerCheckpoint
   let top: LayerCheckpoint
-  /// The digest of the entry that it goes up to.
+  /// The digest of its newest entry.
   let entryDigest: ContentDigest
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
-  // The first of these that is there counts. A reference that was set stays.
+  // The first of these that is set counts, and is never unset.
   private let rebuilt = AtomicLazyReference<LayerFile>()
   private let file = AtomicLazyReference<LayerFile>()
   private let memory: Lock<Memory?>
   private let hasBeenTakenBack = Atomic<Bool>(false)
-  /// What is known of the file, once there is one.
+  /// The facts about the file, once it is written.
   private let knownFacts: Lock<SnapshotFacts?>
-  /// Held while the contents are rebuilt: all readers want the same.
+  /// Held while the contents are rebuilt, so that it happens once for all readers.
   private let rebuilding = NSLock()
-  /// When rebuilding failed last. It is not tried again at once, as each reader would take as long as the first.
+  /// When rebuilding last failed. It is not retried at once, because each reader would take as long as the first.
   private let failedAt = Lock<ContinuousClock.Instant?>(nil)
 
   private static let retryInterval = Duration.seconds(1)
 
-  /// What a layer without a file is: all that changed, for states at the top, and the states at its checkpoints, from
-  /// which the file is written.
+  /// A layer without a file: all changes, for states at the top, and the states at its checkpoints, from which the file
+  /// is written.
   private struct Memory: Sendable {
     let contents: MemoryLayer
     let moments: [LayerMoment]
   }
 
   /// A layer in memory.
-  /// - Parameter moments: what its states had above `start`, in the order of time, at least one.
+  /// - Parameter moments: the changes of its states above `start`, in the order of time, at least one.
   init(
     _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: ContentDigest,
     faults: ReadFaults, rebuild: @escaping Rebuild
@@ -73,19 +73,19 @@ final class Layer: Sendable {
     _ = self.file.storeIfNil(file)
   }
 
-  /// Where its states can be opened: as long as it has no file, at its top alone.
+  /// Where its states can be opened; without a file, only at its top.
   var checkpoints: [LayerCheckpoint] { facts?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
-  /// Whether somebody asked for it: a whole state.
+  /// Whether it is a requested snapshot: a whole state.
   var isWhole: Bool { name.from == nil }
-  /// What is known of its file; nil as long as there is none.
+  /// The facts about its file; nil as long as there is none.
   var facts: SnapshotFacts? { knownFacts.withLock { $0 } }
-  /// Whether it is in memory and has no file yet. Asked in each commit.
+  /// Whether it is in memory and has no file yet. Called in each commit.
   var isPending: Bool { file.load() == nil }
-  /// Whether the file failed, and something else has taken its place.
+  /// Whether the file failed and was replaced.
   var isRebuilt: Bool { rebuilt.load() != nil }
 
-  /// The newest checkpoint not after a revision.
+  /// The newest checkpoint at or before a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
     if top.revision <= revision { return top }
     let checkpoints = checkpoints
@@ -93,15 +93,15 @@ final class Layer: Sendable {
     return end > 0 ? checkpoints[end - 1] : nil
   }
 
-  /// Reads from the file from now on, and gives the memory back.
+  /// Reads from the file from now on, and frees the memory.
   func use(_ written: LayerFile, _ facts: SnapshotFacts) {
-    // In this order: states at all of its checkpoints are in the file only.
+    // In this order, because only the file has the states at all of its checkpoints.
     _ = file.storeIfNil(written)
     knownFacts.withLock { $0 = facts }
     memory.withLock { $0 = nil }
   }
 
-  /// What the file of a layer in memory is written from, and its checkpoints.
+  /// The sources of the file of a layer in memory, and its checkpoints.
   var parts: (sources: [any LayerSource], checkpoints: [LayerCheckpoint]) {
     guard let moments = memory.withLock({ $0?.moments }) else { return ([contents], checkpoints) }
     var sources: [any LayerSource] = []
@@ -113,7 +113,7 @@ final class Layer: Sendable {
     return (sources, moments.map(\.checkpoint))
   }
 
-  /// Whether nothing of it was written to the log, and other entries may have its revisions.
+  /// Whether its entries were withdrawn, so that other entries may have its revisions.
   var isTakenBack: Bool { hasBeenTakenBack.load(ordering: .acquiring) }
   func takeBack() { hasBeenTakenBack.store(true, ordering: .releasing) }
 
@@ -123,11 +123,11 @@ final class Layer: Sendable {
     if let rebuilt = rebuilt.load() { return rebuilt }
     if let file = file.load() { return file }
     if let memory = memory.withLock({ $0?.contents }) { return memory }
-    // Between the two looks it was written.
+    // It was written between the two loads.
     return file.load() ?? EmptyLayer.shared
   }
 
-  /// What `body` gives; nil, and noted as a fault, when neither the file nor the log can be read.
+  /// The result of `body`; nil, and noted as a fault, if neither the file nor the log can be read.
   func read<Result>(_ body: (any LayerContents) throws(ArchiveError) -> Result) -> Result? {
     let contents = contents
     do throws(ArchiveError) { return try body(contents) } catch {
@@ -139,7 +139,7 @@ final class Layer: Sendable {
     }
   }
 
-  /// What takes the place of contents that failed; nil, and noted as a fault, when there is nothing left.
+  /// The replacement of contents that failed; nil, and noted as a fault, if there is none.
   func replacement(of failed: any LayerContents, because error: ArchiveError) -> (any LayerContents)? {
     rebuilding.lock()
     defer { rebuilding.unlock() }
@@ -158,7 +158,7 @@ final class Layer: Sendable {
   }
 }
 
-/// Knows nothing.
+/// A layer without contents.
 private final class EmptyLayer: LayerContents {
   static let shared = EmptyLayer()
 

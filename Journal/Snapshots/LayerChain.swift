@@ -3,16 +3,16 @@ import KeyedArchiving
 import Locks
 
 /// All layers of a journal, and the state that a replay can start from: that of the newest checkpoint at or before a
-/// revision which layers lead up to without a gap, else the empty one of revision 0.
+/// revision which layers reach without a gap, otherwise the empty one of revision 0.
 ///
-/// 1. A layer is trusted for nothing: it is used when it has a record, its entry is the log's, its schema is the
-///    model's, and what is read of it has the checksums of the record.
-/// 2. One that is damaged is noted, and not used again. One that can't be read at the moment is looked at again by
-///    the next opening, and nothing is marked or removed for it.
-/// 3. When one fails that states are backed by already, its contents are rebuilt from the layers below and the log.
-///    So a reader gets the right answer, late.
+/// 1. A layer is not trusted: it is used only if it has a record, its entry is in the log, its schema is the model's,
+///    and everything read from it has the checksums of the record.
+/// 2. A damaged layer is noted and not used again. A layer that is temporarily unreadable is tried again by the next
+///    opening, and nothing is marked or removed.
+/// 3. If a layer fails while states are backed by it, its contents are rebuilt from the layers below and the log. So a
+///    reader gets the right answer, late.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LayerChain<State: EventSourced>: Sendable {
   let records: SnapshotRecords
   let faults: ReadFaults
@@ -21,18 +21,18 @@ final class LayerChain<State: EventSourced>: Sendable {
   private let folder: JournalFolder
   private let format: JournalFormat
   private let options: JournalOptions
-  /// What is open of the log; nil when the journal has been closed.
+  /// The open log; nil after the journal was closed.
   private let log: Lock<(any EntryLog)?>
   private let findings: Findings
-  /// In the order of their ends. Each can lead back here, for it may have to be rebuilt; closing ends that.
+  /// In the order of their ends. A layer refers back to this object to be rebuilt, until the journal is closed.
   private let known = Lock<[Layer]>([])
 
-  /// What was found wrong, which layers tell of.
+  /// The problems that layers report.
   final class Findings: Sendable {
     struct Found: Sendable {
       var errors: [JournalError] = []
       var damaged: Set<LayerName> = []
-      /// Can't be read at the moment.
+      /// Temporarily unreadable layers.
       var unreadable: Set<LayerName> = []
     }
     let found = Lock(Found())
@@ -69,10 +69,10 @@ final class LayerChain<State: EventSourced>: Sendable {
     shape = StateShape(State.self)
   }
 
-  /// Changes to another opening of the same log.
+  /// Replaces the open log by another opening of it.
   func use(_ log: (any EntryLog)?) { self.log.withLock { $0 = log } }
 
-  /// Ends the use of the log. States that are held stay.
+  /// Ends the use of the log. States that are held stay usable.
   func close() {
     use(nil)
     known.withLock { $0 = [] }
@@ -80,7 +80,7 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: What is known
 
-  /// What was found wrong so far, in the order in which it was.
+  /// The problems found so far, in order.
   var problems: [JournalError] { findings.found.withLock { $0.errors } }
   var damaged: Set<LayerName> { findings.found.withLock { $0.damaged } }
   var unreadable: Set<LayerName> { findings.found.withLock { $0.unreadable } }
@@ -93,7 +93,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// How many are in memory and have no file yet.
   var pendingCount: Int { layers.count { $0.isPending } }
 
-  /// The oldest of these whose entries are all durable.
+  /// The oldest pending layer whose entries are all durable.
   func pending(through revision: Revision) -> Layer? {
     layers.first { $0.isPending && $0.top.revision <= revision }
   }
@@ -109,7 +109,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     findings.found.withLock { _ = $0.damaged.remove(layer.name) }
   }
 
-  /// Removes the layers in memory that go beyond a revision: nothing of that was written.
+  /// Removes the layers in memory that reach beyond a revision, whose entries were withdrawn.
   func takeBack(to revision: Revision) {
     let taken = layers.filter { $0.facts == nil && $0.top.revision > revision }
     for layer in taken { layer.takeBack() }
@@ -122,13 +122,13 @@ final class LayerChain<State: EventSourced>: Sendable {
   }
 
   /// Finds the layers that have records and opens those that can be used.
-  /// - Parameter isInUse: whether another process may be writing the journal. A layer that it removes meanwhile, and one
-  ///   that goes beyond `newest`, has nothing wrong with it.
+  /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
+  ///     and write layers beyond `newest`, which are not problems.
   func load(
     through newest: Revision, in log: any EntryLog, isInUse: Bool = false
   ) throws(JournalError) {
     guard shape != nil, newest > 0 else { return }
-    // When layers are removed, others are there already.
+    // If layers are removed, others have replaced them already.
     for _ in 0..<(isInUse ? 3 : 1) {
       var hasRemoved = false
       let names = try records.names()
@@ -151,7 +151,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
   }
 
-  /// The layer of that name; nil when it is of another schema, or has no record any more.
+  /// The layer of that name; nil if it has another schema, or no longer a record.
   private func load(
     _ name: LayerName, through newest: Revision, in log: any EntryLog
   ) throws(JournalError) -> Layer? {
@@ -185,7 +185,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     return try file(name, facts, memoryByteCount: options.snapshots.memoryByteCount).contents(shape)
   }
 
-  /// Opens the file of a layer, of which nothing is made yet.
+  /// Opens the file of a layer without making the layer.
   func file(
     _ name: LayerName, _ facts: SnapshotFacts,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
@@ -197,13 +197,13 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: States
 
-  /// Whether the layers lead up to a revision or beyond without one of them.
+  /// Whether the layers reach a revision even without one of them.
   func reaches(_ revision: Revision, without layer: Layer) -> Bool {
     let stack = stack(of: layers.filter { $0 !== layer && $0.facts != nil }, atOrBefore: .max)
     return stack.map { $0.checkpoint.revision >= revision } ?? false
   }
 
-  /// The layers that lead up to the newest checkpoint at or before a revision, nil when there are none.
+  /// The layers that reach the newest checkpoint at or before a revision, nil if there are none.
   func stack(atOrBefore revision: Revision) -> LayerStack? { stack(of: layers, atOrBefore: revision) }
 
   private func stack(of layers: [Layer], atOrBefore revision: Revision) -> LayerStack? {
@@ -234,7 +234,7 @@ final class LayerChain<State: EventSourced>: Sendable {
           stack: stack)
       }
     } catch {
-      // The texts were read when the files were opened.
+      // The texts were read already when the files were opened.
     }
     note(
       JournalError(
@@ -245,18 +245,18 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: Freezing
 
-  /// What a state has above its layers; nil for a model whose states don't say their parts. O(1).
+  /// The changes of a state above its layers; nil for a model without parts. O(1).
   func moment(_ version: Version<State>, eventCount: Int) -> LayerMoment? {
     guard shape != nil, let parts = version.state.parts, !parts.tables.isEmpty else { return nil }
     return LayerMoment(
       checkpoint: LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts), parts: parts)
   }
 
-  /// Puts what a state has above its layers into a layer in memory.
+  /// Freezes the changes of a state above its layers into a layer in memory.
   /// - Parameters:
-  ///   - moment: that of the version.
-  ///   - earlier: those since the layer below, which are to be checkpoints too.
-  /// - Returns: the same state, backed by that layer too; nil for a model whose states can't be.
+  ///   - moment: the changes of the version.
+  ///   - earlier: earlier moments since the layer below, which also become checkpoints.
+  /// - Returns: the same state, backed by that layer too; nil for a model without parts.
   func freeze(
     _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = []
   ) -> ReplayStart<State>? {
@@ -272,7 +272,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     add(layer)
     var stack = stack(atOrBefore: version.revision)
     if stack?.checkpoint.revision != version.revision {
-      // What the state was backed by has been dropped, or was found damaged: the state goes on with it.
+      // The layers of the state were dropped or found damaged in the meantime; the state keeps using them.
       stack = LayerStack([layer] + (base?.layers ?? []), at: checkpoint, faults: faults)
     }
     guard let stack,
@@ -302,21 +302,21 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: Rebuilding
 
-  /// The contents of a layer whose file failed while it was in use.
+  /// Rebuilds the contents of a layer whose file failed while it was in use.
   private func rebuild(_ layer: Layer) throws(JournalError) -> LayerFile {
     if let log = log.withLock({ $0 }) {
       do throws(JournalError) {
-        // Where states have lost something already, layers are no base for anything.
+        // If a read has failed already, nothing may be derived from layers.
         let start = faults.failure == nil ? start(atOrBefore: layer.start.revision) : .empty
         let contents = try rebuild(layer, in: log, from: start)
         if start.revision > 0 { try faults.check() }
         return contents
       } catch {
-        // It may have been closed this very moment.
+        // The journal may have been closed just now.
         if self.log.withLock({ $0 }) != nil { throw error }
       }
     }
-    // A look of our own, which changes nothing on disk.
+    // Opens the log separately, which changes nothing on disk.
     let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
     defer { try? log.close() }
     return try rebuild(layer, in: log, from: .empty)
@@ -327,7 +327,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   ) throws(JournalError) -> LayerFile {
     let replay = Replay<State>(log: log, format: format)
     let head = try replay.head(at: layer.top.revision)
-    // Another history may have taken the place of this one: a backup that was put back.
+    // Another history may have replaced this one, for example from a backup.
     guard head.digest == layer.entryDigest, let shape else {
       throw JournalError(
         .damaged, "the log has another entry than the snapshot is of", revision: head.revision,
@@ -367,7 +367,7 @@ struct ReplayStart<State: EventSourced>: Sendable {
   let state: State
   /// How many events the entries up to here have.
   let eventCount: Int
-  /// What the state is backed by.
+  /// The layers of the state.
   var stack: LayerStack? = nil
 
   /// The empty journal, from which everything can be replayed.

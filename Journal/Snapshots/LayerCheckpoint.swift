@@ -1,6 +1,6 @@
-/// A revision at which a layer's states can be opened, and what is known of the state there without reading it.
+/// A revision at which a layer's state can be opened, and the facts about that state that are known without reading it.
 struct LayerCheckpoint: Sendable, Equatable {
-  /// What is known of the entities of one kind.
+  /// The counts of the entities of one kind.
   struct Totals: Sendable, Equatable {
     var highest: Int
     var count: Int
@@ -38,7 +38,7 @@ extension LayerCheckpoint {
   var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
 }
 
-/// What all states of a model are made of: what a layer is read and written by.
+/// The shape of all states of a model, by which a layer is read and written.
 struct StateShape: Sendable {
   let schema: String
   let kinds: [String]
@@ -49,7 +49,7 @@ struct StateShape: Sendable {
 }
 
 extension StateShape {
-  /// Nil for a model without snapshots: its states do not say their parts.
+  /// Nil for a model without parts, which has no snapshots.
   init?<State: EventSourced>(_: State.Type) {
     guard let parts = State().parts else { return nil }
     schema = State.schema

@@ -1,9 +1,9 @@
 import KeyedArchiving
 
-/// What became of an entity in an entry: it was added or changed, deleted or erased.
+/// A version of an entity: it was added or changed, deleted or erased.
 struct EntityVersion {
   enum Content {
-    /// Gone.
+    /// Deleted or erased.
     case deleted(isErased: Bool)
     case row(EntityRow)
     /// In the archive, at this position among the entities of its kind.
@@ -17,36 +17,36 @@ struct EntityVersion {
   var isErased: Bool { if case .deleted(isErased: true) = content { true } else { false } }
 }
 
-/// A line of an index that was inserted or removed. The revision is that of the checkpoint at which it first shows.
+/// A line of an index that was inserted or removed. The revision is that of the first checkpoint that shows it.
 struct LineVersion {
   let key: IndexKey
   let revision: Revision
   let isThere: Bool
 }
 
-/// Gives versions one after the other, nil behind the last.
+/// Returns the next version, nil at the end.
 typealias VersionCursor = () throws(ArchiveError) -> EntityVersion?
 typealias LineCursor = () throws(ArchiveError) -> LineVersion?
 
-/// What a layer is written from: all that changed between two revisions.
+/// A source of a layer: all changes between two revisions.
 protocol LayerSource {
   /// All versions of all entities of a kind, by their numbers and then by their revisions.
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
-  /// The entity of a version that this source gave; nil for one that is gone.
+  /// The entity of a version from this source; nil for a deleted one.
   func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?
   /// All lines of an index that changed, by their keys and then by their revisions.
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
-  /// The texts of a list that got a number, in the order of these.
+  /// The texts of a list that got a number, in the order of numbers.
   func texts(_ list: Int) throws(ArchiveError) -> [String]
 }
 
-/// What a layer holds, in memory or in its file, and how a state looks things up in it.
+/// The contents of a layer, in memory or in its file, and the lookups of a state.
 ///
-/// *As of* a revision, nothing that came later is seen. What a layer does not know, those below it may.
+/// *As of* a revision, later changes are invisible. What a layer does not have, those below it may have.
 protocol LayerContents: LayerSource, AnyObject, Sendable {
-  /// The newest version of an entity, nil when the layer knows none.
+  /// The newest version of an entity, nil if the layer has none.
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion?
-  /// Whether a line is there, nil when the layer does not know.
+  /// Whether a line exists, nil if the layer does not know.
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool?
   /// The newest version of each entity of a kind, by their numbers, from one on.
   func newestVersions(

@@ -1,23 +1,23 @@
 import KeyedArchiving
 
-/// The archive of a layer, of which nothing is read before it is asked for.
+/// The archive of a layer, which is read on demand.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LayerFile: LayerContents {
   private let tables: [SnapshotEntities]
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
-  /// The revision that the layer goes up to.
+  /// The newest revision of the layer.
   private let revision: Revision
 
   /// - Parameters:
-  ///   - revision: what the layer goes up to.
-  ///   - shape: what the model's states are made of.
+  ///   - revision: the newest revision of the layer.
+  ///   - shape: the shape of the model's states.
   init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
     typealias Root = SnapshotLayout.Root
-    // Of the other forms that an archive can have, one is read as a whole.
+    // An XML archive would be read as a whole.
     guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
-    // The record says how large the file is, and nothing of it is read before it is asked for.
+    // The record has the size of the file, which is read on demand.
     var limits = ArchiveLimits()
     limits.byteCount = .max
     let list = try PropertyList(bytes, limits: limits)
@@ -125,7 +125,7 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// A line's time is its revision and whether it is there, the lowest bit.
+  /// A line's time is its revision, and in the lowest bit whether it exists.
   static func time(_ line: LineVersion) -> UInt64 { UInt64(line.revision) << 1 | (line.isThere ? 1 : 0) }
 
   private static func time(behind revision: Revision) -> UInt64 { (UInt64(revision) + 1) << 1 }

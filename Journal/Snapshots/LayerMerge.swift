@@ -1,9 +1,8 @@
 import KeyedArchiving
 
-/// Goes through the versions of several sources together, entity by entity, and leaves out those that are not seen at
-/// any checkpoint that is kept.
+/// Merges the versions of several sources, entity by entity, and drops those that no kept checkpoint shows.
 ///
-/// The sources are in the order of time. Where two overlap, they say the same.
+/// The sources are in the order of time. Where two overlap, they agree.
 struct VersionMerge {
   typealias Found = (source: Int, version: EntityVersion)
 
@@ -11,17 +10,17 @@ struct VersionMerge {
   private var heads: [EntityVersion?] = []
   private let checkpoints: [Revision]
   private var all: [Found] = []
-  /// The versions of the entity that was found last, the oldest first.
+  /// The versions of the current entity, oldest first.
   private(set) var group: [Found] = []
 
-  /// - Parameter checkpoints: in rising order.
+  /// - Parameter checkpoints: in ascending order.
   init(_ cursors: [VersionCursor], keeping checkpoints: [Revision]) throws(ArchiveError) {
     self.cursors = cursors
     self.checkpoints = checkpoints
     for cursor in cursors { heads.append(try cursor()) }
   }
 
-  /// Finds the next entity, false behind the last.
+  /// Advances to the next entity; returns false at the end.
   mutating func next() throws(ArchiveError) -> Bool {
     var number: Int?
     for head in heads {
@@ -43,9 +42,9 @@ struct VersionMerge {
     return true
   }
 
-  /// How many versions of the entity would stay if fewer checkpoints were kept.
+  /// How many versions of the entity would remain if fewer checkpoints were kept.
   func groupCount(keeping checkpoints: [Revision]) -> Int {
-    // Mostly there is one, and the last checkpoint sees it.
+    // Mostly there is one, and the last checkpoint shows it.
     if group.count == 1 { return 1 }
     return group.indices.count { index in
       let end = index + 1 < group.count ? group[index + 1].version.revision : .max
@@ -54,12 +53,12 @@ struct VersionMerge {
   }
 }
 
-/// The same for lines of an index. A line that is as it was before is left out too.
+/// The same for lines of an index. A line that did not change in effect is dropped too.
 struct LineMerge {
   private let cursors: [LineCursor]
   private var heads: [LineVersion?] = []
   private let checkpoints: [Revision]
-  /// Whether there is nothing below, so that what was removed need not be said.
+  /// Whether there is nothing below, so that removals need not be recorded.
   private let isLowest: Bool
   private var all: [LineVersion] = []
   private(set) var group: [LineVersion] = []
@@ -96,7 +95,7 @@ struct LineMerge {
 }
 
 extension [Revision] {
-  /// Whether one of these, which rise, is in a range.
+  /// Whether one of these ascending numbers is in a range.
   fileprivate func isSeen(from first: Revision, before end: Revision) -> Bool {
     let index = partitioningIndex { $0 >= first }
     return index < count && self[index] < end

@@ -1,7 +1,7 @@
-/// Which snapshot or layer a file is of: `0000000000000042` for the whole state of revision 42, and
-/// `0000000000000042-0000000000000099` for the layer of what changed after 42 and up to 99.
+/// The name of a snapshot or layer: `0000000000000042` for the whole state of revision 42, and
+/// `0000000000000042-0000000000000099` for the layer of the changes after 42 up to 99.
 struct LayerName: Hashable, Sendable, Comparable {
-  /// Nil: a whole state, that somebody asked for.
+  /// Nil for a whole state, which was requested.
   let from: Revision?
   let to: Revision
 
@@ -20,9 +20,9 @@ struct LayerName: Hashable, Sendable, Comparable {
   var fileName: String { text + Self.fileSuffix }
   var recordName: String { text + Self.recordSuffix }
 
-  /// The name that a file's name says, nil for any other file.
+  /// The name of a layer's file, nil for any other file.
   init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
-  /// The name that a record's name says, nil for any other file.
+  /// The name of a layer's record, nil for any other file.
   init?(recordName: String) { self.init(recordName, Self.recordSuffix) }
 
   init(from: Revision?, to: Revision) {

@@ -1,11 +1,11 @@
 import KeyedArchiving
 
-/// Layers that together have a state at one of their checkpoints: what the tables and indexes of a state are backed by.
+/// Layers that together have a state at one of their checkpoints, and back its tables and indexes.
 ///
 /// 1. The layers reach from revision 0 up to the checkpoint without a gap.
-/// 2. Of what several of them know, the newest one is right.
+/// 2. If several of them have an entity, the newest one is right.
 final class LayerStack: Sendable {
-  /// The newest first.
+  /// Newest first.
   let layers: [Layer]
   let checkpoint: LayerCheckpoint
   let faults: ReadFaults
@@ -16,7 +16,7 @@ final class LayerStack: Sendable {
     self.faults = faults
   }
 
-  /// What a state is backed by; nil for one that was replayed from revision 0.
+  /// The layers of a state; nil for one that was replayed from revision 0.
   static func backing(_ state: some EventSourced) -> LayerStack? {
     (state.parts?.tables.first?.base as? StackedEntities)?.stack
   }
@@ -31,7 +31,7 @@ final class LayerStack: Sendable {
       lists: zip(shape.lists, lists).map { ($0, $1) })
   }
 
-  /// The numbers of texts, which are read at once; nil when these are none.
+  /// The numbers of texts, which are read at once; nil if they are invalid.
   func lists(_ shape: StateShape) throws(ArchiveError) -> [TextInterner]? {
     var lists: [TextInterner] = []
     for list in shape.lists.indices {
@@ -128,7 +128,7 @@ private final class StackedEntities: EntityBase {
     else {
       return false
     }
-    // Entries that were taken back lead to no others.
+    // Withdrawn entries lead to no other state.
     return !stack.layers.contains(where: \.isTakenBack) && !other.stack.layers.contains(where: \.isTakenBack)
   }
 
@@ -186,7 +186,7 @@ private final class StackedIndex: IndexBase {
 
 // MARK: Going through several layers at once
 
-/// Gives what a layer has one after the other, from another place when its file fails on the way.
+/// Iterates over the contents of a layer, and switches to its replacement if the file fails on the way.
 private protocol MergedSource: AnyObject {
   associatedtype Element
   associatedtype Key: Comparable
@@ -194,7 +194,7 @@ private protocol MergedSource: AnyObject {
   static func key(_ element: Element) -> Key
 }
 
-/// Of each key, what the first source has that knows it.
+/// Merges sources: for each key, the value of the first source that has it.
 private struct MergedSources<Source: MergedSource> {
   private let sources: [Source]
   private var heads: [Source.Element?]
@@ -226,7 +226,7 @@ private final class VersionSource: MergedSource {
   private let revision: Revision
   private var contents: any LayerContents
   private var cursor: VersionCursor?
-  /// Where to begin again when the file fails.
+  /// Where to continue if the file fails.
   private var start: Int
 
   init(_ layer: Layer, _ kind: Int, from number: Int, asOf revision: Revision) {
@@ -305,7 +305,7 @@ private final class LineSource: MergedSource {
         }
         self.cursor = cursor
         guard let line = try cursor() else { return nil }
-        // After a new beginning, the last one comes again.
+        // After a restart, the last one comes again.
         if line.key == last { continue }
         last = line.key
         return line

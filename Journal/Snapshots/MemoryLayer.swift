@@ -1,19 +1,19 @@
 import KeyedArchiving
 import Tables
 
-/// What changed between two checkpoints, in memory: what a state kept above its layers, before it is in a file.
+/// The changes between two checkpoints, in memory: what a state had above its layers, before it is in a file.
 final class MemoryLayer: LayerContents {
   struct Entities: Sendable {
     var rows = SortedTable<Int, EntityRow>()
     var deletions = SortedTable<Int, Deletion>()
   }
 
-  /// The checkpoint up to which this goes.
+  /// The newest revision.
   private let revision: Revision
   private let tables: [Entities]
   private let indexes: [SortedTable<IndexKey, Bool>]
   private let lists: [TextInterner]
-  /// How many texts each list had before.
+  /// How many texts each list had below.
   private let textStarts: [Int]
 
   init(
@@ -27,7 +27,7 @@ final class MemoryLayer: LayerContents {
     self.textStarts = textStarts
   }
 
-  /// All that a state has put above its layers.
+  /// All changes of a state above its layers.
   convenience init(_ parts: StateParts, at checkpoint: LayerCheckpoint, after start: LayerCheckpoint) {
     self.init(
       revision: checkpoint.revision,
@@ -36,7 +36,7 @@ final class MemoryLayer: LayerContents {
       textStarts: start.textCounts)
   }
 
-  /// What a state has put above its layers since an earlier one, which is backed by the same.
+  /// The changes of a state above its layers since an earlier state that is backed by the same layers.
   convenience init(
     _ parts: StateParts, since earlier: StateParts, at checkpoint: LayerCheckpoint,
     after start: LayerCheckpoint
@@ -128,13 +128,13 @@ final class MemoryLayer: LayerContents {
   }
 }
 
-/// What a state had above its layers at a revision: as long as the layer above them has no file, a state that can be
-/// opened later.
+/// The changes of a state above its layers at a revision. It can become a checkpoint as long as the next layer has no
+/// file.
 struct LayerMoment: Sendable {
   let checkpoint: LayerCheckpoint
   let parts: StateParts
 
-  /// What changed since the moment before this one, which has the same layers below, or since those layers.
+  /// The changes since an earlier moment above the same layers, or since those layers.
   func layer(after before: LayerMoment?, start: LayerCheckpoint) -> MemoryLayer {
     guard let before else { return MemoryLayer(parts, at: checkpoint, after: start) }
     return MemoryLayer(parts, since: before.parts, at: checkpoint, after: before.checkpoint)

@@ -1,9 +1,9 @@
 import KeyedArchiving
 
-/// Rows of two or three numbers in rising order, in data of a snapshot: a byte that says how many bytes a number has,
-/// and the numbers, the most significant byte first.
+/// Rows of two or three numbers in ascending order, in data of a snapshot: a byte with the width of a number, and the
+/// numbers, most significant byte first.
 ///
-/// Numbers are compared as unsigned ones; a negative one is the one with the same bits.
+/// Numbers are compared as unsigned; a negative one counts as the unsigned one with the same bits.
 struct PackedNumbers: Sendable {
   typealias Row = (UInt64, UInt64, UInt64)
 
@@ -28,7 +28,7 @@ struct PackedNumbers: Sendable {
     count = (header.count - 1) / (columns * width)
   }
 
-  /// What to throw for numbers that no snapshot has.
+  /// The error for numbers that no snapshot has.
   var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
 
   /// The row at a position; its third number is 0 where there are two.
@@ -52,8 +52,8 @@ struct PackedNumbers: Sendable {
       : unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: column * 8, as: UInt64.self))
   }
 
-  /// How many rows come before that one, which need not be there.
-  /// - Parameter first: where to begin; what is before is known to come before.
+  /// How many rows come before that one, which need not exist.
+  /// - Parameter first: where to begin; earlier rows are known to come before it.
   func position(of row: Row, from first: Int = 0) throws(ArchiveError) -> Int {
     var (low, high) = (first, count)
     while low < high {
@@ -63,16 +63,16 @@ struct PackedNumbers: Sendable {
     return low
   }
 
-  /// The position of the newest row as of a time among those with the same first number, or the same first two; and
-  /// that of the first row behind all of them.
+  /// The position of the newest row as of a time among those with the same first number, or the same first two, and
+  /// that of the first row after all of them.
   ///
-  /// The last column is a time. Mostly there is one row of a kind, so the next is looked at before a search.
+  /// The last column is a time. Mostly there is one such row, so the next row is checked before a search.
   func newest(at first: Int, notAfter time: UInt64) throws(ArchiveError) -> (newest: Int?, end: Int) {
     let row = try row(at: first)
     var end = first + 1
     if end < count, try isAlike(self.row(at: end), row) {
       end = try position(of: columns == 3 ? (row.0, row.1, .max) : (row.0, .max, 0), from: end)
-      // The last time of all may be there itself.
+      // The greatest time may occur itself.
       while end < count, try isAlike(self.row(at: end), row) { end += 1 }
     }
     var (low, high) = (first, end)
@@ -90,7 +90,7 @@ struct PackedNumbers: Sendable {
   }
 }
 
-/// Makes the bytes of packed numbers. They are narrow as long as all fit.
+/// Makes the bytes of packed numbers. They are as narrow as the largest number allows.
 struct PackedNumbersBuilder {
   private let columns: Int
   private(set) var bytes: [UInt8] = [4]

@@ -2,28 +2,28 @@ import KeyedArchiving
 import Locks
 import Synchronization
 
-/// What could be read neither from a snapshot nor, in its place, from the log, of all states of a journal.
+/// The read failures of all states of a journal: what could be read neither from a snapshot nor from the log.
 ///
-/// It lasts: as long as the journal is open, nothing is derived from its states any more.
+/// A failure is permanent: as long as the journal is open, nothing is derived from its states any more.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class ReadFaults: Sendable {
   private let hasFailed = Atomic<Bool>(false)
   private let newest = Lock<JournalError?>(nil)
-  /// Told of each layer whose file failed.
+  /// Called for each layer whose file failed.
   private let report: @Sendable (JournalError, LayerName) -> Void
 
   init(_ report: @escaping @Sendable (JournalError, LayerName) -> Void = { _, _ in }) { self.report = report }
 
-  /// Why an answer could not be given, nil when all were.
+  /// Why an answer was incomplete, nil if none was.
   var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? newest.withLock { $0 } : nil }
 
-  /// A file can't be read; the log may still give the answer.
+  /// Notes that a file can't be read; the log may still have the answer.
   func found(_ error: ArchiveError, in layer: Layer) {
     report(SnapshotFile.failure(error, layer.top.revision, error.path ?? ""), layer.name)
   }
 
-  /// An answer could not be given.
+  /// Notes an incomplete answer.
   func note(_ error: JournalError) {
     newest.withLock {
       $0 = JournalError(
@@ -34,7 +34,7 @@ final class ReadFaults: Sendable {
     hasFailed.store(true, ordering: .releasing)
   }
 
-  /// Fails when an answer could not be given.
+  /// Fails if an answer was incomplete.
   func check() throws(JournalError) {
     if let failure { throw failure }
   }

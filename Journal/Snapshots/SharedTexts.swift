@@ -1,10 +1,10 @@
 import CBOR
 import KeyedArchiving
 
-/// Remembers short texts that were written, so that one that comes again, as the name of a country does, is the
-/// same object of the archive.
+/// Caches short texts that were written, so that a repeated one, such as the name of a country, is the same object of
+/// the archive.
 ///
-/// Each has one place, which a later text can take: so memory is bounded, and equal states still make equal bytes.
+/// Each has one slot, which a later text can take. So memory is bounded, and equal states still make equal bytes.
 struct ShortTexts {
   private static let byteLimit = 24
   private static let slotBits = 10
@@ -13,13 +13,13 @@ struct ShortTexts {
   private struct Slot {
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
     var byteCount = 0
-    /// Nil: the place is free.
+    /// Nil if the slot is free.
     var reference: KeyedArchiveWriter.Reference?
   }
 
   private var slots = [Slot](repeating: Slot(), count: 1 << slotBits)
 
-  /// The object of a text, written unless it is remembered.
+  /// The object of a text, written unless it is cached.
   mutating func reference(
     to utf8: UnsafeRawBufferPointer, in archive: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Reference {
@@ -42,18 +42,18 @@ struct ShortTexts {
   }
 }
 
-/// Remembers the lists of keys that dictionaries have, so that those with the same keys share one.
+/// Caches the lists of keys of dictionaries, so that those with the same keys share one.
 struct KeyLists {
-  /// Lists that are longer, or come after so many, are written each time: memory stays bounded.
+  /// Longer lists, or lists after this many, are written each time, so that memory is bounded.
   private static let countLimit = 4_096
   private static let byteLimit = 1_024
 
   private var lists: [[UInt8]: KeyedArchiveWriter.Keys] = [:]
-  /// The list that was asked for last, which is mostly the one that is asked for next.
+  /// The most recent list, which is mostly the next one too.
   private var newest: (encoded: [UInt8], keys: KeyedArchiveWriter.Keys)?
 
-  /// The object of a list of keys, written unless it is remembered.
-  /// - Parameter encoded: the keys as the log encodes them, one behind the other.
+  /// The object of a list of keys, written unless it is cached.
+  /// - Parameter encoded: the concatenated keys as the log encodes them.
   mutating func list(
     of encoded: ArraySlice<UInt8>, _ texts: inout ShortTexts, in archive: inout KeyedArchiveWriter
   ) throws -> KeyedArchiveWriter.Keys {

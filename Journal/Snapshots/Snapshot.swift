@@ -1,35 +1,35 @@
 public import Foundation
 
-/// A whole state that was asked for, written as a keyed archive in one file. It stays until it is dropped.
+/// A whole state, written on request as a keyed archive in one file. It stays until it is dropped.
 public struct Snapshot: Sendable {
-  /// The revision that it is as of.
+  /// The revision of the state.
   public let revision: Revision
-  /// Where it is. The file must not be changed; a copy of it is read by `NSKeyedUnarchiver`, `plutil` and
-  /// Python's `plistlib`, and says itself what is in it.
+  /// The URL of the file, which must not be changed. `NSKeyedUnarchiver`, `plutil` and Python's `plistlib` can read a
+  /// copy of it, which describes its own contents.
   public let url: URL
   /// The size of its file.
   public let byteCount: Int
   /// How many entities are in it.
   public let entityCount: Int
-  /// The name and version of the model that wrote it; one of another schema is not used.
+  /// The name and version of the model that wrote it; a snapshot of another schema is not used.
   public let schema: String
-  /// The SHA-256 of the state in canonical form, which a replay must reach too.
+  /// The SHA-256 of the state in canonical form, which a replay must also have.
   public let stateDigest: ContentDigest
 }
 
 extension Journal {
-  /// All snapshots that were asked for, the oldest first. Their files are not looked at: ``check(_:)`` does that.
-  /// - Throws: ``JournalError`` when what is known of them can't be read.
+  /// All requested snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
+  /// - Throws: ``JournalError`` if their records can't be read.
   public func snapshots() throws -> [Snapshot] {
     try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
   }
 
-  /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits go on meanwhile.
+  /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits continue in the
+  /// meantime.
   ///
-  /// No one needs to call this for opening to be fast: see ``SnapshotPolicy``. It says all by itself, and stays
-  /// until it is dropped.
-  /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or what the disk says;
-  ///   the journal goes on without the snapshot.
+  /// Opening is fast without it: see ``SnapshotPolicy``. A snapshot is self-contained and stays until it is dropped.
+  /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or an I/O error, which does not
+  ///   affect the journal.
   /// - Complexity: O(n) in the number of entities.
   @discardableResult
   public func takeSnapshot(asOf selector: RevisionSelector = .head()) throws -> Snapshot {
@@ -51,19 +51,19 @@ extension Journal {
     return snapshot
   }
 
-  /// Removes the snapshot of a revision. No state and no history is lost, only time.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// Removes the snapshot of a revision. This loses no state and no history.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
     try keeping().drop(revision)
   }
 
-  /// What was found wrong with snapshots since the journal was opened: files that are missing, cut or altered.
-  /// None of it cost more than time: the states that were read are right.
+  /// The problems with snapshots since the journal was opened: files that are missing, cut or altered. They cost only
+  /// time: the states that were read are right.
   public var snapshotProblems: [JournalError] { chain.problems }
 
-  /// Reads a snapshot's file whole and tells what is wrong with it, nil when nothing is.
+  /// Reads a snapshot's whole file and returns its problem, nil if there is none.
   ///
-  /// It proves that the file is what was written; `verify(deep:)` proves that this was the state.
+  /// It proves that the file is unchanged; `verify(deep:)` proves that it is the right state.
   /// - Complexity: O(n) in the bytes of the file.
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
@@ -74,7 +74,7 @@ extension Journal {
         try chain.file(name, facts).checkAllPages()
         return nil
       } catch {
-        // One that was dropped meanwhile has nothing wrong with it.
+        // A snapshot that was dropped in the meantime is not a problem.
         return try chain.records.record(name) == record ? error : nil
       }
     } catch {

@@ -1,28 +1,27 @@
 import KeyedArchiving
 
-/// The versions of the entities of one kind in a layer's file. Each is decoded when it is asked for.
+/// The versions of the entities of one kind in a layer's file. Each is decoded on demand.
 ///
-/// They are in the order of their numbers and then of their revisions, which packed numbers repeat: so a search
-/// decodes nothing.
+/// They are in the order of numbers and then of revisions, which packed numbers repeat, so a search decodes nothing.
 final class SnapshotEntities: Sendable {
   let reader: SnapshotReader
   /// The array of entities.
   let elements: ObjectHeader
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
-  /// Of each entity in the array, its number and the revision of the version.
+  /// For each entity in the array, its number and the revision of the version.
   let versions: PackedNumbers
-  /// Of each deletion, the entity's number and the revision.
+  /// For each deletion, the entity's number and the revision.
   let deletions: PackedNumbers
-  /// Those of them that were erased, again.
+  /// The deletions that are erasures, which are also in `deletions`.
   private let erased: PackedNumbers
   let highest: Int
-  /// The revision that the layer goes up to: no entity was changed after it.
+  /// The newest revision of the layer: no entity was changed after it.
   let revision: Revision
-  /// The lowest and the highest number that the layer knows anything of.
+  /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<UInt64>?
 
-  /// Numbers above this are in no snapshot, so that whoever counts on from one never comes to the end of numbers.
+  /// Numbers above this are in no snapshot, so that counting on from one never overflows.
   private static let numberLimit = Int.max >> 1
 
   init(
@@ -48,7 +47,7 @@ final class SnapshotEntities: Sendable {
     numbers = bounds.min().flatMap { low in bounds.max().map { low...$0 } }
   }
 
-  /// The newest version of an entity as of a revision, nil when there is none.
+  /// The newest version of an entity as of a revision, nil if there is none.
   func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let numbers, number > 0, numbers.contains(UInt64(number)) else { return nil }
     let archived = try newest(number, versions, revision)
@@ -78,7 +77,7 @@ final class SnapshotEntities: Sendable {
     return (position, try checked(row, list).revision)
   }
 
-  /// The numbers of a row, which must be those of an entity and a revision.
+  /// The numbers of a row, which must be a valid entity number and revision.
   private func checked(
     _ row: PackedNumbers.Row, _ list: PackedNumbers
   ) throws(ArchiveError) -> (number: Int, revision: Revision) {
@@ -108,7 +107,7 @@ final class SnapshotEntities: Sendable {
     var deleted = try nextDeleted()
     return { () throws(ArchiveError) in
       if let left = archived, let right = deleted, revision != nil, left.number == right.number {
-        // Of one entity, the newer counts.
+        // For one entity, the newer version counts.
         archived = try nextArchived()
         deleted = try nextDeleted()
         return left.revision >= right.revision

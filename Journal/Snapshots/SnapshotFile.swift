@@ -2,8 +2,8 @@ import Files
 import Foundation
 import KeyedArchiving
 
-/// The file of a layer, opened. A small one is read and checked at once, so that states that it backs need no disk any
-/// more; of a large one the pages are, when they are first touched.
+/// The open file of a layer. A small one is read and checked at once, so that its states no longer need the disk; pages
+/// of a large one are read and checked when they are first touched.
 struct SnapshotFile: Sendable {
   private let path: String
   private let revision: Revision
@@ -12,8 +12,8 @@ struct SnapshotFile: Sendable {
   let isInMemory: Bool
 
   /// Opens the file.
-  /// - Parameter memoryByteCount: up to which size it is read whole.
-  /// - Throws: ``JournalError`` with code `damaged` when it is missing, of another size, or found to be altered.
+  /// - Parameter memoryByteCount: the size up to which it is read whole.
+  /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or altered.
   init(
     _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
@@ -54,7 +54,7 @@ struct SnapshotFile: Sendable {
     }
   }
 
-  /// Fails when bytes that are in memory are not those that were written.
+  /// Fails if bytes in memory differ from those that were written.
   private func check(_ facts: SnapshotFacts) throws(JournalError) {
     guard bytes.count == facts.byteCount else {
       throw JournalError(
@@ -76,8 +76,7 @@ struct SnapshotFile: Sendable {
     }
   }
 
-  /// Reads the whole file, past whatever was read of it before, and fails at the first page that is not as it
-  /// was written.
+  /// Reads the whole file, ignoring cached pages, and fails at the first page that is altered.
   func checkAllPages() throws(JournalError) {
     do throws(ArchiveError) {
       for offset in stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount) {
@@ -88,15 +87,15 @@ struct SnapshotFile: Sendable {
     }
   }
 
-  /// What is in the file.
-  /// - Throws: ``JournalError`` with code `damaged`, when that is found out at once.
+  /// The contents of the file.
+  /// - Throws: ``JournalError`` with code `damaged`, if that is detected at once.
   func contents(_ shape: StateShape) throws(JournalError) -> LayerFile {
     do throws(ArchiveError) { return try LayerFile(bytes, revision: revision, shape: shape) } catch {
       throw Self.failure(error, revision, path)
     }
   }
 
-  /// What the drive does not give at the moment is no damage.
+  /// A temporary read error is not damage.
   static func failure(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
     if error.code == .io {
       return JournalError(
@@ -111,7 +110,7 @@ struct SnapshotFile: Sendable {
 // MARK: Writing
 
 extension SnapshotFile {
-  /// What is known of a file that was just written.
+  /// The facts about a file that was just written.
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
@@ -119,13 +118,13 @@ extension SnapshotFile {
     let stateDigest: ContentDigest?
   }
 
-  /// Writes a file whole and flushes it: after any crash it is there with all its bytes or not at all.
+  /// Writes a file and flushes it: after any crash it exists with all its bytes or not at all.
   /// - Parameters:
-  ///   - reserve: how many bytes must be left on the disk: the last room is for commits.
-  ///   - isCancelled: asked for each piece that is written.
-  ///   - check: fails when what was written must not be used.
-  /// - Throws: ``JournalError`` when the disk does not take it, or with code `closed` when it is cancelled; nothing
-  ///   is left behind.
+  ///   - reserve: how many bytes must stay free on the disk for commits.
+  ///   - isCancelled: called for each piece that is written.
+  ///   - check: throws if the file must not be used.
+  /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
+  ///   behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
     isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
@@ -158,7 +157,7 @@ extension SnapshotFile {
   }
 }
 
-/// Takes the bytes of a snapshot as they come, and adds up the checksum of each page.
+/// Writes the bytes of a snapshot in pieces, and computes the checksum of each page.
 ///
 /// Used by one thread.
 private final class SnapshotSink {
@@ -170,10 +169,10 @@ private final class SnapshotSink {
   private(set) var failure: JournalError?
   private let reserve: Int
   private let isCancelled: () -> Bool
-  /// How many bytes the drive has been given.
+  /// How many bytes the drive was asked to write.
   private var writtenOutByteCount = 0
 
-  /// The drive gets this many bytes at a time, so that the flushes of commits don't wait long for it: the row
+  /// The drive is asked to write this many bytes at a time, so that the flushes of commits don't wait long: the row
   /// `commit-tail` of the benchmark was 5.4 with 4 MiB and a flush of each piece, and is 3.0 to 3.8 with this.
   private static let writeOutByteCount = 256 << 10
 

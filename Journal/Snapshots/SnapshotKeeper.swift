@@ -4,37 +4,36 @@ import KeyedArchiving
 import Locks
 import Synchronization
 
-/// Turns what has changed into layers when that is due, and has a thread in the background write, merge and thin
-/// them.
+/// Freezes changes into layers when due, and writes, merges and thins them on a background thread.
 ///
-/// A layer is frozen in memory first, under the write lock and in no time; from then on the state is backed by it.
-/// The thread writes its file, flushes it and gives it its name, then does the same with its record, and the memory is
-/// free again. Merges write a new layer in the same way, and then remove those that it replaces. What a crash leaves is
-/// a file without a record, or layers that another one has replaced; both are removed by the next writing. Commits
-/// neither wait for any of this nor know of it.
+/// A layer is first frozen in memory, under the write lock, which takes almost no time; from then on the state is
+/// backed by it. The thread writes its file, flushes it and renames it, then does the same with its record, and the
+/// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
+/// leaves a file without a record, or layers that another one has replaced; the next writer removes both. Commits do
+/// not wait for any of this.
 ///
-/// Safe to use from many threads. One file is written at a time.
+/// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
-  /// How many events the entries up to the newest accepted version have, and those that its layers know.
+  /// The number of events up to the newest accepted version, and up to its layers.
   private struct Accepted: Sendable {
     var eventCount: Int
     var frozenCount: Int
     var isSupported = true
-    /// What is to be a checkpoint of the next layer, in the order of time.
+    /// The coming checkpoints of the next layer, in the order of time.
     var moments: [LayerMoment] = []
 
-    /// How many events the newest of all checkpoints knows.
+    /// How many events the newest checkpoint includes.
     var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
   }
 
   private struct Progress: Sendable {
     var published: Version<State>
     var eventCount: Int
-    /// How many events the layers know that are in files.
+    /// How many events the layers in files include.
     var writtenCount: Int
     var isWriting = false
     var isClosed = false
-    /// After a failure, no layer is written before so many events.
+    /// After a failure, no layer is written before this many events.
     var nextAttempt = 0
   }
 
@@ -42,24 +41,25 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let format: JournalFormat
   private let policy: SnapshotPolicy
   private let options: JournalOptions
-  /// How many bytes a snapshot leaves on the disk, for the log.
+  /// How many bytes a snapshot leaves free on the disk for the log.
   private let reserve: Int
   private let chain: LayerChain<State>
   private let accepted: Lock<Accepted>
   private let progress: Lock<Progress>
-  /// Held by who writes or removes files. A plain lock: it is held for as long as a file takes to write.
+  /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
+  /// write.
   private let turn = NSLock()
-  /// Entered by the thread in the background.
+  /// Entered by the background thread.
   private let background = DispatchGroup()
-  /// Set by closing, and looked at for each piece that is written.
+  /// Set by closing, and checked for each piece that is written.
   private let isCancelled = Atomic<Bool>(false)
-  /// Told when a layer has been written, and when no more will be.
+  /// Signaled when a layer was written, and when no more will be.
   private let room = NSCondition()
-  /// Freezes the rest with the write lock taken, if that is free.
+  /// Freezes the rest under the write lock, if that is free.
   let whenIdle = Lock<(@Sendable () -> Void)?>(nil)
   /// When the writing of a large file may be interrupted next.
   private let nextInterruption = Lock(ContinuousClock.now)
-  /// Files that failed and were written anew.
+  /// Files that failed and were rewritten.
   private let repaired = Lock<Set<LayerName>>([])
 
   init(
@@ -79,12 +79,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: Freezing
 
-  /// What the states of the journal could not be read for.
+  /// The read failures of the journal's states.
   var faults: ReadFaults { chain.faults }
 
-  /// Takes the next accepted version, and gives the same back, backed by one more layer if one is due.
+  /// Takes the next accepted version, and returns it, backed by one more layer if one is due.
   ///
-  /// Called with the write lock taken.
+  /// Called with the write lock held.
   func accept(_ version: Version<State>, eventCount: Int) -> Version<State> {
     waitForRoom()
     return accepted.withLock { accepted in
@@ -93,7 +93,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       guard isDue || !accepted.moments.isEmpty, policy.isAutomatic, accepted.isSupported, version.revision > 0
       else { return version }
       if chain.pendingCount < SnapshotPolicy.pendingLimit { return freeze(version, &accepted) }
-      // While layers wait to be written, the next one grows, and keeps its checkpoints.
+      // While layers wait to be written, the next one grows and collects checkpoints.
       if isDue, policy.keepsPast, let moment = chain.moment(version, eventCount: accepted.eventCount) {
         accepted.moments.append(moment)
       }
@@ -101,10 +101,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Does the same while no commit comes: what the newest version has above its layers may have waited for those to be
-  /// written.
+  /// Does the same without a new commit: the changes of the newest version above its layers may have waited for those
+  /// to be written.
   ///
-  /// Called with the write lock taken.
+  /// Called with the write lock held.
   func freezeRest(of version: Version<State>) -> Version<State> {
     accepted.withLock { accepted in hasRest(accepted) ? freeze(version, &accepted) : version }
   }
@@ -128,8 +128,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return Version(head: version.head, state: frozen.state)
   }
 
-  /// Waits while as much is to be written as opening may ever have to replay. That takes commits of very many events
-  /// one after the other: a layer is written faster than its events can be committed singly.
+  /// Waits while the backlog is as large as the most that opening may have to replay. Only commits of very many events
+  /// cause this: a layer is written faster than its events can be committed one by one.
   private func waitForRoom() {
     guard policy.isAutomatic else { return }
     let eventCount = accepted.withLock { $0.eventCount }
@@ -145,7 +145,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     while isBehind(), room.wait(until: deadline) {}
   }
 
-  /// A drive that takes longer for a layer must not stop commits.
+  /// A slow drive must not stop commits for longer.
   private static var longestWait: TimeInterval { 10 }
 
   private func giveRoom() {
@@ -154,9 +154,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     room.unlock()
   }
 
-  /// Forgets what was accepted after a version: nothing of it was written, and other entries will have its revisions.
+  /// Forgets what was accepted after a version: it was withdrawn, and other entries will have its revisions.
   ///
-  /// Called with the write lock taken.
+  /// Called with the write lock held.
   func takeBack(to version: Version<State>) {
     chain.takeBack(to: version.revision)
     let eventCount = progress.withLock { $0.eventCount }
@@ -167,7 +167,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Says that a version is durable, and starts the thread when there is something to write.
+  /// Notes that a version is durable, and starts the thread if there is something to write.
   func note(_ version: Version<State>, eventCount: Int) {
     let starts = progress.withLock { progress in
       progress.published = version
@@ -177,12 +177,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if starts { runInBackground() }
   }
 
-  /// Starts the thread when there is something to write, as after an opening.
+  /// Starts the thread if there is something to write, for example after an opening.
   func startIfDue() {
     if progress.withLock({ startsIfDue(&$0) }) { runInBackground() }
   }
 
-  /// The newest durable version, and how many events the entries up to it have; nil when it is of another revision.
+  /// The newest durable version, and how many events the entries up to it have; nil if it is of another revision.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     progress.withLock { progress in
       progress.published.revision == revision ? (progress.published, progress.eventCount) : nil
@@ -213,7 +213,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: In the background
 
-  /// Writes and merges until there is nothing to do.
+  /// Writes and merges until there is nothing left to do.
   private func work() {
     while true {
       do throws(JournalError) {
@@ -231,7 +231,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         } else if accepted.withLock({ hasRest($0) }), freezesRest() {
           continue
         } else {
-          // Looked at again with the lock: what was frozen since would otherwise wait for the next commit.
+          // Checked again under the lock: a layer that was frozen since would otherwise wait for the next commit.
           let isDone = progress.withLock { progress in
             if !progress.isClosed, chain.hasPending(through: progress.published.revision) { return false }
             progress.isWriting = false
@@ -247,24 +247,24 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.isWriting = false }
   }
 
-  /// Has what waited for room frozen, unless a commit is in progress, which does that.
+  /// Freezes changes that waited, unless a commit is in progress, which does it.
   /// - Returns: whether there is a layer to write now.
   private func freezesRest() -> Bool {
     whenIdle.withLock { $0 }?()
     return chain.hasPending(through: progress.withLock { $0.published.revision })
   }
 
-  /// Nothing depends on layers. They are tried again when as much has happened again.
+  /// Nothing depends on layers. They are retried after as many events again.
   private func putOff(because error: JournalError) {
     if error.code != .closed { chain.note(error) }
     progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
   }
 
-  /// Writes what is in memory, between the pieces of a large file: that may take long, and opening must stay fast.
+  /// Writes pending layers between the pieces of a large file, which may take long, so that opening stays fast.
   ///
-  /// The large file has four fifths of the time. Otherwise no merge would ever end while commits come all the time, and
-  /// layers would become many. What is in memory grows meanwhile, so that fewer and larger layers are written, until
-  /// commits wait (``waitForRoom()``).
+  /// The large file has four fifths of the time. Otherwise no merge would end under constant commits, and there would
+  /// be more and more layers. Changes in memory grow in the meantime, so that fewer and larger layers are written,
+  /// until commits wait (``waitForRoom()``).
   private func writePending() {
     let clock = ContinuousClock()
     let start = clock.now
@@ -292,18 +292,18 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     giveRoom()
   }
 
-  /// Writes the file of a layer anew that was found damaged.
+  /// Rewrites the file of a damaged layer.
   private func repair(_ layer: Layer) throws(JournalError) {
     repaired.withLock { _ = $0.insert(layer.name) }
     try chain.records.remove([layer.name])
     let facts = try write(
       [layer.contents], layer.name, from: layer.start, to: layer.checkpoints,
       generation: layer.facts?.generation ?? 1)
-    // States that are held keep what was rebuilt; others have the file.
+    // Held states keep the rebuilt contents; others use the file.
     chain.add(try chain.open(layer.name, facts))
   }
 
-  /// The layers that are to be merged next.
+  /// The layers to merge next.
   private func dueRun() throws(JournalError) -> [Layer]? {
     var run: [Layer] = []
     for layer in chain.layers.reversed() where !layer.isWhole {
@@ -327,7 +327,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: writePending)
       chain.add(try chain.open(name, facts))
     } catch {
-      // Whichever of them failed is rebuilt when it is read, and then written anew.
+      // A layer that failed is rebuilt when it is read, and then rewritten.
       if error.code == .damaged || error.code == .io { for layer in run { readWhole(layer) } }
       throw error
     }
@@ -375,7 +375,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return choices[policy.choice(versionCounts: counts, byteCount: byteCount, share: share)]
   }
 
-  /// How many versions stay with each of some choices of checkpoints, the first of which has all others.
+  /// How many versions remain for each choice of checkpoints; the first choice includes all others.
   private func versionCounts(
     _ sources: [any LayerContents], keeping choices: [[Revision]]
   ) throws(JournalError) -> [Int] {
@@ -401,7 +401,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// How many bytes some layers may take: by how much of the log is about their events.
+  /// How many bytes some layers may take, by their share of the log.
   private func logByteCount(for run: [Layer]) throws(JournalError) -> Int {
     let eventCount = progress.withLock { $0.eventCount }
     let share = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
@@ -426,7 +426,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)
     } check: { () throws(JournalError) in
-      // A state that could not be read whole must not become a file.
+      // A state with read failures must not become a file.
       try self.faults.check()
     }
     let facts = SnapshotFacts(
@@ -437,8 +437,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return facts
   }
 
-  /// Removes files that a crash kept from being finished, or from being removed, and layers that lead nowhere: those
-  /// that another one has replaced, that are damaged or that are another model's. What somebody asked for stays.
+  /// Removes files that a crash left unfinished or kept from being removed, and unusable layers: those that were
+  /// replaced, that are damaged, or that are another model's. Requested snapshots stay.
   private func removeStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = chain.layers
@@ -448,7 +448,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         $0 !== layer && !$0.isWhole && $0.facts != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
-      // What leads up to it may go beyond its start, as a layer does that has taken the place of a dropped snapshot.
+      // The layers below it may reach beyond its start, for example one that has replaced a dropped snapshot.
       let reached = chain.stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
       return isReplaced || reached < layer.start.revision
     }
@@ -468,7 +468,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   // MARK: Snapshots that are asked for
 
   /// Writes a whole state and returns when its file and its record are durable.
-  /// - Throws: ``JournalError`` with code `closed` when the journal is closed meanwhile.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
   func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> SnapshotRecord {
     turn.lock()
     defer { turn.unlock() }
@@ -478,7 +478,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     try removeStrays()
     let name = LayerName(from: nil, to: version.revision)
-    // The same state makes the same file; another one must not be there together with the old record.
+    // The same state makes the same file; a different file must not exist together with the old record.
     if let before = try chain.records.record(name),
       before.facts?.schema != State.schema || chain.damaged.contains(name)
     {
@@ -495,15 +495,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return SnapshotRecord(name, facts)
   }
 
-  /// Fails once the journal is closing: then nothing in its folder may be changed. Asked with the turn taken.
+  /// Fails once the journal is closing: then nothing in its folder may change. Called with the turn held.
   private func checkIsOpen() throws(JournalError) {
     if progress.withLock({ $0.isClosed }) {
       throw JournalError.closed(path: folder.path)
     }
   }
 
-  /// Drops the whole state of a revision; states that it backs stay.
-  /// - Throws: ``JournalError`` with code `notFound` when there is none.
+  /// Drops the snapshot of a revision; states that it backs stay usable.
+  /// - Throws: ``JournalError`` with code `notFound` if there is none.
   func drop(_ revision: Revision) throws(JournalError) {
     turn.lock()
     defer { turn.unlock() }

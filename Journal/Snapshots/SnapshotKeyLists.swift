@@ -40,7 +40,7 @@ final class SnapshotKeyList: Sendable {
 
 /// Keeps some lists of keys: dictionaries share them, and to decode the keys of each anew would be half of the work.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class SnapshotKeyLists: Sendable {
   private static let slotCount = 64
   /// A longer list is decoded each time.

@@ -1,58 +1,58 @@
-/// When a journal writes what has changed to a layer of its snapshots, and how layers are merged and thinned.
+/// When a journal writes its changes to a layer, and how layers are merged and thinned.
 ///
-/// A layer is due after a fixed number of events, so opening replays about that many at most, however large the
-/// journal is. Layers of about the same size are merged, as the runs of a log-structured merge tree are: each event is
-/// written once for each size, and a lookup asks a few layers of each.
+/// A layer is due after a fixed number of events, so opening replays at most about that many, however large the journal
+/// is. Layers of about the same size are merged, as in a log-structured merge tree: each event is written once for each
+/// size, and a lookup reads a few layers of each.
 public struct SnapshotPolicy: Hashable, Sendable {
-  /// Whether layers are written, merged and thinned without being asked for.
+  /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool
-  /// Whether states of the past are kept in layers, as long as all together take no more than the log does. Without
-  /// them a journal takes the least room that opens fast, and a state of the past is replayed.
+  /// Whether past states are kept in layers, as far as ``pastShare`` allows. Otherwise a journal takes the least space
+  /// that still opens fast, and past states are replayed.
   public var keepsPast: Bool
   /// How many times the bytes of the log all layers together may take for the sake of past states.
   ///
-  /// A layer has its entities whole, so where many are updated in turn, a few attributes each time, its past takes
-  /// several times what the log does. Then fewer revisions can be kept, and a past state is replayed from the one
-  /// before it: 1 keeps disks small, and 4 or more makes states of the past of such a journal fast too.
+  /// A layer has whole entities. So if many are updated in turn, a few attributes each time, their past takes several
+  /// times as much as the log. Then fewer revisions are kept, and a past state is replayed from an earlier one: 1 keeps
+  /// disks small, and 4 or more makes past states fast in such a journal too.
   public var pastShare = 1.0
-  /// A layer is written when so many events have happened since the last one. Replaying so many updates reads the
-  /// entities that they change, at 20 to 40 µs each.
+  /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
+  /// change, at 20 to 40 µs each.
   package var eventCount = 512
-  /// How many events can be accepted that no file of a layer has; then commits wait for one.
+  /// The most events that are in no file of a layer; beyond that, commits wait.
   package var backlogCount = 65_536
-  /// So many layers of a size are merged into one.
+  /// How many layers of a size are merged into one.
   package var fanout = 4
-  /// A file of up to so many bytes is read whole when it is opened, in about a millisecond. States that it backs need
-  /// no disk any more: a drive that is taken away leaves them as they are.
+  /// A file of up to this many bytes is read whole when it is opened, in about a millisecond. Its states no longer need
+  /// the disk, even if the drive is removed.
   package var memoryByteCount = 1 << 20
 
-  /// Keeps opening and time travel fast: what suits nearly all.
+  /// Keeps opening and time travel fast. Suits nearly all apps.
   public static let automatic = SnapshotPolicy(isAutomatic: true, keepsPast: true)
-  /// Keeps opening fast and nothing of the past: for a phone, where the disk is small.
+  /// Keeps opening fast and no past states: for phones with small disks.
   public static let small = SnapshotPolicy(isAutomatic: true, keepsPast: false)
-  /// Writes nothing but the snapshots that are asked for: for an app that decides itself when there is time.
+  /// Writes only requested snapshots: for an app that decides itself when there is time.
   public static let manual = SnapshotPolicy(isAutomatic: false, keepsPast: true)
 
-  /// Of less than so many bytes none are worth saving.
+  /// Below this many bytes, saving space is not worthwhile.
   private static let smallByteCount = 1 << 20
 
-  /// So many layers can be in memory, to be written; what happens meanwhile goes into one when there is room.
+  /// How many layers can wait in memory to be written; later changes go into one layer when there is room.
   static let pendingLimit = 2
 
-  /// Which layers to merge now, of those in files that follow one another, the oldest first; empty for none.
+  /// The layers to merge now, of consecutive layers in files, oldest first; empty for none.
   /// - Parameters:
-  ///   - sizes: how many events each of them is about, and its bytes.
-  ///   - share: how many bytes all of them may take.
+  ///   - sizes: the number of events and bytes of each layer.
+  ///   - share: how many bytes all layers may take.
   func run(_ sizes: [(eventCount: Int, byteCount: Int)], share: Int) -> Range<Int> {
     let run = run(sizes.map(\.eventCount))
     guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
-    // What came after the first layer has replaced much of it by now, perhaps.
+    // The later layers may have replaced much of the first one.
     let all = sizes.reduce(0) { $0 + $1.byteCount }
     guard all > (keepsPast ? max(share, Self.smallByteCount) : Self.smallByteCount) else { return run }
     return all - first > first / 2 ? 0..<sizes.count : run
   }
 
-  /// - Parameter eventCounts: how many events each of them is about.
+  /// - Parameter eventCounts: the number of events of each layer.
   func run(_ eventCounts: [Int]) -> Range<Int> {
     let levels = eventCounts.map(level)
     var start = levels.count
@@ -62,13 +62,13 @@ public struct SnapshotPolicy: Hashable, Sendable {
       if suffix.count(where: { $0 == level }) >= fanout, let last = suffix.lastIndex(of: level) {
         return start..<last + 1
       }
-      // Small ones between large ones, as after an entry of very many events, are no tier of their own.
+      // Small ones between large ones, as after an entry of very many events, do not form a tier.
       if suffix.count >= 2 * fanout * (level + 1) { return start..<levels.count }
     }
     return 0..<0
   }
 
-  /// 0 for a layer as it is first written, and one more for each time that it could have been merged.
+  /// 0 for a new layer, and one more for each time that it could have been merged.
   private func level(_ eventCount: Int) -> Int {
     var level = 0
     var size = eventCount / max(self.eventCount, 1)
@@ -80,18 +80,18 @@ public struct SnapshotPolicy: Hashable, Sendable {
   }
 
   /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that it takes no more than its share
-  /// of the disk, or none but the last.
+  /// of the disk, or only the last.
   /// - Parameters:
-  ///   - versionCount: how many versions of entities stay with each of these choices, the first of which keeps all.
-  ///   - byteCount: of the layers that are merged.
-  ///   - share: of the log.
+  ///   - versionCount: how many versions of entities remain for each of these choices, the first of which keeps all.
+  ///   - byteCount: the bytes of the merged layers.
+  ///   - share: the share of the log.
   func choice(versionCounts: [Int], byteCount: Int, share: Int) -> Int {
     guard keepsPast else { return versionCounts.count - 1 }
     let all = max(versionCounts.first ?? 1, 1)
-    // In wide numbers, for a file may claim any count.
+    // As floating point, because a file may claim any count.
     let sizes = versionCounts.map { Double(byteCount) * Double($0) / Double(all) }
     if let fitting = sizes.firstIndex(where: { $0 <= Double(share) }) { return fitting }
-    // What saves little is not worth its past.
+    // A small saving is not worth the loss of past states.
     return (sizes.last ?? 0) < 0.75 * Double(byteCount) ? sizes.count - 1 : 0
   }
 }

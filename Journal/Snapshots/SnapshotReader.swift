@@ -1,26 +1,25 @@
 import CBOR
 import KeyedArchiving
 
-/// Reads the archive of a snapshot where it stands: nothing is decoded before it is asked for, and nothing is
-/// kept but some lists of keys.
+/// Reads the archive of a snapshot in place: everything is decoded on demand, and only some lists of keys are cached.
 ///
-/// It reads what `SnapshotWriter` writes and refuses anything else, so that a value is either exactly the one
-/// that was written or an error.
+/// It reads what `SnapshotWriter` writes and refuses anything else, so a value is either exactly the one that was
+/// written or an error.
 final class SnapshotReader: Sendable {
   let list: PropertyList
   /// The array of all archived objects; UIDs are positions in it.
   let objects: ObjectHeader
-  /// Where the root is: an `NSDictionary`.
+  /// The root, an `NSDictionary`.
   let root: ObjectHeader
-  /// The object numbers of the names of fields. A writer writes each name once, so that whoever knows its number
-  /// need not compare texts.
+  /// The object numbers of the names of fields. A writer writes each name once, so numbers can be compared instead of
+  /// texts.
   let keysField: Int
   let valuesField: Int
   let keyLists = SnapshotKeyLists()
 
-  /// How many members the dictionaries have that are read at once: kinds, indexes and lists, by their names.
+  /// The most members of the dictionaries that are read at once: kinds, indexes and lists, by name.
   private static let memberLimit = 4096
-  /// How many bytes the texts of a list have, which is read at once too.
+  /// The most bytes of the texts of a list, which is also read at once.
   private static let textLimit = 256 << 20
 
   init(_ list: PropertyList) throws(ArchiveError) {
@@ -43,14 +42,14 @@ final class SnapshotReader: Sendable {
     else { throw SnapshotReader.foreign(at: root.offset) }
   }
 
-  /// What the archive would not hold if a snapshot had been written there.
+  /// The error for something that `SnapshotWriter` does not write.
   static func foreign(at offset: Int) -> ArchiveError {
     ArchiveError(.malformed, "This is not laid out as a snapshot is", offset: offset)
   }
 
   // MARK: Objects
 
-  /// The object that a value is: the one that a UID names, or itself.
+  /// The object of a value: the one that a UID names, or the value itself.
   func resolve(_ number: Int) throws(ArchiveError) -> ObjectHeader {
     var cursor = ObjectCursor(list)
     let header = cursor.resolved(number, in: objects)
@@ -61,7 +60,7 @@ final class SnapshotReader: Sendable {
   /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
   func members(ofDictionary header: ObjectHeader) throws(ArchiveError) -> [String: Int] {
     let (keys, values) = try pairs(of: header)
-    // A long text can be the key of any number of members, so it is not their bytes that bound the work.
+    // One long text can be the key of many members, so their bytes do not bound the work.
     guard keys.count <= Self.memberLimit else { throw Self.foreign(at: header.offset) }
     var members: [String: Int] = [:]
     for index in 0..<keys.count {
@@ -75,7 +74,7 @@ final class SnapshotReader: Sendable {
   /// The keys and the values of an archived `NSDictionary`.
   func pairs(of header: ObjectHeader) throws(ArchiveError) -> (keys: ObjectHeader, values: ObjectHeader) {
     guard try isDictionary(header) else { throw Self.foreign(at: header.offset) }
-    // Behind three keys: the class, the keys, the values.
+    // After three keys: the class, the keys, the values.
     let keys = try list.header(try list.reference(header, 4))
     let values = try list.header(try list.reference(header, 5))
     guard keys.kind == .array, values.kind == .array, keys.count == values.count else {
@@ -120,7 +119,7 @@ final class SnapshotReader: Sendable {
 
   func string(_ header: ObjectHeader) throws(ArchiveError) -> String {
     if header.kind.isString { return try list.string(header) }
-    // The one text that must be boxed is that of an archive's nil.
+    // Only the text that stands for nil in archives must be boxed.
     guard header.kind == .dictionary, let number = try list.member("NS.string", of: header) else {
       throw Self.foreign(at: header.offset)
     }

@@ -1,10 +1,10 @@
 import CBOR
 import Files
 
-/// What is known of a layer's file, and what that is checked against: a small file next to it.
+/// The record of a layer's file: facts and checksums, in a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
   let name: LayerName
-  /// What the record says; nil when it can't be read, which costs the layer and nothing else.
+  /// The facts in the record; nil if it can't be read, and then the layer is not used.
   let facts: SnapshotFacts?
   /// Why the record can't be read, and where it is.
   private let reason: String
@@ -25,8 +25,7 @@ struct SnapshotRecord: Sendable, Equatable {
   }
 
   /// Reads the file of a record.
-  /// - Throws: ``JournalError`` when it is not there or can't be read at the moment. One that is damaged is a
-  ///   record without facts.
+  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one is a record without facts.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     let path = folder.path(of: name.recordName)
     let bytes: [UInt8]
@@ -52,7 +51,7 @@ struct SnapshotRecord: Sendable, Equatable {
   /// No record is larger: this is enough for a layer of 64 GiB.
   private static let byteLimit = 64 << 20
 
-  /// What is wrong with the record itself, nil when nothing is.
+  /// The problem of the record itself, nil if there is none.
   var problem: JournalError? {
     guard facts == nil else { return nil }
     return JournalError(
@@ -60,7 +59,7 @@ struct SnapshotRecord: Sendable, Equatable {
   }
 }
 
-/// What is known of a layer's file and of the states in it.
+/// The facts about a layer's file and the states in it.
 struct SnapshotFacts: Sendable, Equatable {
   /// How the file is divided for checksums; a page is checked when it is first touched.
   static let pageByteCount = 4 << 10
@@ -70,15 +69,15 @@ struct SnapshotFacts: Sendable, Equatable {
   var pageChecksums: [UInt32]
   /// The digest of a whole state; nil for a layer.
   var stateDigest: ContentDigest?
-  /// The digest of the entry that the layer goes up to. It seals all entries before.
+  /// The digest of the layer's newest entry, which seals all entries before it.
   var entryDigest: ContentDigest
   /// The name of the model and its version.
   var schema: String
-  /// How often what is in it was written: once, and once for each merge.
+  /// How often its content was written: once, and once for each merge.
   var generation: Int
-  /// What the layer is above.
+  /// The checkpoint below the layer.
   var start: LayerCheckpoint
-  /// Where states can be opened, in rising order, at least one.
+  /// The checkpoints of the layer, in ascending order, at least one.
   var checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
@@ -94,7 +93,7 @@ struct SnapshotFacts: Sendable, Equatable {
 extension SnapshotFacts {
   private static let version: UInt64 = 3
   private static let checksumByteCount = 4
-  /// Counts are added to; none that is true comes near.
+  /// Counts are added up; no valid one comes near this limit.
   private static let countLimit = 1 << 56
 
   /// The bytes of a record's file: an item of CBOR and its checksum.
@@ -129,7 +128,7 @@ extension SnapshotFacts {
     guard count > 0, bytes[count...].elementsEqual(Self.checksum(of: bytes[..<count])) else {
       throw CBORError(.unexpectedItem, at: 0)
     }
-    // `withUnsafeBytes` does not pass the type of the error on.
+    // `withUnsafeBytes` does not preserve the type of the error.
     let content = Array(bytes[..<count])
     let result = unsafe content.withUnsafeBytes { bytes in
       Result { () throws(CBORError) in
@@ -172,7 +171,7 @@ extension SnapshotFacts {
     }
     let offset = reader.offset
     pageChecksums = unsafe Self.numbers(try reader.readBytes())
-    // One checksum for each page, so that none is ever looked for behind the end.
+    // One checksum for each page, so that lookups stay within bounds.
     guard pageChecksums.count == SnapshotFacts.pageCount(of: byteCount), !checkpoints.isEmpty else {
       throw CBORError(.unexpectedItem, at: offset)
     }

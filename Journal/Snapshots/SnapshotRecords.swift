@@ -4,14 +4,14 @@ import Files
 struct SnapshotRecords: Sendable {
   let folder: JournalFolder
 
-  /// What has a record, the oldest first.
+  /// The names of all records, oldest first.
   func names() throws(JournalError) -> [LayerName] {
     guard let snapshots = try folder.openSnapshots() else { return [] }
     return try snapshots.names().compactMap(LayerName.init(recordName:)).sorted()
   }
 
-  /// The record of that name, nil when there is none.
-  /// - Throws: ``JournalError`` when it can't be read at the moment. One that is damaged is given and says so.
+  /// The record of that name, nil if there is none.
+  /// - Throws: ``JournalError`` if it is temporarily unreadable. A damaged one is returned without facts.
   func record(_ name: LayerName) throws(JournalError) -> SnapshotRecord? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {
@@ -22,7 +22,7 @@ struct SnapshotRecords: Sendable {
     }
   }
 
-  /// All records, the oldest first.
+  /// All records, oldest first.
   func all() throws(JournalError) -> [SnapshotRecord] {
     var records: [SnapshotRecord] = []
     for name in try names() {
@@ -31,18 +31,18 @@ struct SnapshotRecords: Sendable {
     return records
   }
 
-  /// Writes a record, durably; its file must be.
+  /// Writes a record durably; its file must be durable already.
   func write(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) {
     let snapshots = try folder.makeSnapshots()
     try snapshots.write(name.recordName, facts.encoded())
     try snapshots.flush()
   }
 
-  /// Removes records and the files that they are of.
+  /// Removes records and their files.
   func remove(_ names: [LayerName]) throws(JournalError) {
     guard !names.isEmpty, let snapshots = try folder.openSnapshots() else { return }
     for name in names { try snapshots.removeFile(name.recordName) }
-    // So that after a power loss no record is left whose file is gone.
+    // So that a power loss leaves no record without its file.
     try snapshots.flush()
     for name in names { try snapshots.removeFile(name.fileName) }
   }

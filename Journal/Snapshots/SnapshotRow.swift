@@ -1,26 +1,26 @@
 import CBOR
 import KeyedArchiving
 
-/// The fields that stand first in each entity, behind its class.
+/// The first fields of each entity, after its class.
 enum LeadingField: Int {
   case number = 1
   case created
   case modified
 }
 
-/// Decodes one entity of a snapshot into what a table holds.
+/// Decodes one entity of a snapshot into a row of a table.
 ///
-/// What is wrong is noted while it reads, and thrown when something is made of what was read.
+/// Errors are noted during reading, and thrown when the result is used.
 struct SnapshotRow: ~Copyable {
   private let entities: SnapshotEntities
   private var cursor: ObjectCursor
   private let fields: ObjectHeader
   /// The numbers of the names of its fields, and then of their values.
   private let members: MemberNumbers
-  /// Room for most records, so that they need not be moved while they grow.
+  /// Large enough for most records, so that they need not be reallocated while they grow.
   private static let typicalByteCount = 256
 
-  /// Finds the entity at a position. It reads it as long as the entities are there.
+  /// Finds the entity at a position. Valid as long as the entities are.
   init(at position: Int, of entities: SnapshotEntities) {
     self.entities = entities
     cursor = ObjectCursor(entities.reader.list)
@@ -70,7 +70,7 @@ struct SnapshotRow: ~Copyable {
 
   /// Appends the fields of the model, then the attributes, as the log encodes them.
   private mutating func appendRecord(to writer: inout CBORWriter) {
-    // The class and the leading fields stand first, the attributes last, and what is not there is left out.
+    // The class and the leading fields come first, the attributes last, and absent fields are omitted.
     let leadingCount = SnapshotLayout.leadingFields.count
     let fieldKeys = entities.fieldKeys
     let start = leadingCount + 1
@@ -110,7 +110,7 @@ struct SnapshotRow: ~Copyable {
     case .integer: appendLongInteger(header, to: &writer)
     case .real: writer.append(double: cursor.real(header))
     case .data: unsafe writer.append(bytes: cursor.content(header))
-    // Were it not ASCII, the check of the record would find out.
+    // If it were not ASCII, the check of the record would detect it.
     case .asciiString: unsafe writer.append(utf8: cursor.content(header))
     case .utf16String: writer.append(text: cursor.string(header))
     case .dictionary: appendObject(header, to: &writer, depth: depth)
@@ -125,7 +125,7 @@ struct SnapshotRow: ~Copyable {
     writer.append(unsigned: unsigned)
   }
 
-  /// Appends an object that is not stored bare. Its fields tell which of the few classes it is of.
+  /// Appends an object that is not stored bare. Its fields identify its class.
   private mutating func appendObject(_ header: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
     switch header.count {
     case 1:
@@ -160,7 +160,7 @@ struct SnapshotRow: ~Copyable {
     }
   }
 
-  /// The keys of an `NSDictionary`; nil, and noted, when it is none.
+  /// The keys of an `NSDictionary`; nil, and noted, if it is not one.
   private mutating func keys(of header: ObjectHeader) -> SnapshotKeyList? {
     guard header.kind == .dictionary, header.count == 3, cursor.reference(header, 1) == reader.keysField,
       cursor.reference(header, 2) == reader.valuesField
@@ -176,7 +176,7 @@ struct SnapshotRow: ~Copyable {
     }
   }
 
-  /// Appends the keys and the values of an `NSDictionary` to a map, whose head is there already.
+  /// Appends the keys and the values of an `NSDictionary` to a map, whose head is already written.
   private mutating func appendPairs(
     of header: ObjectHeader, _ keys: SnapshotKeyList, to writer: inout CBORWriter, depth: Int
   ) {

@@ -6,7 +6,7 @@ import KeyedArchiving
 struct EntityShapes {
   private let archivedClass: ArchivedClass
   private let fields: [String]
-  /// By which fields are there: bit *n* for the field of number *n*, the next bit for attributes.
+  /// By the fields that an entity has: bit *n* for the field of number *n*, the next bit for attributes.
   private var shapes: [UInt32: KeyedArchiveWriter.Shape] = [:]
 
   init(
@@ -14,7 +14,7 @@ struct EntityShapes {
   ) throws(ArchiveError) {
     self.archivedClass = archivedClass
     self.fields = fields
-    // Writes all names, though no entity may have all fields.
+    // Writes all names, even if no entity has all fields.
     _ = try archive.shape(archivedClass, keys: fields)
   }
 
@@ -34,8 +34,8 @@ struct EntityShapes {
   }
 }
 
-// From the encoded record straight into the archive: a value that were decoded on the way would be made for
-// nothing, and a dictionary of Swift's takes names for equal that differ in their bytes.
+// Converts the encoded record directly: decoding values would be wasted, and a Swift dictionary treats names as equal
+// that differ in their bytes.
 extension SnapshotWriter {
   mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
@@ -55,7 +55,7 @@ extension SnapshotWriter {
     }
   }
 
-  /// Which fields a record has, and how many of them are numbered.
+  /// The fields of a record, and how many of them are numbered.
   private static func outline(
     _ reader: CBORReader, _ count: Int
   ) throws(CBORError) -> (mask: UInt32, fieldCount: Int) {
@@ -78,7 +78,7 @@ extension SnapshotWriter {
     return value
   }
 
-  /// Appends the next item: numbers and truth values stand in the field itself, all else is an object.
+  /// Appends the next item: numbers and booleans are stored in the field itself, everything else is an object.
   private mutating func append(_ reader: inout CBORReader) throws {
     switch try reader.kind() {
     case .unsigned: try archive.append(unsigned: try reader.readUnsigned())

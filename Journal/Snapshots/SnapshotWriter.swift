@@ -2,35 +2,35 @@ import CBOR
 import Foundation
 import KeyedArchiving
 
-/// What a layer says of itself.
+/// The header of a layer.
 struct LayerHeader: Sendable {
   let journal: JournalID
   let shape: StateShape
-  /// The entry that it goes up to.
+  /// Its newest entry.
   let head: Head
-  /// What it is above: the empty state, for one that says all by itself.
+  /// The checkpoint below it; the empty state for a self-contained one.
   let start: LayerCheckpoint
-  /// Where its states can be opened, in rising order; the last is that of the head.
+  /// Its checkpoints, in ascending order; the last is that of the head.
   let checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
 }
 
-/// Writes what changed between two revisions as a keyed archive, entity by entity. The same sources make the same bytes.
+/// Writes the changes between two revisions as a keyed archive, entity by entity. The same sources make the same bytes.
 struct SnapshotWriter: ~Copyable {
   var archive: KeyedArchiveWriter
   var texts = ShortTexts()
   var keyLists = KeyLists()
-  /// The keys of the dictionaries that are being written, encoded, those of the innermost last.
+  /// The encoded keys of the dictionaries in progress, the innermost last.
   var keys: [UInt8] = []
   var null: KeyedArchiveWriter.Reference?
-  /// The revision that was written last; neighbours mostly have the same.
+  /// The revision that was written last; neighbors mostly have the same.
   var newest: (revision: Revision, value: KeyedArchiveWriter.Value)?
   private var digest: StateDigest.Builder
 
-  /// Writes all of it.
-  /// - Parameter sources: in the order of time; together they have all that the header names.
-  /// - Returns: the digest of the state, if the one source is a whole state.
+  /// Writes the whole archive.
+  /// - Parameter sources: in the order of time; together they have everything that the header names.
+  /// - Returns: the digest of the state, if the only source is a whole state.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
   ) throws -> ContentDigest? {
@@ -38,7 +38,7 @@ struct SnapshotWriter: ~Copyable {
     var writer = SnapshotWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
-    // Prepared before anything else, so that a reader finds the names of fields at the start.
+    // Prepared first, so that a reader finds the names of fields at the start.
     let shapes = try writer.shapes(header.shape)
     let root = try writer.root(sources, header, shapes, isWhole)
     let digest = try writer.finish(root)
@@ -160,7 +160,7 @@ struct SnapshotWriter: ~Copyable {
         let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
         if let row = try sources[source].row(kind, version) {
           versions.append(numbers)
-          // Going through a state that is backed by files is most of the work, so it is done once for both.
+          // Iterating over a state in files is most of the work, so it is done once for both.
           if isWhole { digest.append(version.number, row) }
           try append(version.number, row, &shapes)
         } else {

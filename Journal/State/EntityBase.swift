@@ -1,41 +1,40 @@
-/// What stands below the changes of an ``EntityTable``: the entities of one kind as the layers of a snapshot have them.
+/// The base of an ``EntityTable``: the entities of one kind as the layers of a snapshot have them.
 ///
-/// It never changes: two calls give the same answer, on any thread. What can't be read is not passed on as an error,
-/// for a reader of a state has nowhere to put one; the base says so in ``failure``.
+/// It never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because a reader of a
+/// state has no place for an error; ``failure`` reports it.
 package protocol EntityBase: AnyObject, Sendable {
-  /// How many entities are there.
+  /// How many entities exist.
   var count: Int { get }
-  /// How many entities are gone.
+  /// How many entities are deleted or erased.
   var deletionCount: Int { get }
-  /// How many of these are gone because they were erased.
+  /// How many of these were erased.
   var erasedCount: Int { get }
-  /// The entity of that number, nil when it is not there.
+  /// The entity of that number, nil if it does not exist.
   func row(_ number: Int) -> EntityRow?
-  /// The revision of an entity's newest event, its deletion included; 0: it never was. Decodes nothing else.
+  /// The revision of an entity's newest event, including its deletion; 0 if it never existed. Decodes nothing else.
   func revision(of number: Int) -> Revision
-  /// Whether an entity is gone because it was erased.
+  /// Whether an entity was erased.
   func isErased(_ number: Int) -> Bool
-  /// Gives the entities that are there one after the other, in the order of their numbers, from one on.
+  /// The existing entities from a number on, in the order of numbers.
   func rows(from number: Int) -> BaseIterator<Int, EntityRow>
-  /// The same for those that are gone.
+  /// The deleted and erased entities, in the order of numbers.
   func deletions() -> BaseIterator<Int, Deletion>
-  /// Whether one of the two was made from the other by what is in the layers between them.
+  /// Whether layers lead from one of the two to the other.
   func isRelated(to other: any EntityBase) -> Bool
-  /// The numbers of all entities that may be different in another base to which this one is related.
+  /// The numbers of all entities that may differ in a related base.
   func numbers(changedSince other: any EntityBase) -> Set<Int>
-  /// Why some answer may be missing, nil when none is.
+  /// Why some answer may be missing, nil if none is.
   var failure: JournalError? { get }
 }
 
-/// What stands below the changes of an ``EntityIndex``: its lines as the layers of a snapshot have them. It never
-/// changes.
+/// The base of an ``EntityIndex``: its lines as the layers of a snapshot have them. It never changes.
 package protocol IndexBase: AnyObject, Sendable {
   func contains(_ key: IndexKey) -> Bool
-  /// Gives the lines one after the other, in order, from one on.
+  /// The lines from a key on, in order.
   func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void>
 }
 
-/// Goes through a base. Used by one thread.
+/// Iterates over a base. Used by one thread.
 package struct BaseIterator<Key, Value>: IteratorProtocol {
   private let step: () -> (key: Key, value: Value)?
 

@@ -1,23 +1,23 @@
 import Tables
 
 extension EntityIndex {
-  /// The members of a group, found as they are asked for. O(log n) and the answer.
+  /// The members of a group, found lazily. O(log n), and O(1) for each member.
   public func members(of group: Int) -> Members {
     Members(
       lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: -1)))
   }
 
-  /// The members of one group, in the order of their numbers. It keeps the index as it was.
+  /// The members of one group, in the order of their numbers. A later change of the index does not affect it.
   public struct Members: Sequence, Sendable {
     fileprivate let lines: Lines
 
     /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
-    /// Gives numbers one after the other.
+    /// Iterates over numbers.
     public struct Iterator: IteratorProtocol {
       fileprivate var lines: Lines.Iterator
-      /// The next number, nil behind the last.
+      /// The next number, nil at the end.
       public mutating func next() -> Int? { lines.next()?.member }
     }
   }
@@ -25,7 +25,7 @@ extension EntityIndex {
   /// All lines, by group and then by member.
   package var lines: Lines { lines(from: IndexKey(group: 0, member: 0), through: .last) }
 
-  /// How many lines there are: members of all groups together. O(n).
+  /// How many lines there are: the members of all groups. O(n).
   package var lineCount: Int { lines.reduce(0) { count, _ in count + 1 } }
 
   /// The lines between two, both included.
@@ -33,7 +33,7 @@ extension EntityIndex {
     Lines(index: self, first: first, last: last)
   }
 
-  /// A part of an index, in order. It keeps the index as it was.
+  /// A part of an index, in order. A later change of the index does not affect it.
   package struct Lines: Sequence, Sendable {
     fileprivate let index: EntityIndex
     fileprivate let first: IndexKey
@@ -45,12 +45,12 @@ extension EntityIndex {
         above: index.changes.elements(in: first...last).makeIterator())
     }
 
-    /// Gives lines one after the other.
+    /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
       private let last: IndexKey
       private var below: BaseIterator<IndexKey, Void>?
       private var above: SortedTable<IndexKey, Bool>.Iterator
-      // The next of each, only with a base.
+      // The next of each; used only with a base.
       private var nextBelow: IndexKey?
       private var nextAbove: (key: IndexKey, value: Bool)?
 

@@ -1,6 +1,6 @@
 import Tables
 
-/// One line of an index: what is looked for, and the number of an entity found there.
+/// One line of an index: a group, and the number of a member.
 package struct IndexKey: Comparable, Hashable, Sendable {
   package let group: Int
   package let member: Int
@@ -10,8 +10,8 @@ package struct IndexKey: Comparable, Hashable, Sendable {
     self.member = member
   }
 
-  // The two words compare as one number without a branch: a third of the time of an event goes into these
-  // comparisons. A negative one comes after all others.
+  // The two words compare as one number without a branch, because these comparisons take a third of the time of an
+  // event. Negative numbers come last.
   @inline(__always)
   private var number: UInt128 {
     UInt128(UInt64(truncatingIfNeeded: group)) << 64 | UInt128(UInt64(truncatingIfNeeded: member))
@@ -24,25 +24,25 @@ package struct IndexKey: Comparable, Hashable, Sendable {
   package static func < (left: IndexKey, right: IndexKey) -> Bool { left.number < right.number }
 }
 
-/// Finds the members of a group, in the order of their numbers: the items of a category, say.
+/// Finds the members of a group in the order of their numbers, such as the items of a category.
 ///
 /// ```swift
 /// accountsByBranch.insert(account, in: branch)
 /// for account in accountsByBranch.members(of: branch) { … }
 /// ```
 ///
-/// An index is a value, as an ``EntityTable`` is, and may be backed by the layers of a snapshot. All groups are in one
-/// table, side by side, so a group of one costs no more than a line.
+/// An index is a value, like ``EntityTable``, and may be backed by the layers of a snapshot. All groups are in one
+/// table, so a group of one member costs one line.
 ///
-/// 1. A line whose key is in `changes` is there when that says so. Of any other the base decides, and without a base
-///    it is not there.
-/// 2. Without a base, `changes` has no line that is not there.
+/// 1. If a line's key is in `changes`, its value says whether the line exists. Otherwise the base decides; without a
+///    base the line does not exist.
+/// 2. Without a base, `changes` has only existing lines.
 ///
-/// *n* is the number of lines below. Groups and members are any numbers; negative ones come after all others.
+/// Below, *n* is the number of lines. Groups and members are any numbers; negative ones come last.
 public struct EntityIndex: Sendable {
   /// The lines of a snapshot's layers, nil for an index that was built from revision 0.
   let base: (any IndexBase)?
-  /// Which lines were inserted since, and which removed.
+  /// The lines that were inserted (true) or removed (false) since.
   private(set) var changes = SortedTable<IndexKey, Bool>()
 
   /// An empty index.
@@ -51,21 +51,21 @@ public struct EntityIndex: Sendable {
   /// The index that the layers of a snapshot have.
   package init(base: any IndexBase) { self.base = base }
 
-  /// Whether a group has that member. O(log n).
+  /// Whether a group has a member. O(log n).
   public func contains(_ member: Int, in group: Int) -> Bool {
     let key = IndexKey(group: group, member: member)
     return changes[key] ?? base?.contains(key) ?? false
   }
 
-  /// Puts a member into a group; nothing changes when it is there. O(log n).
+  /// Inserts a member into a group, if it is not there. O(log n).
   public mutating func insert(_ member: Int, in group: Int) {
     changes.updateValue(true, forKey: IndexKey(group: group, member: member))
   }
 
-  /// Takes a member out of a group; nothing changes when it is not there. O(log n).
+  /// Removes a member from a group, if it is there. O(log n).
   public mutating func remove(_ member: Int, from group: Int) {
     let key = IndexKey(group: group, member: member)
-    // The base is not asked whether it has the line: that costs a search in each of its layers.
+    // Whether the base has the line is not checked: that would search each of its layers.
     if base == nil { changes.removeValue(forKey: key) } else { changes.updateValue(false, forKey: key) }
   }
 }

@@ -1,13 +1,15 @@
 extension EntityTable {
-  /// Runs an event on the entity that it names.
+  /// Applies an event to its entity.
   ///
-  /// A model with a kind of entities in this table needs no more than this. It checks that the event follows
-  /// from the state, and nothing about the record: that is for the verbs of the draft.
-  /// - Parameter state: gives the entity its name in errors.
-  /// - Returns: the entity before and after the event, nil where it is not there, for indexes to follow.
-  /// - Throws: ``JournalError`` with code `damaged` when the event adds what is there, changes or deletes what
-  ///   is not, follows another event than the newest one of its entity, or adds a number out of order. Then
-  ///   nothing has changed.
+  /// This is all that a model has to do for the kind of entities in this table. It checks that the event is possible in
+  /// this state. It does not check the record: the methods of the draft do that.
+  /// - Parameters:
+  ///   - event: an event of an entity of this table's kind.
+  ///   - revision: the revision of the event's entry.
+  ///   - state: the model, which names the entity in errors.
+  /// - Returns: the entity before and after the event, nil where it does not exist, to update indexes with.
+  /// - Throws: ``JournalError`` with code `damaged` if the event adds an existing entity, changes or deletes a missing
+  ///   one, does not follow the newest event of its entity, or adds a number out of order. Then nothing has changed.
   /// - Complexity: O(log n)
   @discardableResult
   public mutating func apply<State: EventSourced>(
@@ -34,13 +36,12 @@ extension EntityTable {
     }
   }
 
-  /// Runs an event that has lost its content to an erasure, or whose entity has: one for which
-  /// ``isErased(_:)-(Event)`` holds. ``apply(_:at:in:)`` does it by itself.
+  /// Applies an event whose content was erased, or whose entity was: one for which `isErased(_:)` is true.
+  /// ``apply(_:at:in:)`` does this by itself.
   ///
-  /// An erased add or update leaves an entity that is erased: gone from the table, with a revision. What follows
-  /// on it is known to have happened and no more, until a deletion, which leaves an entity that is gone, or an
-  /// add, which brings it back.
-  /// - Returns: the entity before the event, nil where it was not there.
+  /// An erased add or update leaves an erased entity: it does not exist, but has a revision. Later updates only change
+  /// that revision, until a deletion makes it a deleted entity, or an add makes it exist again.
+  /// - Returns: the entity before the event, nil if it did not exist.
   /// - Throws: as ``apply(_:at:in:)`` does.
   @inline(never)
   public mutating func applyErased<State: EventSourced>(
@@ -75,22 +76,22 @@ extension EntityTable {
       if !EntityKey.numbers.contains(number) {
         "\(name) can't be added: numbers go from 1 to \(EntityKey.numbers.upperBound)"
       } else if self[number] != nil {
-        "\(name) can't be added: it is there"
+        "\(name) can't be added: it exists"
       } else if self.revision(of: number) != event.previous {
         link(of: event, in: state)
       } else {
-        "\(name) can't be added: numbers are given in order, and \(highest) was given already"
+        "\(name) can't be added: numbers are assigned in order, and \(highest) was assigned already"
       }
     throw JournalError(.damaged, reason, revision: revision)
   }
 
-  /// The row that an event updates or deletes, which must be there and as the event knows it.
+  /// The row that an event updates or deletes. It must exist in the revision that the event names.
   package func checkedRow<State: EventSourced>(
     _ event: JournalEvent, at revision: Revision, in state: State.Type
   ) throws(JournalError) -> EntityRow {
     guard let row = self[event.entity.number] else {
       throw JournalError(
-        .damaged, "\(State.name(of: event.entity)) can't be changed or deleted: it is not there",
+        .damaged, "\(State.name(of: event.entity)) can't be changed or deleted: it does not exist",
         revision: revision)
     }
     guard row.modified == event.previous else {
@@ -99,7 +100,7 @@ extension EntityTable {
     return row
   }
 
-  /// Says that an event follows another event than the newest one of its entity.
+  /// The error about an event that does not follow the newest event of its entity.
   private func link<State: EventSourced>(of event: JournalEvent, in state: State.Type) -> String {
     "an event of \(State.name(of: event.entity)) follows its revision \(event.previous), but the newest one is "
       + "\(revision(of: event.entity.number))"

@@ -3,11 +3,11 @@ import Tables
 extension EntityTable {
   /// The entities whose records differ between another table and this one, in the order of their numbers.
   ///
-  /// What the two share is skipped: O(d log n) for d changes when both have the same base, or one base was made from the
-  /// other by layers, with all that these hold counted; O(n) otherwise.
+  /// Shared parts are skipped: O(d log n) for d changes if both have the same base, or if layers lead from one base to
+  /// the other, where everything in those layers counts as a change; O(n) otherwise.
   package func changes(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     guard isNear(other) else { return changesOfAll(since: other) }
-    // What is above the base tells which entities can differ: each was written, deleted or brought back there.
+    // Only entities above the base can differ: each was written, deleted or restored there.
     var numbers: Set<Int> = []
     if base === other.base {
       for change in rows.changes(since: other.rows, by: { $0.record == $1.record }) {
@@ -27,14 +27,14 @@ extension EntityTable {
     }
   }
 
-  /// Whether what is different between two tables is found without going through all of them.
+  /// Whether the differences of two tables are found without reading all of them.
   package func isNear(_ other: EntityTable) -> Bool {
     if base === other.base { return true }
     guard let base, let otherBase = other.base else { return false }
     return base.isRelated(to: otherBase)
   }
 
-  /// Walks both tables side by side.
+  /// Iterates over both tables together.
   private func changesOfAll(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     var changes: [(number: Int, old: EntityRow?, new: EntityRow?)] = []
     var (olds, news) = (other.makeIterator(), makeIterator())

@@ -1,8 +1,8 @@
 import Tables
 
 extension EntityTable: Sequence {
-  /// Goes through the entities that are there in the order of their numbers, each found as it is asked for.
-  /// It keeps the table as it was. O(log n) to begin, O(1) an entity.
+  /// Iterates over the existing entities in the order of their numbers, lazily. A later change of the table does not
+  /// affect the iterator. O(log n) to begin, O(1) for each entity.
   public func makeIterator() -> Iterator {
     Iterator(
       LayeredIterator(
@@ -10,10 +10,10 @@ extension EntityTable: Sequence {
         hidden: deletions.makeIterator()))
   }
 
-  /// How many entities are there. O(1).
+  /// How many entities exist. O(1).
   public var underestimatedCount: Int { count }
 
-  /// Gives entities one after the other.
+  /// Iterates over entities.
   public struct Iterator: IteratorProtocol {
     private var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
 
@@ -21,17 +21,17 @@ extension EntityTable: Sequence {
       self.entities = entities
     }
 
-    /// The next entity, nil behind the last.
+    /// The next entity, nil at the end.
     public mutating func next() -> (number: Int, row: EntityRow)? {
       guard let (number, row) = entities.next() else { return nil }
       return (number, row)
     }
   }
 
-  /// The entities that are there, from a number on.
+  /// The existing entities from a number on.
   package func entities(from number: Int) -> Entities { Entities(table: self, start: number) }
 
-  /// A part of a table, in the order of numbers. It keeps the table as it was.
+  /// A part of a table, in the order of numbers. A later change of the table does not affect it.
   package struct Entities: Sequence, Sendable {
     fileprivate let table: EntityTable
     fileprivate let start: Int
@@ -45,10 +45,11 @@ extension EntityTable: Sequence {
     }
   }
 
-  /// The entities that are gone, the revision of the newest event of each, and whether it was erased.
+  /// The deleted and erased entities, with the revision of their newest event.
   package var goneEntities: GoneEntities { GoneEntities(table: self) }
 
-  /// What is gone from a table, in the order of numbers. It keeps the table as it was.
+  /// The deleted and erased entities of a table, in the order of numbers. A later change of the table does not affect
+  /// it.
   package struct GoneEntities: Sequence, Sendable {
     fileprivate let table: EntityTable
 
@@ -59,7 +60,7 @@ extension EntityTable: Sequence {
           hidden: table.rows.makeIterator()))
     }
 
-    /// Gives what is gone one after the other.
+    /// Iterates over deleted and erased entities.
     package struct Iterator: IteratorProtocol {
       fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
 

@@ -1,10 +1,10 @@
 import Tables
 
-/// An entity that is there: its record, still encoded, and when it came and changed.
+/// An existing entity: its record, still encoded, and the revisions that created and changed it.
 public struct EntityRow: Hashable, Sendable {
-  /// All that is known of the entity.
+  /// The record of the entity.
   public let record: EntityRecord
-  /// The revision that added it; for one that was deleted and brought back, the revision that did that.
+  /// The revision that added it, or added it again after a deletion.
   public let created: Revision
   /// The revision that changed it last.
   public let modified: Revision
@@ -17,11 +17,11 @@ public struct EntityRow: Hashable, Sendable {
   }
 }
 
-/// What is known of an entity that is gone.
+/// A deleted or erased entity.
 package struct Deletion: Hashable, Sendable {
   /// The revision of its newest event.
   package let revision: Revision
-  /// Whether it is gone because what it was has been erased.
+  /// Whether its content was erased.
   package let isErased: Bool
 
   package init(revision: Revision, isErased: Bool = false) {
@@ -30,7 +30,7 @@ package struct Deletion: Hashable, Sendable {
   }
 }
 
-/// All entities of one kind, those that are gone included: what a state is made of.
+/// All entities of one kind, including deleted ones: the building block of a state.
 ///
 /// ```swift
 /// var accounts = EntityTable()
@@ -38,30 +38,30 @@ package struct Deletion: Hashable, Sendable {
 /// accounts[42]?.record["owner"]
 /// ```
 ///
-/// A table is a value. Copying it takes no time, and no later change reaches a copy. It may stand on the
-/// entities of a snapshot, which it then reads only when they are asked for; it looks the same either way.
+/// A table is a value. Copying it takes constant time, and later changes do not affect a copy. A table may be backed by
+/// a snapshot, whose entities it reads on demand; it behaves the same in both cases.
 ///
-/// 1. What is in `rows` is there. What is in `deletions` is gone: deleted, or erased. Of any other number the base
-///    decides, and without a base it is not there.
+/// 1. An entity in `rows` exists. One in `deletions` is deleted or erased. For any other number the base decides;
+///    without a base the entity does not exist.
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
-/// 3. No number, of the base neither, is above `highest`. A number up to `highest` that is neither there nor
-///    gone was given in an entry that deleted the entity again, or never reached the log.
-/// 4. `count` and `deletionCount` count what is there and what is gone, with the base.
+/// 3. No number is above `highest`, in the base either. A number up to `highest` that neither exists nor is deleted was
+///    assigned in an entry that deleted the entity again, or that never reached the log.
+/// 4. `count` and `deletionCount` include the base.
 ///
-/// *n* is the number of entities below.
+/// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
   /// The entities of a snapshot's layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
   /// What was added or changed since.
   private(set) var rows = SortedTable<Int, EntityRow>()
-  /// Each entity that went since.
+  /// The entities that were deleted or erased since.
   private(set) var deletions = SortedTable<Int, Deletion>()
 
-  /// The highest number that was ever given, 0 when none was. The next entity gets the one above.
+  /// The highest number that was ever assigned, 0 if none was. The next entity gets the next number.
   public private(set) var highest: Int
-  /// How many entities are there.
+  /// How many entities exist.
   public private(set) var count: Int
-  /// How many entities are gone.
+  /// How many entities are deleted or erased.
   package private(set) var deletionCount: Int
   /// How many of these were erased.
   package private(set) var erasedCount: Int
@@ -76,7 +76,7 @@ public struct EntityTable: Sendable {
   }
 
   /// The table that the layers of a snapshot have.
-  /// - Parameter highest: the highest number that was ever given; none of the base is above it.
+  /// - Parameter highest: the highest number that was ever assigned; none in the base is above it.
   package init(base: any EntityBase, highest: Int) {
     self.base = base
     self.highest = highest
@@ -85,10 +85,10 @@ public struct EntityTable: Sendable {
     erasedCount = base.erasedCount
   }
 
-  /// Whether no entity is there. O(1).
+  /// Whether no entity exists. O(1).
   public var isEmpty: Bool { count == 0 }
 
-  /// The entity of that number, nil when it is not there. O(log n).
+  /// The entity of that number, nil if it does not exist. O(log n).
   public subscript(number: Int) -> EntityRow? {
     if let row = rows[number] { return row }
     return base == nil ? nil : rowOfBase(number)
@@ -99,25 +99,25 @@ public struct EntityTable: Sendable {
     deletions.contains(number) ? nil : base?.row(number)
   }
 
-  /// The revision of an entity's newest event, its deletion included; 0: it never was. O(log n).
+  /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).
   public func revision(of number: Int) -> Revision {
-    // A new number is in no table, and need not be looked for.
+    // A new number is in no table.
     if number > highest { return 0 }
     return rows[number]?.modified ?? deletions[number]?.revision ?? base?.revision(of: number) ?? 0
   }
 
-  /// The entities that are gone because they were erased, in order.
+  /// The erased entities, in order.
   package var erasedNumbers: [Int] {
     erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
   }
 
-  /// Whether an entity is gone because what it was has been erased. O(log n), O(1) while none was.
+  /// Whether an entity was erased. O(log n), or O(1) while none was.
   public func isErased(_ number: Int) -> Bool {
     if erasedCount == 0 || rows.contains(number) { return false }
     return deletions[number]?.isErased ?? base?.isErased(number) ?? false
   }
 
-  /// Whether an event has lost its content to an erasure, or concerns an entity that has and is not added again.
+  /// Whether the content of an event was erased, or that of its entity, unless the event adds it again.
   public func isErased(_ event: JournalEvent) -> Bool {
     switch event.change {
     case .erased: true
@@ -126,24 +126,24 @@ public struct EntityTable: Sendable {
     }
   }
 
-  /// Whether an event that follows `previous` may add that number: it is new, or that of an entity that is gone.
+  /// Whether an event that follows `previous` may add that number: it is new, or its entity is deleted or erased.
   func canAdd(_ number: Int, previous: Revision) -> Bool {
-    // Nearly always a number is the next one, and then no table need be searched.
+    // Nearly always the number is the next one, and no table need be searched.
     if number > highest { return EntityKey.numbers.contains(number) && previous == 0 }
     return previous != 0 && self[number] == nil && revision(of: number) == previous
   }
 }
 
-// The steps of an event. Whether it follows is checked before: `EntityTable+Apply.swift`.
+// The changes that events make. `EntityTable+Apply.swift` checks before whether an event is possible.
 extension EntityTable {
-  /// Adds an entity that is not there.
+  /// Adds an entity that does not exist.
   package mutating func add(_ number: Int, _ record: EntityRecord, at revision: Revision) {
     if number > highest { highest = number } else { revive(number) }
     rows.updateValue(EntityRow(record: record, created: revision, modified: revision), forKey: number)
     count &+= 1
   }
 
-  /// Takes an entity that may be gone off the count of those.
+  /// Removes an entity from the deleted ones, if it is one.
   private mutating func revive(_ number: Int) {
     if isErased(number) { erasedCount -= 1 }
     if deletions.removeValue(forKey: number) != nil || base.map({ $0.revision(of: number) > 0 }) == true {
@@ -151,10 +151,10 @@ extension EntityTable {
     }
   }
 
-  /// Gives an entity that is there another row.
+  /// Replaces the row of an existing entity.
   package mutating func update(_ number: Int, to row: EntityRow) { rows.updateValue(row, forKey: number) }
 
-  /// Deletes an entity that is there.
+  /// Deletes an existing entity.
   package mutating func delete(_ number: Int, at revision: Revision) {
     rows.removeValue(forKey: number)
     deletions.updateValue(Deletion(revision: revision), forKey: number)
@@ -162,7 +162,7 @@ extension EntityTable {
     deletionCount &+= 1
   }
 
-  /// Makes an entity one that was erased, whatever it was before.
+  /// Makes an entity an erased one, whatever it was before.
   package mutating func erase(_ number: Int, at revision: Revision) {
     if !isErased(number) { erasedCount += 1 }
     if number > highest {
@@ -176,7 +176,7 @@ extension EntityTable {
     deletions.updateValue(Deletion(revision: revision, isErased: true), forKey: number)
   }
 
-  /// Notes an event of an entity that was erased: an update leaves it so, a deletion makes it one that is gone.
+  /// Records an event of an erased entity: after an update it is still erased, after a deletion it is deleted.
   package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
     deletions.updateValue(Deletion(revision: revision, isErased: !isDeletion), forKey: number)
     if isDeletion { erasedCount -= 1 }

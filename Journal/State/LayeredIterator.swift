@@ -1,6 +1,6 @@
 import Tables
 
-/// Goes through what a base has and what was put above it, in the order of their keys.
+/// Iterates over what a base has and what was put above it, in the order of their keys.
 ///
 /// 1. Of a key that both have, the one above counts.
 /// 2. A key that is hidden is not given from below. None is both hidden and above.

@@ -1,5 +1,5 @@
 extension Array {
-  /// The first index at which a predicate holds that is false before it and true from it on.
+  /// The partition point: the first index at which the predicate is true. It must be false before and true after.
   /// - Complexity: O(log n)
   @inline(__always)
   package func partitioningIndex(where holds: (Element) -> Bool) -> Int {

@@ -1,16 +1,16 @@
-/// Proves that two states are equal: a SHA-256 over all entities, those that are gone included.
+/// Proves that two states are equal: a SHA-256 over all entities, including deleted ones.
 ///
-/// `Documentation/Format.md`, "State digest", says over which bytes. Indexes and lists are not among them, for
-/// they follow from the entities.
+/// `Documentation/Format.md`, "State digest", specifies the bytes. They exclude indexes and lists, which follow from
+/// the entities.
 package enum StateDigest {
-  /// The digest of a state; nil for a model that does not say what its states are made of.
-  /// - Complexity: O(n) in the bytes of all records; it takes the memory of some of them.
+  /// The digest of a state; nil for a model without parts.
+  /// - Complexity: O(n) in the bytes of all records; it holds only some of them in memory.
   package static func digest<State: EventSourced>(of state: State) -> ContentDigest? {
     state.parts.map { digest(schema: State.schema, tables: $0.tables) }
   }
 
   /// The digest of a state of these tables.
-  /// - Parameter sink: given the bytes that it is made of, in pieces.
+  /// - Parameter sink: receives the hashed bytes, in pieces.
   package static func digest(
     schema: String, tables: [EntityTable], sink: (([UInt8]) -> Void)? = nil
   ) -> ContentDigest {
@@ -23,7 +23,7 @@ package enum StateDigest {
     return builder.finish()
   }
 
-  /// Makes the digest of a state that somebody goes through anyway: a snapshot's writer.
+  /// Computes the digest of a state while a snapshot's writer iterates over it.
   struct Builder: ~Copyable {
     private var hash: BufferedHash
 
@@ -33,7 +33,7 @@ package enum StateDigest {
       hash.append(Array(schema.utf8))
     }
 
-    /// Before the entities of a table, all of which are then appended in order.
+    /// Begins a table, whose entities are then all appended in order.
     mutating func begin(highest: Int, count: Int) {
       hash.append(highest)
       hash.append(count)
@@ -44,7 +44,7 @@ package enum StateDigest {
       hash.append(row.record.bytes)
     }
 
-    /// Behind the entities of a table: adds those that are gone, and which of them were erased.
+    /// Ends a table: adds the deleted entities, and which of them were erased.
     mutating func end(_ table: EntityTable) {
       hash.append(table.deletionCount)
       for (number, revision, _) in table.goneEntities {
@@ -55,7 +55,7 @@ package enum StateDigest {
       for number in table.erasedNumbers { hash.append(number) }
     }
 
-    /// The same of rows of numbers and revisions.
+    /// Ends a table with rows of numbers and revisions.
     mutating func end(deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder) {
       hash.append(deletions.count)
       deletions.visit {
@@ -70,13 +70,13 @@ package enum StateDigest {
   }
 }
 
-/// Hashes small pieces together: handing each over by itself takes longer than hashing it.
+/// Collects small pieces before hashing: a call for each takes longer than hashing it.
 private struct BufferedHash: ~Copyable {
   private static let limit = 64 << 10
 
   private var hash = SHA256Hash()
   private var buffer: [UInt8] = []
-  /// Given all bytes, too.
+  /// Also receives all bytes.
   private let sink: (([UInt8]) -> Void)?
 
   init(sink: (([UInt8]) -> Void)?) {
@@ -84,13 +84,13 @@ private struct BufferedHash: ~Copyable {
     buffer.reserveCapacity(Self.limit)
   }
 
-  /// A number of eight bytes, the most significant first.
+  /// Appends a number as eight bytes, the most significant first.
   mutating func append(_ number: Int) {
     if buffer.count >= Self.limit { flush() }
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Four of them at once, as every entity has.
+  /// Appends four numbers at once, as every entity has.
   mutating func append(_ first: Int, _ second: Int, _ third: Int, _ fourth: Int) {
     let numbers = (first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian)
     unsafe withUnsafeBytes(of: numbers) { unsafe buffer.append(contentsOf: $0) }

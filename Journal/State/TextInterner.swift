@@ -1,7 +1,6 @@
 import Tables
 
-/// Gives each text a number, from 0, in the order in which they are first met: what an ``EntityIndex`` that
-/// groups by texts needs.
+/// Assigns a number to each text, from 0, in the order of first use, so that an ``EntityIndex`` can group by texts.
 ///
 /// ```swift
 /// let number = kinds.assign("book")          // when an event names a kind
@@ -9,12 +8,12 @@ import Tables
 /// kinds.number(of: "book").map { itemsByKind.members(of: $0) }
 /// ```
 ///
-/// Texts are told apart by their bytes, and not, as Swift does with strings, by what Unicode deems equal: an
-/// index may not depend on a version of Unicode. It is a value that is copied in no time, for up to thousands
-/// of texts: a snapshot keeps them as a list and reads all of it.
+/// Texts are equal if their bytes are. Unlike Swift strings, they do not compare by canonical equivalence, because an
+/// index must not depend on a version of Unicode. It is a value that is copied in constant time, for up to thousands of
+/// texts: a snapshot stores them as a list and reads all of it.
 ///
-/// 1. The numbers are those below ``count``, each given once.
-/// 2. A text keeps its number for good, also when nothing has it any more.
+/// 1. The numbers are those below ``count``, each assigned once.
+/// 2. A text keeps its number forever, even if nothing uses it any more.
 public struct TextInterner: Sendable {
   /// A text as CBOR, head and content.
   private struct Key: Comparable, Sendable {
@@ -32,13 +31,13 @@ public struct TextInterner: Sendable {
   }
 
   private var numbers = SortedTable<Key, Int>()
-  /// The text that was asked for last, which is nearly always the one that is asked for next.
+  /// The most recent text, which is nearly always the next one too.
   private var newest: (bytes: [UInt8], number: Int) = ([], 0)
 
   /// No texts.
   public init() {}
 
-  /// The texts whose numbers are their positions; nil when one of them stands there twice.
+  /// The texts whose numbers are their positions; nil if one occurs twice.
   /// - Complexity: O(n log n)
   public init?(_ texts: [String]) {
     for (number, text) in texts.enumerated() {
@@ -54,13 +53,13 @@ public struct TextInterner: Sendable {
     return texts
   }
 
-  /// How many texts were met. O(1).
+  /// How many texts have a number. O(1).
   public var count: Int { numbers.count }
 
   /// All texts, each at the position that is its number. O(n).
   public var texts: [String] { texts(from: 0) }
 
-  /// The number of a text, nil when it was never met. O(log n).
+  /// The number of a text, nil if it has none. O(log n).
   public func number(of text: String) -> Int? { numbers[Key(text)] }
 
   /// The number of a text; a new one gets the next number. O(log n).
@@ -82,7 +81,7 @@ public struct TextInterner: Sendable {
   }
 }
 
-// The same for a text that stands in a record, without making a string of it.
+// The same for a text inside a record, without making a string of it.
 extension TextInterner {
   /// The number of the encoded text at a place in a record; a new one gets the next number.
   package mutating func assign(textAt range: Range<Int>, in record: EntityRecord) -> Int {
@@ -95,14 +94,14 @@ extension TextInterner {
     return number
   }
 
-  /// The number of the encoded text at a place in a record, nil when it was never met.
+  /// The number of the encoded text at a place in a record, nil if it has none.
   package func number(ofTextAt range: Range<Int>, in record: EntityRecord) -> Int? {
     numbers[Key(Array(record.bytes[range]))]
   }
 }
 
 extension [UInt8] {
-  /// Whether these bytes hold the others from `start` on; there must be that many.
+  /// Whether these bytes contain the others at `start`; there must be as many.
   @inline(__always)
   fileprivate func hasBytes(_ others: [UInt8], at start: Int) -> Bool {
     for index in others.indices where self[start + index] != others[index] { return false }

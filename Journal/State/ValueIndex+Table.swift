@@ -1,9 +1,9 @@
-// How an index keeps up with a table of entities, for a model that reads keys out of records.
+// Updates an index from a table of entities, for a model that reads keys from records.
 extension ValueIndex {
-  /// Builds the index of a table on what records have at a path.
+  /// Builds the index of a table on the values at a path of its records.
   /// - Parameters:
   ///   - isListed: whether an entity with that record is in the index.
-  ///   - progress: called now and then with the number of entities that were looked at.
+  ///   - progress: called regularly with the number of entities that were read.
   /// - Complexity: O(n log n) in the entities of the table.
   package init(
     _ table: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool,
@@ -22,8 +22,8 @@ extension ValueIndex {
     progress(done)
   }
 
-  /// Makes the index of one table that of another.
-  /// - Complexity: that of finding what is different between the two, and O(log n) for each difference.
+  /// Changes the index of one table into that of another.
+  /// - Complexity: that of finding the differences between the two, and O(log n) for each.
   package mutating func follow(
     from old: EntityTable, to new: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool
   ) {

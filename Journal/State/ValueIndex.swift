@@ -1,34 +1,34 @@
 import Tables
 
-/// Finds entities by a value that they have, in the order of values: by a title, a date, a number below zero.
+/// Finds entities by a value, or a range of values, in the order of values.
 ///
 /// ```swift
 /// accountsByBalance.insert(account, under: .integer(-30))
 /// for account in accountsByBalance.members(in: .below(0)) { … }
 /// ```
 ///
-/// Values have one order: what is missing, then false and true, numbers, dates, texts by the bytes of their UTF-8, data,
-/// and last arrays and dictionaries. It knows no locale. An array is listed under each of its elements too, for
-/// ``CBOR/ValueRange/containing(_:)``.
+/// Values have one order: missing, false, true, numbers, dates, texts by their UTF-8 bytes, data, and last arrays and
+/// dictionaries. It is independent of locales. An array is also listed under each of its elements, for
+/// `ValueRange.containing(_:)`.
 ///
-/// An index is a value, as an ``EntityTable`` is: copying it takes no time, and no later change reaches a copy. It is
-/// kept in memory only, so it is no part of a snapshot; a state that keeps one builds it from its entities when it is
-/// opened. *n* is the number of lines below.
+/// An index is a value, like ``EntityTable``: copying it takes constant time, and later changes do not affect a copy.
+/// It lives in memory only and is not part of a snapshot; a state builds its indexes from its entities when it is
+/// opened. Below, *n* is the number of lines.
 public struct ValueIndex: Sendable {
   private(set) var lines = SortedTable<ValueLine, Void>()
 
   /// An empty index.
   public init() {}
 
-  /// How many lines there are: one for each member, and one for each different element of arrays. O(1).
+  /// How many lines there are: one for each member, and one for each distinct element of arrays. O(1).
   public var count: Int { lines.count }
 
-  /// Lists a member under a value; nil is one that is missing. O(log n).
+  /// Lists a member under a value; nil is a missing one. O(log n).
   public mutating func insert(_ member: Int, under value: FieldValue?) {
     forEachKey(of: value) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
   }
 
-  /// Takes a member from under a value. O(log n).
+  /// Removes a member from under a value. O(log n).
   public mutating func remove(_ member: Int, from value: FieldValue?) {
     forEachKey(of: value) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
   }
@@ -40,31 +40,33 @@ public struct ValueIndex: Sendable {
     }
   }
 
-  /// The members whose values are in a range, in the order of the values, and where these are equal of their numbers.
-  /// - Parameter reversed: gives the last one first.
-  /// - Complexity: O(log n) and what is looked at.
+  /// The members whose values are in a range, in the order of values and then of numbers.
+  /// - Parameters:
+  ///   - range: the range of values.
+  ///   - reversed: whether the last member comes first.
+  /// - Complexity: O(log n), and O(1) for each member read.
   public func members(in range: ValueRange, reversed: Bool = false) -> Members {
     Members(lines: Lines(index: self, range: range, isReversed: reversed))
   }
 
-  /// Some members of an index. It keeps the index as it was.
+  /// Some members of an index. A later change of the index does not affect it.
   public struct Members: Sequence, Sendable {
     fileprivate let lines: Lines
 
     /// Starts at the first value of the range.
     public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
-    /// Gives numbers one after the other.
+    /// Iterates over numbers.
     public struct Iterator: IteratorProtocol {
       fileprivate var lines: Lines.Iterator
-      /// The next number, nil behind the last.
+      /// The next number, nil at the end.
       public mutating func next() -> Int? { lines.next()?.member }
     }
   }
 }
 
 extension ValueIndex: Equatable {
-  /// Whether two indexes list the same members under the same values. O(1) for a copy, O(n) at most.
+  /// Whether two indexes list the same members under the same values. O(1) for copies, otherwise O(n).
   public static func == (left: ValueIndex, right: ValueIndex) -> Bool {
     guard left.count == right.count else { return false }
     var changes = left.lines.changes(since: right.lines) { _, _ in true }.makeIterator()
@@ -89,14 +91,14 @@ package struct ValueLine: Comparable, Hashable, Sendable {
   }
 }
 
-// For a model that reads keys out of records, without values.
+// For a model that reads keys from records, without decoding values.
 extension ValueIndex {
-  /// Takes lines, which are sorted here. O(n log n).
+  /// An index of these lines, which need not be sorted. O(n log n).
   package init(_ lines: [ValueLine]) {
     var sorted = lines
     sorted.sort()
     var last: ValueLine?
-    // An element that an array has twice is one line.
+    // A repeated element of an array is one line.
     sorted.removeAll { line in
       defer { last = line }
       return line == last
@@ -104,12 +106,12 @@ extension ValueIndex {
     self.lines = SortedTable(sorted: sorted.lazy.map { (key: $0, value: ()) }) ?? SortedTable()
   }
 
-  /// Lists a member under what its record has at a path.
+  /// Lists a member under the value at a path of its record.
   package mutating func insert(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
     record.forEachKey(at: path) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
   }
 
-  /// Takes a member from under what its record had at a path.
+  /// Removes a member from under the value at a path of its record.
   package mutating func remove(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
     record.forEachKey(at: path) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
   }
@@ -119,7 +121,7 @@ extension ValueIndex {
     Lines(index: self, range: range, isReversed: reversed)
   }
 
-  /// A part of an index, in order or in reverse. It keeps the index as it was.
+  /// A part of an index, in order or in reverse. A later change of the index does not affect it.
   package struct Lines: Sequence, Sendable {
     fileprivate let index: ValueIndex
     fileprivate let range: ValueRange
@@ -127,14 +129,14 @@ extension ValueIndex {
 
     package func makeIterator() -> Iterator { Iterator(self) }
 
-    /// Gives lines one after the other.
+    /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
       private var rising: SortedTable<ValueLine, Void>.Iterator?
       private var falling: SortedTable<ValueLine, Void>.ReversedIterator?
 
       fileprivate init(_ lines: Lines) {
         let range = lines.range
-        // No member is .min or .max, so a line with one of these stands just outside of a value's lines.
+        // No member is .min or .max, so a line with one of these is just outside of a value's lines.
         let lower = ValueLine(key: range.lower, member: range.includesLower ? .min : .max)
         let upper = ValueLine(key: range.upper, member: range.includesUpper ? .max : .min)
         guard lower <= upper else { return }

@@ -3,37 +3,36 @@ import Locks
 
 /// How much of a journal is read before it is opened.
 public enum OpeningCheck: Sendable {
-  /// That every revision is accounted for and every file of the log has its size, what came after the newest
-  /// snapshot, and the newest entries against HEAD. What is older is read in the background; see
+  /// Checks that every revision is accounted for and every file of the log has its size, reads the entries after the
+  /// newest snapshot, and compares the newest entries with HEAD. Older entries are read in the background; see
   /// ``Journal/health``.
   case recent
-  /// All that ``Journal/verify(deep:progress:)`` reads: every entry and its digest, every state, every blob. A damaged
-  /// snapshot is no reason to refuse a journal.
+  /// Reads everything that ``Journal/verify(deep:progress:)`` reads: every entry and its digest, every state, every
+  /// blob. A damaged snapshot does not make the opening fail.
   case everything
 }
 
-/// What is known of the entries that opening did not read.
+/// The results of the background check of entries that opening did not read.
 public struct JournalHealth: Sendable {
-  /// Entries 1 to this one were read since opening and are what was committed: each checksum, and the chain of
-  /// digests.
+  /// Entries 1 to this one were read since opening and are intact: each checksum, and the chain of digests.
   public internal(set) var checkedRevision: Revision = 0
   /// The newest entry when the journal was opened, at which the check ends. Later ones were checked when they were
   /// committed.
   public internal(set) var lastRevision: Revision
-  /// Why the check ended early, with the revision: `damaged` when an entry is missing or altered; any other code says
-  /// that it can't be told now, and the next opening tries again.
+  /// Why the check ended early, with the revision: `damaged` if an entry is missing or altered; with any other code the
+  /// entry could not be checked, and the next opening tries again.
   public internal(set) var problem: JournalError?
 
-  /// Whether everything was read and nothing is wrong.
+  /// Whether everything was read and is intact.
   public var isSound: Bool { problem == nil && checkedRevision == lastRevision }
 }
 
-/// Reads the history of a journal after it was opened, a little at a time and on a thread of low priority.
+/// Reads the history of a journal after it was opened, a little at a time, on a thread of low priority.
 ///
-/// Nothing waits for it: it holds the log for a few milliseconds at a time, and ends when the journal is closed. If
-/// the system has no thread for it, it does not run.
+/// Nothing waits for it: it uses the log for a few milliseconds at a time, and ends when the journal is closed. If the
+/// system has no thread for it, it does not run.
 final class HealthCheck<State: EventSourced>: Sendable {
-  /// The part of the time that it reads; the rest it sleeps.
+  /// The share of time in which it reads; it sleeps for the rest.
   private static var share: Double { 0.1 }
   /// How long it reads without a pause.
   private static var stretch: Duration { .milliseconds(2) }
@@ -58,11 +57,11 @@ final class HealthCheck<State: EventSourced>: Sendable {
     _ = BackgroundThread.start { self.run() }
   }
 
-  /// Lets it end soon.
+  /// Asks it to end soon.
   func end() { isEnding.signal() }
 
   private func run() {
-    // Programs that only look at something are gone before it begins.
+    // Short-lived programs end before it begins.
     var pause = Duration.seconds(1)
     var next = replay.format.head.revision + 1
     var count = 1
@@ -71,7 +70,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
       let clock = ContinuousClock()
       let start = clock.now
       do throws(JournalError) {
-        // From the entry before on, so that the chain is checked across the pieces.
+        // Starts at the previous entry, so that the chain is checked across the pieces.
         try replay.checkDigests(
           from: max(next - 1, replay.format.head.revision + 1), through: last,
           mark: LogMark(revision: head.revision, digest: head.digest))
@@ -91,11 +90,11 @@ final class HealthCheck<State: EventSourced>: Sendable {
 }
 
 extension Journal {
-  /// What was found so far in the entries that opening did not read. They are read in the background, at low cost.
-  /// - Complexity: O(1), and it never waits.
+  /// The results so far of the background check of entries that opening did not read.
+  /// - Complexity: O(1), and it never blocks.
   public var health: JournalHealth { healthCheck.health }
 
-  /// Reads everything, and fails at the first revision that is missing or altered.
+  /// Reads everything, and throws at the first revision that is missing or altered.
   func requireSoundness() throws {
     let problems = try verify().problems.filter { $0.path?.hasPrefix(folder.snapshots) != true }
     guard let first = problems.min(by: { $0.revision ?? .max < $1.revision ?? .max }) else { return }

@@ -4,21 +4,21 @@ import Foundation
 public struct JournalStatistics: Sendable {
   /// The number of entries.
   public let entryCount: Int
-  /// The entry up to which history was pruned; nil when it was not.
+  /// The entry up to which history was pruned; nil if it was not.
   public let base: Head?
-  /// Bytes of the log where it is kept.
+  /// Bytes of the log.
   public let logByteCount: Int
   /// Bytes of all blobs on disk.
   public let blobByteCount: Int
   /// The number of blobs on disk, named or not.
   public let blobCount: Int
-  /// Bytes of all layers on disk, which the journal writes by itself. Snapshots that were asked for are others.
+  /// Bytes of all layers on disk, which the journal writes automatically. Requested snapshots are not included.
   public let layerByteCount: Int
-  /// The number of these layers; a lookup asks as many at most.
+  /// The number of these layers, which is also the most that a lookup reads.
   public let layerCount: Int
-  /// How often what is in layers was written, on average: once, and once more in each merge.
+  /// How often the content of layers was written, on average: once, and once more in each merge.
   public let writeAmplification: Double
-  /// The newest revision whose state can be opened without a replay; 0 when there is none.
+  /// The newest revision whose state can be opened without a replay; 0 if there is none.
   public let newestCheckpoint: Revision
   /// How many events were replayed when the journal was opened.
   public let replayedEventCount: Int
@@ -35,14 +35,15 @@ public struct HistoryYear: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The years of the history and how much is in each. ``prune(before:at:reason:by:isDryRun:progress:)`` says exactly what
-  /// would go, and with which images.
+  /// The years of the history and their sizes. A dry run of ``prune(before:at:reason:by:isDryRun:progress:)`` reports
+  /// exactly what would be removed, including images.
   /// - Complexity: O(log n) reads for each year that has entries.
   public func historyByYear() throws -> [HistoryYear] {
     let newest = head.revision
     var revision = format.head.revision
     let byteCount = try log.byteCount()
     let all = newest - revision
+    let points = PointFinder(log: log, format: format, newest: newest)
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = .gmt
     var years: [HistoryYear] = []
@@ -53,7 +54,7 @@ extension Journal {
       // The last moment of the year.
       let last =
         end.map { Timestamp(microseconds: $0.microseconds - 1) } ?? Timestamp.fourDigitYears.upperBound
-      let through = try newestRevision(notAfter: last, newest: newest) ?? revision
+      let through = try points.newestRevision(notAfter: last) ?? revision
       let count = max(through, revision + 1) - revision
       years.append(
         HistoryYear(
@@ -64,8 +65,8 @@ extension Journal {
     return years
   }
 
-  /// Looks at the journal's files.
-  /// - Throws: ``JournalError`` when they can't be listed.
+  /// Measures the journal's files.
+  /// - Throws: ``JournalError`` if they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
     let logByteCount = try log.byteCount()

@@ -2,9 +2,9 @@ import KeyedArchiving
 
 /// Compares the snapshots and layers of a journal with the states that a replay passes through.
 ///
-/// A layer is right when it says of each of its checkpoints what the entries since the one before have changed, and
-/// nothing else. So whatever stack of layers a state is opened from is right when each of them is, and proving all of
-/// them takes time in proportion to what they hold.
+/// A layer is right if it has at each of its checkpoints what the entries since the previous checkpoint have changed,
+/// and nothing else. If each layer is right, so is every stack of layers that a state can be opened from, and proving
+/// all of them takes time in proportion to what they hold.
 struct SnapshotVerifier<State: EventSourced> {
   private let chain: LayerChain<State>
   private let isDeep: Bool
@@ -24,17 +24,17 @@ struct SnapshotVerifier<State: EventSourced> {
     }
   }
 
-  /// Checks what concerns a revision, and gives what is wrong.
+  /// Checks what concerns a revision, and returns the problems.
   /// - Parameters:
-  ///   - state: what the entries up to that revision make, and how many events they have.
-  ///   - head: the newest of them.
+  ///   - state: the state that the entries up to that revision make.
+  ///   - head: the newest of these entries.
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) -> [JournalError] {
     var problems: [JournalError] = []
     for index in subjects.indices {
       subjects[index].check(state, eventCount, head)
       guard subjects[index].name.to == head.revision else { continue }
       let subject = subjects[index]
-      // One that was dropped, merged or written anew meanwhile has nothing wrong with it.
+      // One that was dropped, merged or rewritten in the meantime is not a problem.
       if subject.problem != nil, (try? chain.records.record(subject.name)) != subject.record { continue }
       count += 1
       if let problem = subject.problem { problems.append(problem) }
@@ -51,7 +51,7 @@ private struct Subject<State: EventSourced> {
   private var contents: LayerFile?
   private let path: String
   private let shape: StateShape?
-  /// How many checkpoints were passed, and what the state was at the last.
+  /// How many checkpoints were passed, and the state at the last one.
   private var passed = 0
   private var before: StateParts?
   /// By checkpoint and kind: how many versions the layer has; by checkpoint and index: its lines.
@@ -69,7 +69,7 @@ private struct Subject<State: EventSourced> {
     do throws(JournalError) {
       let file = try chain.file(record.name, facts)
       try file.checkAllPages()
-      // What another version of the model wrote is never used, so it can't give a wrong state.
+      // A snapshot of another version of the model is never used, so it can't give a wrong state.
       guard isDeep, facts.schema == State.schema, let shape else { return }
       let contents = try file.contents(shape)
       self.contents = contents
@@ -82,7 +82,7 @@ private struct Subject<State: EventSourced> {
     }
   }
 
-  /// Finds out at which checkpoint each version and each line first shows.
+  /// Finds the checkpoint at which each version and each line first shows.
   private mutating func sort(
     _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape
   ) throws(ArchiveError) {
@@ -112,13 +112,13 @@ private struct Subject<State: EventSourced> {
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
     guard problem == nil, let facts = record.facts else { return }
     if head.revision == name.to, head.digest != facts.entryDigest {
-      return fail("the snapshot is of another entry than the log has", head)
+      return fail("the snapshot is of an entry that is not in the log", head)
     }
     guard let contents, let shape else { return }
     if head.revision == facts.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
-      if start != facts.start { fail("the snapshot is above another state than the entries make", head) }
+      if start != facts.start { fail("the snapshot is based on another state than the entries make", head) }
       return
     }
     guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
@@ -147,7 +147,7 @@ private struct Subject<State: EventSourced> {
     problem = problem ?? JournalError(.damaged, message, revision: name.to, path: path)
   }
 
-  /// Whether the layer says of a checkpoint what has changed, and nothing else.
+  /// Whether the layer has exactly the changes of a checkpoint.
   private func holds(
     _ expected: MemoryLayer, _ contents: LayerFile, _ parts: StateParts, _ shape: StateShape,
     asOf revision: Revision
@@ -169,7 +169,7 @@ private struct Subject<State: EventSourced> {
       while let line = try next() {
         if try contents.line(index, line.key, asOf: revision) != line.isThere { return false }
       }
-      // One that was inserted and removed again is said to be gone, though it never was there.
+      // A line that was inserted and removed again is recorded as removed.
       for line in lines[passed][index]
       where parts.indexes[index].index.contains(line.key.member, in: line.key.group) != line.isThere {
         return false
@@ -191,7 +191,7 @@ private struct Subject<State: EventSourced> {
     if let digest = facts.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
-      fail("the snapshot is noted as another state than the entries make", head)
+      fail("the record of the snapshot names another state than the entries make", head)
     }
   }
 }

@@ -1,14 +1,14 @@
 import Files
 
-/// What a verification found.
+/// The result of a verification.
 public struct Verification: Sendable {
-  /// Something that is wrong.
+  /// A problem that a verification found.
   public struct Problem: Sendable, CustomStringConvertible {
-    /// What kind of error it is: mostly `damaged`. With `io`, the drive could not read something, and may yet.
+    /// The kind of error, mostly `damaged`. With `io`, the drive failed to read something, and may succeed later.
     public let code: JournalError.Code
-    /// The first revision it concerns; nil when it concerns none.
+    /// The first revision concerned, if any.
     public let revision: Revision?
-    /// The file it concerns.
+    /// The file concerned.
     public let path: String?
     /// What is wrong, in a sentence.
     public let message: String
@@ -19,11 +19,11 @@ public struct Verification: Sendable {
     }
   }
 
-  /// The entry up to which history was pruned. Its state was read, and is the one that a later entry vouches for. Nil when
+  /// The entry up to which history was pruned. Its state was read and compared with the digest in a later entry. Nil if
   /// history was not pruned.
   public var base: Head?
-  /// Whether an entry that was read vouches for that state. The one that pruning has made does, or in a copy that ends
-  /// before it another one. What was salvaged of a damaged journal may end before any.
+  /// Whether an entry that was read has the digest of that state. The entry of the pruning has it, or another one in a
+  /// copy that ends before that entry. What was salvaged from a damaged journal may end before any such entry.
   public var isBaseProven = false
   /// How many entries were read.
   public var entryCount = 0
@@ -31,9 +31,9 @@ public struct Verification: Sendable {
   public var eventCount = 0
   /// How many different blobs they name.
   public var blobCount = 0
-  /// How many events have lost their content to an erasure.
+  /// How many events were erased.
   public var erasedEventCount = 0
-  /// How many checkpoints were compared with the states that the entries make: with `deep`, all that this version of
+  /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
   /// the model wrote.
   public var checkpointCount = 0
   /// How many snapshots were read; with `deep`, each was compared with its replay.
@@ -43,10 +43,10 @@ public struct Verification: Sendable {
 
   init(head: Head) { self.head = head }
 
-  /// What is wrong; empty when all is well.
+  /// The problems; empty if there are none.
   public var problems: [Problem] = []
 
-  /// Whether nothing is wrong.
+  /// Whether there are no problems.
   public var isSound: Bool { problems.isEmpty }
 }
 
@@ -56,19 +56,19 @@ extension Journal {
   /// model, the indexes that queries have built, the bytes of every blob that was ever named, and the bytes of
   /// every snapshot.
   ///
-  /// Commits may go on meanwhile; what is verified is the journal at the start.
+  /// Commits can continue during the call; it verifies the journal as of its start.
   /// - Parameters:
-  ///   - deep: also decodes every snapshot, and proves that it is the state that the entries before it make, as
-  ///     every checkpoint is. Only this finds one that was forged together with its checksums.
-  ///   - progress: called now and then with the revision reached and the newest one.
-  /// - Throws: ``JournalError`` when the journal is closed; what is wrong with it is in the result.
+  ///   - deep: whether to also decode every snapshot, and to prove that it and every checkpoint equal the state that
+  ///     the entries before it make. Only this detects a snapshot that was forged with correct checksums.
+  ///   - progress: called regularly with the revision reached and the newest one.
+  /// - Throws: ``JournalError`` if the journal is closed. Problems of the journal are in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public func verify(
     deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Verification {
     let expected = version
     var verifier = Verifier<State>(format: format, upcast: upcast)
-    // A state that has lost something is not verified, whatever the log says.
+    // A state whose reads have failed is not sound, whatever the log says.
     if let failure = chain.faults.failure { verifier.note(failure) }
     var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
@@ -86,7 +86,7 @@ extension Journal {
           verifier.note(problem)
         }
       }
-      // In pieces: while the log is read it can't be closed, and `progress` may want to.
+      // In pieces, because the log can't be closed while it is read, and `progress` may want to close it.
       for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
         let last = min(first + Self.progressStep - 1, expected.revision)
         try log.readAll(first...last) { entry throws(JournalError) in
@@ -112,7 +112,7 @@ extension Journal {
     return verifier.result
   }
 
-  /// How many entries are read between two calls of `progress`.
+  /// The number of entries between two calls of `progress`.
   private static var progressStep: Int { 1000 }
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
@@ -121,18 +121,18 @@ extension Journal {
       do throws(JournalError) {
         try blobs.check(blob)
       } catch {
-        // What the system lacks at the moment says nothing about the journal.
+        // A shortage says nothing about the journal.
         if error.code == .closed || error.code == .outOfResources { throw error }
         verifier.note(error)
       }
     }
   }
 
-  /// Compares a backup with what the original journal had acknowledged.
+  /// Compares a backup with the receipt of the original journal.
   private func checkReceipt(_ expected: Version<State>, _ verifier: inout Verifier<State>) {
     do {
       guard let receipt = try backupReceipt(), try !fulfils(receipt) else { return }
-      // A reader that was opened before the newest run of the backup does not know its entries.
+      // A reader that was opened before the latest run of the backup does not see its entries.
       if keeper == nil, receipt.revision > expected.revision {
         let now = try Self.open(at: url, mode: .readOnly)
         defer { try? now.close() }
@@ -141,11 +141,11 @@ extension Journal {
       verifier.note(
         JournalError(
           .damaged,
-          "the backup's receipt is of entry \(receipt.revision), which the backup has not got or has otherwise",
+          "the backup's receipt is of entry \(receipt.revision), which the backup does not have, or has with another digest",
           revision: min(receipt.revision, expected.revision + 1),
           path: folder.root.path(of: JournalReceipt.fileName)))
     } catch {
-      // An entry that can't be read was noted before.
+      // Unreadable entries were noted before.
       if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
     }
   }
@@ -158,8 +158,8 @@ extension Journal {
       verifier.note(error)
       return
     }
-    // The mark may lag behind the log after a crash, as long as it names an entry that is there. One that names
-    // a newer entry comes from commits that went on meanwhile.
+    // After a crash the mark may lag behind the log, if it names an existing entry. A mark of a newer entry comes from
+    // commits in the meantime.
     guard let mark, mark.revision <= expected.revision else { return }
     do throws(JournalError) {
       guard try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest else {
@@ -170,12 +170,12 @@ extension Journal {
           .damaged, "HEAD names another entry \(mark.revision) than the log has", revision: mark.revision,
           path: mark.path))
     } catch {
-      // That the entry can't be read was noted before.
+      // The unreadable entry was noted before.
     }
   }
 }
 
-/// Goes through the entries in order and notes what does not fit.
+/// Iterates over the entries in order and notes problems.
 private struct Verifier<State: EventSourced> {
   let format: JournalFormat
   let upcast: EventUpcast
@@ -183,13 +183,13 @@ private struct Verifier<State: EventSourced> {
   private(set) var blobs: Set<Blob> = []
   private(set) var state = State()
   private var schemaVersion: Int
-  /// How many events have led to the state, with those that made the one of the base.
+  /// How many events have led to the state, including those that make the base.
   private(set) var appliedCount = 0
-  /// What later entries say of the states that are still to come.
+  /// The digests that later entries have of states still to be reached.
   private var checkpoints: [Revision: [(stateDigest: ContentDigest, entry: Revision)]] = [:]
-  /// What entries say of the state of the base, in the model that wrote it.
+  /// The digests that entries have of the state of the base, in the model that wrote it.
   private var vouched: [(stateDigest: ContentDigest, entry: Revision)] = []
-  /// The newest entry whose header says that it vouches for the base.
+  /// The newest entry whose header says that it has the digest of the base.
   private var voucher: Revision?
 
   init(format: JournalFormat, upcast: EventUpcast) {
@@ -200,8 +200,8 @@ private struct Verifier<State: EventSourced> {
     schemaVersion = format.schema.version
   }
 
-  /// Finds the checkpoints to compare: those of this version of the model, as one of another version has other
-  /// records; and those of the base.
+  /// Finds the checkpoints to compare: those of this version of the model, because other versions have other records,
+  /// and those of the base.
   mutating func readCheckpoints(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, isDeep: Bool
   ) throws(JournalError) {
@@ -235,8 +235,8 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  /// Goes to where the history begins.
-  /// - Throws: ``JournalError`` when nothing can be checked, as the base can't be read.
+  /// Starts at the base of the history.
+  /// - Throws: ``JournalError`` if nothing can be checked because the base can't be read.
   mutating func begin(with base: HistoryBase) throws(JournalError) {
     try base.check()
     appliedCount = try base.contents().load(into: &state)
@@ -245,7 +245,7 @@ private struct Verifier<State: EventSourced> {
     for (stateDigest, entry) in vouched where stateDigest != base.stateDigest {
       note(
         JournalError(
-          .damaged, "the entry vouches for another state than the one that the history begins with",
+          .damaged, "the entry has the digest of another state than the one that the history begins with",
           revision: entry, path: base.file.path))
     }
     result.isBaseProven = !vouched.isEmpty
@@ -253,7 +253,7 @@ private struct Verifier<State: EventSourced> {
       note(
         JournalError(
           .damaged,
-          "what the entry said of the state that the history begins with was erased, and no other says it",
+          "the entry's digest of the state that the history begins with was erased, and no other entry has it",
           revision: voucher, path: base.file.path))
     }
   }
@@ -265,7 +265,7 @@ private struct Verifier<State: EventSourced> {
         message: error.message + (error.cause.map { ": \($0)" } ?? "")))
   }
 
-  /// - Throws: ``JournalError`` when nothing after this entry can be checked.
+  /// - Throws: ``JournalError`` if nothing after this entry can be checked.
   mutating func check(_ entry: EntryDecoder) throws(JournalError) {
     let header = try entry.header()
     let revision = entry.revision
@@ -290,7 +290,7 @@ private struct Verifier<State: EventSourced> {
         note(
           JournalError(
             .damaged,
-            "the event of \(State.name(of: event.entity)) names \(event.previous) as the one before it, "
+            "the event of \(State.name(of: event.entity)) names \(event.previous) as the previous one, "
               + "which is \(state.revision(of: event.entity))", revision: revision))
       }
       try state.apply(event, at: revision)

@@ -3,27 +3,28 @@ import Locks
 
 /// Keeps the newest version of a journal up to date with what another process commits.
 ///
-/// 1. A thread of its own asks the log for new entries, checks that they follow from those before them, and applies
-///    them. Each state that is published is that of an acknowledged entry.
-/// 2. Nothing waits for that thread: ``catchUp()`` does the same on the caller's.
-/// 3. What the system lacks at the moment makes it try again later. Anything else that fails ends it, is told to the
-///    app's log, and is thrown by what waits for entries.
+/// 1. A separate thread asks the log for new entries, checks that they follow from the previous ones, and applies them.
+///    Each published state is that of an acknowledged entry.
+/// 2. Nothing waits for that thread: ``catchUp()`` does the same on the caller's thread.
+/// 3. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
+///    thrown to those who wait for entries.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Follower<State: EventSourced>: Sendable {
-  /// Readers see a part of many entries while the rest is being applied.
+  /// Many entries are published in steps of this size, so that readers see progress.
   private static var stepCount: Int { 1000 }
-  /// After so many events the state is backed anew by what the writer has written of it, so that what has changed since
-  /// the journal was opened does not stay in memory.
+  /// After this many events, the state is backed by the writer's newest layers, so that the changes since the opening
+  /// do not stay in memory.
   private static var manyCount: Int { 50_000 }
-  /// How long the log waits before it is asked again. Closing ends that at once.
+  /// How long the log waits for entries in one call. Closing ends the wait at once.
   private static var patience: Duration { .seconds(60) }
 
   private let replay: Replay<State>
   private let chain: LayerChain<State>
   private let published: Published<State>
   private let options: JournalOptions
-  /// How many events were applied since the state was last backed anew. Held by who applies entries.
+  /// How many events were applied since the state was last backed by new layers. Locked by the thread that applies
+  /// entries.
   private let turn = Lock(0)
   private let found = Lock<JournalError?>(nil)
   private let isEnding = DispatchSemaphore(value: 0)
@@ -38,17 +39,17 @@ final class Follower<State: EventSourced>: Sendable {
     self.options = options
   }
 
-  /// Why it has ended before the journal was closed.
+  /// Why it ended before the journal was closed.
   var failure: JournalError? { found.withLock { $0 } }
 
-  /// - Throws: ``JournalError`` with code `outOfResources` when there is no thread for it.
+  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
   func start() throws(JournalError) {
     guard Threads.start({ self.run() }) else {
       throw JournalError(.outOfResources, "the system has no thread for following the journal; try again")
     }
   }
 
-  /// Lets it end soon.
+  /// Asks it to end soon.
   func end() { isEnding.signal() }
 
   private func run() {
@@ -63,7 +64,7 @@ final class Follower<State: EventSourced>: Sendable {
         if error.code == .closed { return }
         guard error.code == .outOfResources else { return fail(error) }
         if !isShort {
-          options.note(.warning, "following the journal waits for what is lacking", cause: error)
+          options.note(.warning, "following the journal is paused by a shortage", cause: error)
         }
         isShort = true
         if isEnding.wait(timeout: .now() + .milliseconds(100)) == .success { return }
@@ -77,7 +78,7 @@ final class Follower<State: EventSourced>: Sendable {
     published.close()
   }
 
-  /// Returns when everything is published that was acknowledged before the call.
+  /// Returns when everything that was acknowledged before the call is published.
   func catchUp() throws(JournalError) {
     if let failure { throw failure }
     try advance(to: try replay.log.newestRevision())
@@ -90,7 +91,7 @@ final class Follower<State: EventSourced>: Sendable {
         count = 0
         try chain.load(through: newest, in: replay.log, isInUse: true)
         let start = chain.start(atOrBefore: newest)
-        // From there it is not far to where the state is.
+        // The rest from there is short.
         if start.revision + Self.manyCount > published.version.revision {
           let reached = max(start.revision, published.version.revision)
           published.publish(try replay.version(through: reached, from: start).version)
@@ -111,19 +112,18 @@ final class Follower<State: EventSourced>: Sendable {
 }
 
 extension Journal {
-  /// Returns when ``state`` shows everything that was acknowledged before the call, by whatever process.
+  /// Returns when ``state`` shows everything that any process acknowledged before the call.
   ///
-  /// A journal that was opened to follow another process shows it some milliseconds later anyway; this is for a process
-  /// that was told of a commit and wants to see it now. In any other mode nothing is to be done, but for a
-  /// shared journal that is open for writing: this asks the server.
-  /// - Throws: ``JournalError`` with code `damaged` when an entry is missing or altered, or `closed`.
+  /// A follower shows it some milliseconds later anyway; call this if you were told of a commit and need to see it now.
+  /// In a shared journal that is open for writing, it asks the server. In other modes it does nothing.
+  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or altered, or `closed`.
   public func catchUp() throws {
     try follower?.catchUp()
     try bringShared()
   }
 
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.
-  /// - Returns: false when the time was over first.
+  /// - Returns: false if the time ran out.
   package func waitForEntry(after revision: Revision, atMost time: Duration) throws -> Bool {
     guard let newest = published.wait(after: revision, atMost: time) else {
       throw follower?.failure ?? .closed(path: folder.path)

@@ -1,45 +1,45 @@
 extension Journal {
-  /// The newest state, and each one that a commit has made durable since: what a screen follows.
+  /// The newest state, and then newer ones as commits make them durable, for user interfaces.
   ///
   /// ```swift
   /// for await state in journal.states { show(state) }
   /// ```
-  /// It begins with the state that is there. A reader that is slower than the commits is given the newest one next
-  /// and misses those between; ``newEntries`` misses nothing. It ends when the journal is closed or the task is
-  /// cancelled. Following a journal does not keep it open: the last reference to the journal itself closes it.
+  /// It begins with the current state. A reader that is slower than the commits skips states; ``newEntries`` skips
+  /// nothing. The sequence ends when the journal is closed or the task is cancelled. It does not keep the journal open:
+  /// releasing the last reference to the journal closes it.
   public var states: AsyncMapSequence<Versions<State>, State> { versions.map(\.state) }
 
-  /// The same as ``states``, each together with the entry that made it.
+  /// Like ``states``, with the entry that made each state.
   public var versions: Versions<State> { Versions(published: published) }
 
-  /// Waits on the caller's thread for an entry after a revision, as ``states`` suspends.
-  /// - Returns: the newest revision, which is not newer when the time was over first; nil when the journal was closed.
+  /// Waits on the caller's thread for an entry after a revision.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed.
   package func waitForEntries(after revision: Revision, atMost time: Duration) -> Revision? {
     published.wait(after: revision, atMost: time)
   }
 }
 
-/// The newest version of a journal, again and again.
+/// The newest versions of a journal.
 public struct Versions<State: EventSourced>: AsyncSequence, Sendable {
   /// A state and the entry that made it.
   public typealias Element = Version<State>
-  /// It does not fail.
+  /// Never fails.
   public typealias Failure = Never
 
   let published: Published<State>
 
-  /// Starts with the version that is there.
+  /// Starts with the current version.
   public func makeAsyncIterator() -> Iterator { Iterator(published: published) }
 
-  /// Gives the newest version, then waits for a newer one.
+  /// Returns the newest version, then waits for newer ones.
   public struct Iterator: AsyncIteratorProtocol {
     private let published: Published<State>
     private var revision: Revision?
 
     fileprivate init(published: Published<State>) { self.published = published }
 
-    /// The newest version, when it is newer than the last one that was given; nil when the journal was closed or the
-    /// task was cancelled.
+    /// The newest version, as soon as it is newer than the previous result; nil if the journal was closed or the task
+    /// was cancelled.
     public mutating func next() async -> Version<State>? {
       if let revision {
         guard await published.wait(after: revision) else { return nil }

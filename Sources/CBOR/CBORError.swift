@@ -2,7 +2,7 @@ public import Foundation
 
 /// Why bytes are not deterministic CBOR as this project writes it (RFC 8949 §4.2), and where.
 public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong. New codes may come; switch with a `default`.
+  /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `truncated`.
     public let rawValue: String
@@ -11,7 +11,7 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The bytes end inside an item.
     public static let truncated = Code(rawValue: "truncated")
-    /// Another kind of item stands where the format wants a certain one.
+    /// The item is not of the required kind.
     public static let unexpectedItem = Code(rawValue: "unexpectedItem")
     /// The item has a shorter or a sorted form, which is the only one allowed.
     public static let notDeterministic = Code(rawValue: "notDeterministic")
@@ -21,13 +21,13 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unsupported = Code(rawValue: "unsupported")
     /// Items are nested more than ``CBORLimits/depth`` deep.
     public static let tooDeep = Code(rawValue: "tooDeep")
-    /// Bytes follow where the last item ends.
+    /// Bytes follow after the last item.
     public static let trailingBytes = Code(rawValue: "trailingBytes")
   }
 
   /// What is wrong.
   public let code: Code
-  /// Where, in bytes from the start of what was read.
+  /// The position, in bytes from the start of the input.
   public let offset: Int
 
   package init(_ code: Code, at offset: Int) {
@@ -46,6 +46,6 @@ public enum CBORLimits {
 }
 
 extension CBORError: LocalizedError {
-  /// What ``description`` says: for an alert.
+  /// The ``description``, for an alert.
   public var errorDescription: String? { description }
 }

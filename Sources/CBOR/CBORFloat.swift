@@ -1,4 +1,4 @@
-/// The shortest of the three widths of CBOR that holds a number exactly.
+/// The shortest of CBOR's three widths that represents a number exactly.
 ///
 /// Done on bit patterns, as `Float16` does not exist on every platform.
 enum CBORFloat {
@@ -24,7 +24,7 @@ enum CBORFloat {
     }
   }
 
-  /// The half-precision bits of a single-precision number that is no NaN, nil when it has none.
+  /// The half-precision bits of a single-precision number that is no NaN, nil if it has none.
   private static func half(of bits: UInt32) -> UInt16? {
     let sign = UInt16(truncatingIfNeeded: bits >> 16) & 0x8000
     let exponent = Int((bits >> 23) & 0xFF) - 127

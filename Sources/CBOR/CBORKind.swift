@@ -1,4 +1,4 @@
-/// What kind of value an item is.
+/// The kind of an item.
 package enum CBORKind: Sendable {
   case unsigned
   case negative
@@ -13,7 +13,7 @@ package enum CBORKind: Sendable {
 }
 
 extension CBORReader {
-  /// The kind of the next item, without passing it.
+  /// The kind of the next item, without skipping it.
   package func kind() throws(CBORError) -> CBORKind {
     let first = try peek()
     switch first >> 5 {
@@ -34,7 +34,7 @@ extension CBORReader {
     }
   }
 
-  /// A truth value.
+  /// A boolean.
   package mutating func readBool() throws(CBORError) -> Bool {
     let first = try peek()
     guard first == CBORByte.true || first == CBORByte.false else {
@@ -44,7 +44,7 @@ extension CBORReader {
     return first == CBORByte.true
   }
 
-  /// The item that stands for no value.
+  /// The null item.
   package mutating func readNull() throws(CBORError) {
     guard try peek() == CBORByte.null else { throw CBORError(.unexpectedItem, at: offset) }
     offset += 1

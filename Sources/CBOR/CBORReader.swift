@@ -12,7 +12,7 @@ import Foundation
   case simple = 7
 }
 
-/// First bytes that are a whole item, or announce a number.
+/// First bytes that are a whole item, or precede a number.
 enum CBORByte {
   static let `false`: UInt8 = 0xF4
   static let `true`: UInt8 = 0xF5
@@ -24,8 +24,8 @@ enum CBORByte {
 }
 
 enum CBORTag {
-  /// A date as Foundation keeps it: seconds since 2001-01-01T00:00:00Z. The standard tag 1 counts from
-  /// 1970, and the sum of both loses bits of a fraction.
+  /// A date as Foundation represents it: seconds since 2001-01-01T00:00:00Z. The standard tag 1 counts from 1970, and
+  /// the sum of both loses bits of a fraction.
   static let foundationDate: UInt64 = 2001
 }
 
@@ -33,18 +33,17 @@ extension CBORReader {
   /// Whether the next item is one with a tag.
   package func isTagged() throws(CBORError) -> Bool { try peek() >> 5 == CBORMajor.tag.rawValue }
 
-  /// Passes the tag of the next item, which must be that one.
+  /// Skips the tag of the next item, which must be that one.
   package mutating func expectTag(_ tag: UInt64) throws(CBORError) {
     let start = offset
     guard try argument(.tag) == tag else { throw CBORError(.unsupported, at: start) }
   }
 }
 
-/// Reads deterministic CBOR from bytes that somebody else keeps alive.
+/// Reads deterministic CBOR from borrowed bytes.
 ///
-/// Marked safe although it holds a pointer: a reader is only made inside a closure that is lent the bytes,
-/// and each read is checked against their end first. All reads throw ``CBORError`` and leave the offset
-/// where the fault is.
+/// Marked safe although it has a pointer: a reader is only made inside a closure that borrows the bytes, and each read
+/// is checked against their end first. All reads throw ``CBORError`` and leave the offset at the error.
 @safe package struct CBORReader {
   @usableFromInline let base: UnsafeRawPointer
   @usableFromInline let end: Int
@@ -63,7 +62,7 @@ extension CBORReader {
     offset = min(max(start, 0), bytes.count)
   }
 
-  /// The bytes from one offset to another, both of which this reader has passed.
+  /// The bytes between two offsets that this reader has already passed.
   package func passed(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     precondition(range.lowerBound >= 0 && range.upperBound <= offset)
     return unsafe UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
@@ -73,7 +72,7 @@ extension CBORReader {
     if offset != end { throw CBORError(.trailingBytes, at: offset) }
   }
 
-  /// The first byte of the next item, without passing it.
+  /// The first byte of the next item, without skipping it.
   @inlinable @inline(__always)
   func peek() throws(CBORError) -> UInt8 {
     guard offset < end else { throw CBORError(.truncated, at: offset) }
@@ -104,7 +103,7 @@ extension CBORReader {
     return argument
   }
 
-  /// A number of 1, 2, 4 or 8 bytes, which the caller knows to be there.
+  /// A number of 1, 2, 4 or 8 bytes, which the caller knows to exist.
   @inline(__always)
   private func bigEndian(at offset: Int, width: Int) -> UInt64 {
     switch width {
@@ -169,7 +168,7 @@ extension CBORReader {
     guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
   }
 
-  /// The content of a byte string; valid as long as the bytes this reader was made of.
+  /// The content of a byte string; valid as long as the bytes of this reader.
   @inlinable
   package mutating func readBytes() throws(CBORError) -> UnsafeRawBufferPointer {
     let count = try count(.bytes, width: 1)
@@ -194,7 +193,7 @@ extension CBORReader {
     return unsafe String(decoding: utf8, as: UTF8.self)
   }
 
-  /// The UTF-8 of a text, which nobody has looked at; valid as long as the bytes this reader was made of.
+  /// The unchecked UTF-8 of a text; valid as long as the bytes of this reader.
   @inlinable
   package mutating func readTextBytes() throws(CBORError) -> UnsafeRawBufferPointer {
     let count = try count(.text, width: 1)
@@ -202,11 +201,11 @@ extension CBORReader {
     return unsafe UnsafeRawBufferPointer(start: base + offset, count: count)
   }
 
-  /// Passes a text without making a string of it, and without looking at its bytes.
+  /// Skips a text without making a string, and without checking its bytes.
   @inlinable
   package mutating func skipText() throws(CBORError) { offset += try count(.text, width: 1) }
 
-  /// Passes one item of any kind and fails unless it is deterministic CBOR that ``Value`` can hold.
+  /// Skips one item of any kind and fails unless it is deterministic CBOR that `FieldValue` can represent.
   package mutating func skip() throws(CBORError) { try skip(depth: 0, allowingUndefined: false) }
 
   mutating func skip(depth: Int, allowingUndefined: Bool) throws(CBORError) {
@@ -240,7 +239,7 @@ extension CBORReader {
     }
   }
 
-  /// Passes one item of bytes that were checked before, or that this module has made: only their end is looked at.
+  /// Skips one item of bytes that were checked before, or that this module has made: only their end is checked.
   @inline(__always)
   mutating func pass() throws(CBORError) {
     if offset < end {
@@ -282,8 +281,8 @@ extension CBORReader {
     }
   }
 
-  /// Passes an item that most records are made of: a small integer, a short text of ASCII, a constant. False
-  /// for all others, which are not passed.
+  /// Skips one of the most common items: a small integer, a short ASCII text, a constant. Returns false for all others,
+  /// which are not skipped.
   @inline(__always)
   mutating func skipShort() -> Bool {
     guard offset < end else { return false }
@@ -301,8 +300,8 @@ extension CBORReader {
     }
   }
 
-  /// Whether up to 23 bytes are there and are all ASCII. Answers false, too, near the end of all bytes, where
-  /// a word can't be loaded.
+  /// Whether up to 23 bytes exist and are all ASCII. Also returns false near the end of all bytes, where a word can't
+  /// be loaded.
   @inline(__always)
   private func isShortASCII(at start: Int, count: Int) -> Bool {
     guard end - start >= 24 else { return false }
@@ -318,7 +317,7 @@ extension CBORReader {
     return word & high & ((1 << UInt64(rest * 8)) - 1) == 0
   }
 
-  /// Passes a map whose keys are texts in rising order.
+  /// Skips a map whose keys are texts in ascending order.
   private mutating func skipTextMap(depth: Int) throws(CBORError) {
     let count = try readMapHead()
     var previous = 0..<0
@@ -360,7 +359,7 @@ extension CBORReader {
     return seen & 0x8080_8080_8080_8080 == 0
   }
 
-  /// The order of two encoded keys: below zero when the first comes first, zero when they are equal.
+  /// The order of two encoded keys: negative if the first comes first, zero if they are equal.
   @inline(__always)
   func compare(_ left: Range<Int>, _ right: Range<Int>) -> Int {
     unsafe compareBytes(base + left.lowerBound, left.count, base + right.lowerBound, right.count)

@@ -2,14 +2,14 @@ import Foundation
 
 /// Writes deterministic CBOR (RFC 8949 §4.2) into a growing buffer.
 package struct CBORWriter: ~Copyable {
-  /// What has been written.
+  /// The bytes written so far.
   package private(set) var bytes: [UInt8] = []
 
   package init(reserving capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
 
-  /// Gives the bytes away and ends the writer.
+  /// Returns the bytes and ends the writer.
   package consuming func finish() -> [UInt8] { bytes }
 
   package mutating func append(integer: Int64) {
@@ -30,7 +30,7 @@ package struct CBORWriter: ~Copyable {
     }
   }
 
-  /// A text that is there as UTF-8.
+  /// Appends a text from UTF-8.
   package mutating func append(utf8 content: UnsafeRawBufferPointer) {
     head(.text, UInt64(content.count))
     unsafe bytes.append(contentsOf: content)
@@ -48,7 +48,7 @@ package struct CBORWriter: ~Copyable {
   /// The tag of the item that is appended next.
   package mutating func append(tag: UInt64) { head(.tag, tag) }
   package mutating func appendNull() { bytes.append(CBORByte.null) }
-  /// Stands for "this field goes away" in the changes of an update; never a value.
+  /// Marks a removed field in the changes of an update; never a value.
   package mutating func appendUndefined() { bytes.append(CBORByte.undefined) }
   package mutating func append(bool: Bool) { bytes.append(bool ? CBORByte.true : CBORByte.false) }
 
@@ -72,12 +72,12 @@ package struct CBORWriter: ~Copyable {
     append(double: seconds)
   }
 
-  /// Items that are encoded already.
+  /// Appends encoded items.
   package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
   package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
-  /// A value of any kind. One that is nested deeper than any reader goes is cut off below, so that this takes a
-  /// bounded stack; what is written is too deep all the same.
+  /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that this takes
+  /// a bounded stack; the result is still too deep.
   package mutating func append(_ value: FieldValue) { append(value, depth: 0) }
 
   private mutating func append(_ value: FieldValue, depth: Int) {
@@ -131,7 +131,7 @@ package struct CBORWriter: ~Copyable {
   }
 }
 
-/// The order of the texts that are keys of a map: by their encoded bytes, so shorter ones first.
+/// The order of the text keys of a map: by their encoded bytes, so shorter ones first.
 enum CBORKeyOrder {
   static func precedes(_ left: String, _ right: String) -> Bool {
     let (leftCount, rightCount) = (left.utf8.count, right.utf8.count)

@@ -1,25 +1,25 @@
-/// What is known of one entity: numbered fields that its model defines, and named attributes that are the
-/// user's own. A value in encoded form: one deterministic CBOR map, decoded field by field when asked.
+/// The record of one entity: numbered fields that its model defines, and named attributes of the user. It stays
+/// encoded, as one deterministic CBOR map, and fields are decoded on access.
 ///
 /// ```swift
 /// let record = EntityRecord(["name": .string("Café"), "stars": .integer(4)])
 /// record["name"]        // .string("Café")
 /// ```
 ///
-/// Two records are equal exactly when their bytes are. Looking a field up takes time that grows with the
-/// number of bytes before it; a record is small.
+/// Two records are equal if and only if their bytes are. Looking up a field takes time in proportion to the bytes
+/// before it; records are small.
 public struct EntityRecord: Hashable, Sendable {
-  /// A CBOR map: the numbered fields (keys 0…23) in rising order, then the named attributes in the order
-  /// of their encoded names.
+  /// A CBOR map: the numbered fields (keys 0…23) in ascending order, then the named attributes in the order of their
+  /// encoded names.
   public let bytes: [UInt8]
 
   /// Encodes fields and attributes.
   ///
-  /// A field's number above 23, or a value that is nested more than 127 deep, makes a record that no journal
-  /// takes: committing it is `rejected`.
+  /// A field number above 23, or a value nested more than 127 deep, makes a record that no journal accepts: committing
+  /// it is `rejected`.
   /// - Parameters:
-  ///   - attributes: what the user named.
-  ///   - fields: what the model numbered, from 0 to 23, each number once.
+  ///   - attributes: the named attributes.
+  ///   - fields: the numbered fields, from 0 to 23.
   /// - Complexity: O(n log n) in the number of attributes.
   public init(_ attributes: [String: FieldValue] = [:], fields: [UInt8: FieldValue] = [:]) {
     var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
@@ -28,7 +28,7 @@ public struct EntityRecord: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// The same for a model that adds many entities and has its fields in order without a dictionary.
+  /// Encodes attributes and fields without a dictionary of fields, for a model that adds many entities.
   package init(_ attributes: [String: FieldValue], numbered fields: [(number: UInt8, value: FieldValue)]) {
     var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
     for field in fields { builder.add(field.number, field.value) }
@@ -36,7 +36,7 @@ public struct EntityRecord: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Takes encoded bytes after checking that they are what ``bytes`` promises.
+  /// Checks that encoded bytes are as ``bytes`` specifies.
   /// - Throws: ``CBORError``
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
@@ -44,17 +44,17 @@ public struct EntityRecord: Hashable, Sendable {
     self.bytes = unsafe Array(bytes)
   }
 
-  /// Takes encoded bytes after checking that they are what ``bytes`` promises.
+  /// Checks that encoded bytes are as ``bytes`` specifies.
   /// - Throws: ``CBORError``
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: false)
     self.bytes = bytes
   }
 
-  /// Takes bytes that this module has just made.
+  /// A record of bytes that this module has just made.
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Fails unless the bytes are what ``bytes`` promises: whoever made them of values may have given too much.
+  /// Fails unless the bytes are as ``bytes`` specifies: values may exceed limits.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   package func checkEncoding() throws(CBORError) { try FieldMap.check(bytes, allowingUndefined: false) }
 
@@ -68,19 +68,19 @@ public struct EntityRecord: Hashable, Sendable {
     }
   }
 
-  /// The value of an attribute, nil when there is none of that name.
+  /// The value of an attribute, nil if there is none of that name.
   public subscript(name: String) -> FieldValue? {
     var key = CBORWriter(reserving: name.utf8.count + 3)
     key.append(text: name)
     return value(forKey: key.finish())
   }
 
-  /// The value of a numbered field, nil when the record has none.
+  /// The value of a numbered field, nil if the record has none.
   public subscript(field number: UInt8) -> FieldValue? {
     number < 24 ? value(forKey: [number]) : nil
   }
 
-  /// The value of a part, nil when the record has none.
+  /// The value of a part, nil if the record has none.
   public func value(of key: FieldKey) -> FieldValue? {
     switch key {
     case .field(let number): self[field: number]
@@ -138,19 +138,19 @@ extension FieldKey: Hashable {
 
 /// The difference between two records of one entity: the payload of an update.
 ///
-/// A CBOR map like a record's, holding only what differs; `undefined` stands for what goes away.
+/// A CBOR map like a record's, with only what differs; `undefined` marks a removed part.
 public struct RecordChanges: Hashable, Sendable {
   /// The encoded map.
   public let bytes: [UInt8]
 
-  /// Takes encoded bytes after checking them.
+  /// Checks encoded bytes.
   /// - Throws: ``CBORError``
   public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
     try unsafe FieldMap.check(bytes, allowingUndefined: true)
     self.bytes = unsafe Array(bytes)
   }
 
-  /// Takes encoded bytes after checking them.
+  /// Checks encoded bytes.
   /// - Throws: ``CBORError``
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: true)
@@ -159,7 +159,7 @@ public struct RecordChanges: Hashable, Sendable {
 
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Encodes what shall be set and what shall go away; what is in both is set.
+  /// Encodes the parts to set and to remove; a part in both is set.
   public init(
     set attributes: [String: FieldValue] = [:], remove names: some Sequence<String> = EmptyCollection(),
     setFields fields: [UInt8: FieldValue] = [:],
@@ -173,7 +173,7 @@ public struct RecordChanges: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Calls `body` with each changed part and its new value, nil when it goes away.
+  /// Calls `body` with each changed part and its new value, nil if it is removed.
   public func visit(_ body: (FieldKey, FieldValue?) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in

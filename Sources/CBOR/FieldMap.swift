@@ -1,8 +1,8 @@
-/// What records and their changes share: maps whose keys are small numbers, then texts.
+/// The common format of records and changes: maps whose keys are small numbers, then texts.
 ///
-/// All functions but ``check`` are given bytes that passed it, or that this module has made of whatever values it
-/// was given: then numbers can be too high and values nested too deep, and they are passed as any other. Were the
-/// bytes anything else, the functions would answer less, but never read outside of them.
+/// All functions except ``check`` get bytes that passed it, or that this module has made from any values: then numbers
+/// can be too high and values nested too deep, which is tolerated. With other bytes, the functions would return
+/// incomplete results, but never read outside of the bytes.
 enum FieldMap {
   /// Fails unless the bytes are one such map in deterministic form.
   static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
@@ -52,14 +52,14 @@ enum FieldMap {
     }
   }
 
-  /// The value behind an encoded key.
+  /// The value after an encoded key.
   static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> FieldValue? {
     guard let range = unsafe range(ofKey: key, in: bytes) else { return nil }
     var reader = unsafe CBORReader(bytes, from: range.lowerBound)
     return try? reader.readValue()
   }
 
-  /// Where the value behind an encoded key stands.
+  /// The range of the value after an encoded key.
   static func range(ofKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -79,7 +79,7 @@ enum FieldMap {
     return nil
   }
 
-  /// Calls `body` with each key and a reader that stands before its value, which `body` reads whole or not at all.
+  /// Calls `body` with each key and a reader before its value, which `body` reads completely or not at all.
   static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (FieldKey, inout CBORReader) -> Void) {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -99,7 +99,7 @@ enum FieldMap {
     }
   }
 
-  /// All named attributes, decoded. Each is passed once: reading a value passes it too.
+  /// All named attributes, decoded in one pass.
   static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: FieldValue] {
     var attributes: [String: FieldValue] = [:]
     var reader = unsafe CBORReader(bytes)
@@ -121,7 +121,7 @@ enum FieldMap {
     return attributes
   }
 
-  /// One field of a map: where its key and its value stand.
+  /// One field of a map: the ranges of its key and its value.
   struct Field {
     var key: Range<Int>
     var value: Range<Int>
@@ -137,12 +137,12 @@ enum FieldMap {
   }
 }
 
-/// Goes through the fields of a map, in order.
+/// Iterates over the fields of a map, in order.
 ///
-/// Marked safe although it holds a pointer: it is used only while the bytes are lent.
+/// Marked safe although it has a pointer: it is used only while the bytes are borrowed.
 @safe struct FieldMapCursor {
   private var reader: CBORReader
-  /// How many fields are still to come.
+  /// How many fields are left.
   private(set) var remaining: Int
 
   init(_ bytes: UnsafeRawBufferPointer) {

@@ -1,6 +1,6 @@
-/// Encodes the fields of a record or of changes, in whatever order they come, into one sorted map.
+/// Encodes the fields of a record or of changes, in any order, into one sorted map.
 ///
-/// Each field is encoded where it falls and only its place is sorted: this is the hot path of every add.
+/// Each field is encoded once, and only its position is sorted, because this is the hot path of every add.
 struct FieldMapBuilder: ~Copyable {
   private struct Slot {
     let start: Int
@@ -17,14 +17,14 @@ struct FieldMapBuilder: ~Copyable {
     slots.reserveCapacity(count)
   }
 
-  /// Adds a numbered field; nil stands for one that goes away.
+  /// Adds a numbered field; nil marks a removed one.
   mutating func add(_ number: UInt8, _ value: FieldValue?) {
     let start = writer.bytes.count
     writer.append(unsigned: UInt64(number))
     finishSlot(start, value)
   }
 
-  /// Adds an attribute; nil stands for one that goes away.
+  /// Adds an attribute; nil marks a removed one.
   mutating func add(_ name: String, _ value: FieldValue?) {
     let start = writer.bytes.count
     writer.append(text: name)
@@ -47,7 +47,7 @@ struct FieldMapBuilder: ~Copyable {
     }
   }
 
-  /// The encoded map. Two fields of one name are an error of the caller's.
+  /// The encoded map. Two fields with one name are a bug of the caller.
   consuming func finish() -> [UInt8] {
     if !isSorted { sort() }
     var map = CBORWriter(reserving: 9 + writer.bytes.count)
@@ -65,7 +65,7 @@ struct FieldMapBuilder: ~Copyable {
   }
 
   private mutating func sort() {
-    // Records have few fields: below this, moving them one by one beats a sort that asks a closure.
+    // Records have few fields: below this, insertion sort beats a sort with a closure.
     guard slots.count <= 32 else {
       var sorted = slots
       sorted.sort { precedes($0, $1) }

@@ -1,11 +1,11 @@
 public import Foundation
 
-// What a value is, without a pattern: `item["stars"]?.integer`.
+// Accessors without pattern matching: `item["stars"]?.integer`.
 extension FieldValue {
   /// Whether this is JSON's null.
   public var isNull: Bool { self == .null }
 
-  /// The truth value, nil for any other kind of value.
+  /// The boolean, nil for any other kind of value.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
   /// The whole number, nil for any other kind of value and for one that `Int` can't hold. A `.double` without a
@@ -46,19 +46,19 @@ extension FieldValue {
     if case .dictionary(let members) = self { members } else { nil }
   }
 
-  /// An element of an array; nil when there is none at that index, and for any other kind of value.
+  /// An element of an array; nil if there is none at that index, and for any other kind of value.
   public subscript(index: Int) -> FieldValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  /// A member of a dictionary; nil when there is none of that name, and for any other kind of value.
+  /// A member of a dictionary; nil if there is none of that name, and for any other kind of value.
   public subscript(name: String) -> FieldValue? {
     if case .dictionary(let members) = self { members[name] } else { nil }
   }
 }
 
-// There is no literal for null: `nil` stays what it is everywhere, no value at all.
+// There is no literal for null, because `nil` always means no value.
 extension FieldValue: ExpressibleByStringInterpolation {
   /// The value `.string`.
   public init(stringLiteral value: String) { self = .string(value) }
@@ -85,7 +85,7 @@ extension FieldValue: ExpressibleByArrayLiteral {
 }
 
 extension FieldValue: ExpressibleByDictionaryLiteral {
-  /// The value `.dictionary`. Of a name that stands there twice, the last counts.
+  /// The value `.dictionary`. If a name occurs twice, the last one counts.
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self = .dictionary(Dictionary(elements) { $1 })
   }

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// What a field of a record can hold: any property-list or JSON value, null included.
+/// A value of a record's field: any property-list or JSON value, including null.
 public enum FieldValue: Hashable, Sendable {
-  /// JSON's null: there is a value, and it is none. Not the same as an absent attribute.
+  /// JSON's null, which is a value: not the same as an absent attribute.
   case null
   /// True or false; never equal to a number.
   case bool(Bool)
-  /// A whole number; never equal to a `.double`.
+  /// An integer; never equal to a `.double`.
   case integer(Int64)
   /// An integer above `Int64.max`; smaller ones are always `.integer`.
   case unsigned(UInt64)
@@ -14,12 +14,12 @@ public enum FieldValue: Hashable, Sendable {
   case double(Double)
   /// Text, compared byte by byte where it is stored.
   case string(String)
-  /// Bytes; large ones belong into an image.
+  /// Bytes; store large ones as an image.
   case data(Data)
-  /// Kept as Foundation keeps it, in seconds since 2001, so that it comes back bit for bit.
+  /// Stored as Foundation represents it, in seconds since 2001, so that it is restored bit for bit.
   case date(Date)
   /// Values in order.
   case array([FieldValue])
-  /// Values by name; the order of the names is not kept.
+  /// Values by name; the order of the names is not preserved.
   case dictionary([String: FieldValue])
 }

@@ -1,7 +1,7 @@
-/// Applying changes to a record, and finding them between two: both walk two sorted maps side by side, on
+/// Applies changes to a record, and computes them between two records. Both iterate over two sorted maps together, on
 /// their bytes, and decode nothing.
 extension EntityRecord {
-  /// This record with changes applied: what is set replaces, what is undefined goes away.
+  /// This record with changes applied: set parts replace, and undefined parts are removed.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public func applying(_ changes: RecordChanges) -> EntityRecord {
     var merge = FieldMerge()
@@ -28,7 +28,7 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
-  /// What must be applied to this record to get the other, nil when they are equal.
+  /// The changes from this record to another, nil if they are equal.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public func changes(to other: EntityRecord) -> RecordChanges? {
     if bytes == other.bytes { return nil }
@@ -44,7 +44,7 @@ extension EntityRecord {
     return RecordChanges(trusted: merge.finish())
   }
 
-  /// The same, but only for the parts that are wanted; nil when none of them differs.
+  /// The same for only some parts; nil if none of them differs.
   package func changes(to other: EntityRecord, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
@@ -56,8 +56,7 @@ extension EntityRecord {
     return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())
   }
 
-  /// The parts in which two records of one entity differ, in the order of the bytes. A record that is not there
-  /// has no parts.
+  /// The parts in which two records of one entity differ, in the order of the bytes. A missing record has no parts.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public static func differences(from old: EntityRecord?, to new: EntityRecord?) -> [PartChange] {
     var changes: [PartChange] = []
@@ -71,13 +70,13 @@ extension EntityRecord {
   }
 }
 
-/// One part of a record that is another before and after.
+/// One part of a record that differs before and after.
 public struct PartChange: Hashable, Sendable {
-  /// Which part it is.
+  /// The part.
   public let key: FieldKey
-  /// The value before; nil when there was none.
+  /// The value before; nil if there was none.
   public let old: FieldValue?
-  /// The value after; nil when there is none.
+  /// The value after; nil if there is none.
   public let new: FieldValue?
 
   /// A part with these values.
@@ -88,7 +87,7 @@ public struct PartChange: Hashable, Sendable {
   }
 }
 
-/// One field met on a walk, lent from the bytes it stands in.
+/// One field, borrowed from the bytes of its map.
 @safe private struct LentField {
   let bytes: UnsafeRawBufferPointer
   let field: FieldMap.Field
@@ -123,18 +122,18 @@ public struct PartChange: Hashable, Sendable {
 
 /// Builds a map from the fields of two others.
 ///
-/// Marked safe although it holds a pointer: the run is copied before the bytes that it is lent from go.
+/// Marked safe although it has a pointer: the run is copied before the borrow of its bytes ends.
 @safe private struct FieldMerge: ~Copyable {
   private var count = 0
-  /// The map that is built, with room for its head in front.
+  /// The map in progress, with room for its head in front.
   private var bytes: [UInt8] = []
   private var headByteCount = 1
-  /// Fields that were taken and not copied yet: neighbours are copied at once.
+  /// Fields that were taken and not copied yet: neighbors are copied together.
   private var run = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   var isEmpty: Bool { count == 0 }
 
-  /// Calls `visit` with each key that either map has, in order, and the fields that carry it.
+  /// Calls `visit` with each key of either map, in order, and its fields.
   @inline(__always)
   mutating func walk(
     _ left: [UInt8], _ right: [UInt8],
@@ -205,7 +204,7 @@ public struct PartChange: Hashable, Sendable {
     return bytes
   }
 
-  /// The head of a map of so many fields.
+  /// The head of a map of this many fields.
   private static func head(_ count: Int) -> [UInt8] {
     var writer = CBORWriter()
     writer.appendMapHead(count: count)

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A point in time as entries keep it: whole microseconds since 1970 began, UTC.
+/// A point in time as entries store it: whole microseconds since the start of 1970, UTC.
 ///
-/// Its text is RFC 3339 with six digits of fraction and `Z`, so that texts of the years 0000 to 9999 sort as
-/// the times do. Leap seconds are not counted, as POSIX does not. All of it is plain arithmetic; nothing
-/// depends on a time zone, a locale or a clock.
+/// Its text is RFC 3339 with six digits of fraction and `Z`, so that texts of the years 0000 to 9999 sort as the times
+/// do. Leap seconds are not counted, as POSIX does not. It is plain arithmetic, independent of time zones, locales and
+/// clocks.
 package struct Timestamp: Hashable, Sendable {
   package var microseconds: Int64
 
@@ -35,7 +35,7 @@ extension Timestamp {
   /// The microsecond nearest to a date; nil for dates outside of ±292,000 years and those that are no number.
   package init?(_ date: Date) {
     let interval = date.timeIntervalSinceReferenceDate
-    // Taken apart, neither the whole seconds nor the fraction lose precision.
+    // Converted separately, neither the whole seconds nor the fraction lose precision.
     let whole = interval.rounded(.down)
     guard let seconds = Int64(exactly: whole) else { return nil }
     let (sum, sumOverflow) = seconds.addingReportingOverflow(Self.referenceSeconds)
@@ -141,12 +141,12 @@ extension Timestamp: CustomStringConvertible {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads a date alone, which stands for its first moment in UTC, or a date and a time with `Z` or an offset:
-  /// `2026-08-01`, `2026-08-01T10:00:00Z`, `2026-08-01 12:00:00.25+02:00`.
+  /// Reads a date alone, which means its first moment in UTC, or a date and a time with `Z` or an offset: `2026-08-01`,
+  /// `2026-08-01T10:00:00Z`, `2026-08-01 12:00:00.25+02:00`.
   ///
-  /// A fraction's digits after the sixth are dropped. A leap second, `:60`, is the next minute's first. Years
-  /// with a sign and six digits are read too. Nil for all other texts, days and times that do not exist, a
-  /// time without an offset, and what is beyond ±292,000 years.
+  /// A fraction's digits after the sixth are dropped. A leap second, `:60`, is the next minute's first. Years with a
+  /// sign and six digits are read too. Nil for all other texts, days and times that do not exist, a time without an
+  /// offset, and anything beyond ±292,000 years.
   package init?(_ text: some StringProtocol) {
     var reader = Reader(text: Array(text.utf8))
     guard let days = reader.readDay() else { return nil }
@@ -155,7 +155,7 @@ extension Timestamp: CustomStringConvertible {
       guard let read = reader.readTime(), reader.isAtEnd else { return nil }
       time = read
     }
-    // Counted from the end of a day before 1970: the first day of all has a start that is out of reach.
+    // Counted from the end of a day before 1970, because the start of the first day is out of range.
     let (wholeDays, rest) = days < 0 ? (days + 1, time - Self.microsecondsPerDay) : (days, time)
     let (start, startOverflow) = wholeDays.multipliedReportingOverflow(by: Self.microsecondsPerDay)
     let (sum, sumOverflow) = start.addingReportingOverflow(rest)

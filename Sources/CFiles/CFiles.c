@@ -184,7 +184,7 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
     case DT_DIR: return CFILES_IS_FOLDER;
     case DT_LNK: return CFILES_IS_LINK;
     case DT_UNKNOWN: {
-      // Some file systems don't keep kinds beside names.
+      // Some file systems don't keep kinds with names.
       cfiles_status status;
       return cfiles_status_of_name(folder, entry->d_name, &status) == 0 ? status.kind : CFILES_IS_UNKNOWN;
     }

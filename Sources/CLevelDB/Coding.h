@@ -1,4 +1,4 @@
-// Numbers and checksums as LevelDB's files have them.
+// Numbers and checksums in LevelDB's files.
 
 #pragma once
 
@@ -15,7 +15,7 @@ uint64_t ReadFixed64(const char* bytes);
 // Reads a base-128 number and moves `bytes` on; false if it doesn't end before `limit`.
 bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value);
 
-// The same for one of up to 32 bits. LevelDB itself goes wrong with a longer one.
+// The same for up to 32 bits. LevelDB itself fails with a longer one.
 bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
 
 // Reads a length and as many bytes.

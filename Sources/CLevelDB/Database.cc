@@ -41,15 +41,15 @@ bool cldb_database::Break(cldb_status* status) {
 
 namespace {
 
-// Each open table takes a descriptor. A quarter of what the process may have leaves the app its own.
+// Each open table takes a descriptor. A quarter of the limit leaves enough for the app.
 int OpenFileLimit() {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
   return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 1000));
 }
 
-// Files that a writer removes while the folder is looked at are missing then; it is looked at again. A writer takes
-// longer to replace a file than this takes, so the limit is for what can't be foreseen.
+// Files that a writer removes in the meantime are missing, and then the folder is read again. A writer takes longer to
+// replace a file than this takes, so the limit is only a safeguard.
 Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::string* key) {
   constexpr int kAttempts = 100;
   for (int attempt = 1;; attempt++) {
@@ -59,7 +59,7 @@ Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::st
   }
 }
 
-// Opens the folder, finds out what it holds, and says no to what LevelDB would take for a new database.
+// Opens the folder, reads its contents, and refuses what LevelDB would mistake for a new database.
 Status OpenEnv(const std::string& path, int descriptor, const cldb_options& options,
                std::unique_ptr<cldb::StagedEnv>* env, std::string* key) {
   bool make = options.create_if_missing && !options.read_only;
@@ -67,7 +67,7 @@ Status OpenEnv(const std::string& path, int descriptor, const cldb_options& opti
   cldb::Hooks hooks = {options.hook, options.hook_context, options.read_hook, options.read_hook_context};
   Status status = cldb::Folder::Open(path, descriptor, make, hooks, &folder);
   if (!status.ok()) return status;
-  // Before anything is read, if its file is there.
+  // Before anything is read, if its file exists.
   std::unique_ptr<cldb::LockedFile> lock;
   if (!options.read_only) {
     bool exists;
@@ -98,7 +98,7 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.create_if_missing = options.create_if_missing && !options.read_only;
   result.error_if_exists = options.error_if_exists;
   result.paranoid_checks = true;
-  // The last log goes on growing if it is small (StagedEnv::NewAppendableFile).
+  // The last log is reused if it is small (StagedEnv::NewAppendableFile).
   result.reuse_logs = true;
   result.max_open_files = OpenFileLimit();
   result.write_buffer_size = options.write_buffer_size;
@@ -121,10 +121,10 @@ cldb_database* cldb_open(const char* path, int folder, const cldb_options* optio
       return nullptr;
     }
     if (!options->read_only && !options->without_thread) database->env->worker().Start();
-    // No block is kept: scans pass each once, and a history's entries lie far apart.
+    // No block is cached: scans read each once, and the entries of a history are far apart.
     database->cache.reset(leveldb::NewLRUCache(0));
     leveldb::DB* db = nullptr;
-    // The folder's own path, since the Env recognises names by it. Nothing is opened by it.
+    // The folder's path, by which the Env recognizes names. Nothing is opened by it.
     const std::string& name = database->env->folder().path();
     Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), name, &db);
     database->db.reset(db);
@@ -136,7 +136,7 @@ cldb_database* cldb_open(const char* path, int folder, const cldb_options* optio
   } catch (...) {
     TranslateException(status);
     if (database != nullptr && database->env != nullptr) {
-      // LevelDB still holds its half-made database, which uses all of this; only the lock is given back.
+      // LevelDB still holds its incomplete database, which uses all of this; only the lock is released.
       database->env->Break(status->message);
       database->env->AbandonLock();
       database.release();
@@ -202,7 +202,7 @@ bool cldb_read_logs(cldb_database* database, void (*receive)(void* context, cons
       });
       if (!Translate(read, status)) return false;
     }
-    // Only the last one grows: it is begun when the one before it is complete.
+    // Only the last one grows: it is started after the previous one is complete.
     if (logs.size() > 1) logs.erase(logs.begin(), logs.end() - 1);
   } catch (...) {
     return database->Break(status);
@@ -260,13 +260,13 @@ bool cldb_close(cldb_database* database, cldb_status* status) {
   if (iterators > 0)
     return Fail(status, CLDB_BUSY, 0, std::to_string(iterators) + " cursors are still in use");
   if (database->env->broken()) {
-    // LevelDB would wait for work that never ends, so it stays where it is until the process ends.
+    // LevelDB would wait for work that never ends, so it is abandoned until the process ends.
     database->env->AbandonLock();
     database->db.release();
     database->cache.release();
     return true;
   }
-  // LevelDB waits for the work that it has asked for.
+  // LevelDB waits for its scheduled work.
   database->env->worker().Release();
   database->env->worker().RunWithoutThread();
   database->db.reset();
@@ -277,7 +277,7 @@ bool cldb_close(cldb_database* database, cldb_status* status) {
 void cldb_free(cldb_database* database) {
   cldb_status status;
   cldb_close(database, &status);
-  // LevelDB was left alive, so what it uses must live on as well.
+  // LevelDB was not destroyed, so everything that it uses must stay alive too.
   if (database->env->broken()) return;
   delete database;
 }

@@ -1,8 +1,8 @@
-// What stands behind a `cldb_database`.
+// The implementation of a `cldb_database`.
 //
 // It is opened for writing in two steps. `cldb_open` has LevelDB do its recovery in memory, so that everything can be
-// looked at; `cldb_begin_writing` puts that on disk. Every call holds `mutex` shared while it is inside LevelDB; closing holds it alone, and so waits for them.
-// Iterators outlast the call that makes them, so they are counted.
+// checked; `cldb_begin_writing` writes the result to disk. Every call holds `mutex` shared while it is inside LevelDB;
+// closing holds it exclusively, and so waits for them. Iterators outlive the call that makes them, so they are counted.
 
 #pragma once
 

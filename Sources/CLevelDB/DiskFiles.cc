@@ -80,7 +80,7 @@ DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor)
     : folder_(folder), name_(std::move(name)), descriptor_(descriptor), buffer_(new char[kBufferSize]) {}
 
 DiskWriter::~DiskWriter() {
-  // Reached without Close for a log, whose records are flushed one by one, and after a failure.
+  // Reached without Close after a failure, and for a log, whose records are flushed one by one.
   if (descriptor_ >= 0) Close();
 }
 
@@ -92,7 +92,7 @@ Status DiskWriter::Append(const Slice& data) {
   used_ += part;
   bytes += part;
   count -= part;
-  // A poisoned folder must show itself here too, or LevelDB would take buffered bytes for accepted ones.
+  // A poisoned folder must fail here too, or LevelDB would treat buffered bytes as accepted.
   if (count == 0 && !folder_.poisoned()) return Status::OK();
   Status flushed = Flush();
   if (!flushed.ok()) return flushed;

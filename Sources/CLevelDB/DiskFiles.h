@@ -1,4 +1,4 @@
-// Files on disk, as LevelDB wants them. Each is used by one thread at a time, but for DiskTable.
+// LevelDB's interfaces to files on disk. Each is used by one thread at a time, except DiskTable.
 
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace cldb {
 
-// A table, read at any place. Not mapped: a mapped table that is cut while it is open ends the process.
-// What is read is one block with its trailer, or the footer, and is looked at before LevelDB gets it: LevelDB asserts
-// what it assumes of its tables, and a failed assertion ends the process.
+// A table with random access. Not mapped: a mapped table that is cut while it is open ends the process. A read is one
+// block with its trailer, or the footer, and is checked before LevelDB gets it: LevelDB asserts what it assumes of its
+// tables, and a failed assertion ends the process.
 class DiskTable final : public leveldb::RandomAccessFile {
  public:
-  // `info` is what the manifest says of the table. Null for one that it doesn't name, as none was made of it yet; then
-  // it is not checked that each block is in its place.
+  // `info` is the manifest's entry of the table. If it is null because the manifest does not name the table yet, the
+  // positions of blocks are not checked.
   static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
                               std::unique_ptr<DiskTable>* result);
   ~DiskTable() override;
@@ -55,7 +55,7 @@ class DiskWriter final : public leveldb::WritableFile {
   DiskWriter(Folder& folder, std::string name, int descriptor);
   ~DiskWriter() override;
   leveldb::Status Append(const leveldb::Slice& data) override;
-  // Flushes the name too. Whatever has it is replaced.
+  // Also flushes the name, and replaces the target.
   leveldb::Status Rename(const std::string& name);
   leveldb::Status Close() override;
   leveldb::Status Flush() override;

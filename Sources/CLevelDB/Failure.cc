@@ -12,15 +12,15 @@ namespace cldb {
 
 namespace {
 
-// Begins what is put behind a text: the code and the errno. No text of LevelDB's or the system's has it.
+// Marks the appended code and errno. No text of LevelDB or the system contains it.
 constexpr char kMark = '\x01';
 
 }  // namespace
 
 leveldb::Status Failed(cldb_code code, const std::string& path, const std::string& what, int error) {
   std::string text = what + kMark + std::to_string(code) + kMark + std::to_string(error);
-  // LevelDB treats two classes in a way of its own: for a lookup NotFound means that the key is absent, and
-  // Corruption of a log is skipped without paranoid checks. What is passing must be neither.
+  // LevelDB treats two classes specially: for a lookup NotFound means that the key is absent, and Corruption of a log
+  // is skipped without paranoid checks. A temporary error must be neither.
   if (code == CLDB_DAMAGED) return leveldb::Status::Corruption(path, text);
   return leveldb::Status::IOError(path, text);
 }
@@ -61,7 +61,7 @@ static cldb_code CodeOf(const leveldb::Status& from) {
   return CLDB_IO;
 }
 
-// Takes off what was put behind a text; both stay as they are if there is nothing.
+// Removes the appended mark; if there is none, both are unchanged.
 static void ReadMark(const leveldb::Status& from, cldb_code* code, int* error) {
   std::string text = from.ToString();
   size_t mark = text.find(kMark);

@@ -1,7 +1,7 @@
-// From a failing system call to a `cldb_status`, through LevelDB.
+// Carries errors of system calls through LevelDB to a `cldb_status`.
 //
-// A leveldb::Status carries a class of error and a text, and no errno. So that the errno and the code arrive all
-// the same, on whichever thread LevelDB reports them, they are put behind the text, and taken off here.
+// A leveldb::Status has a class of error and a text, but no errno. So the errno and the code are appended to the text,
+// and removed from it here, on whichever thread LevelDB reports them.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace cldb {
 
-// What a failed system call becomes: "<path>: <what>: <the system's words>".
+// The status of a failed system call: "<path>: <what>: <the system's words>".
 leveldb::Status SystemError(const std::string& path, const char* what, int error);
 
 // A failure of this code.
@@ -21,16 +21,16 @@ leveldb::Status Failed(cldb_code code, const std::string& path, const std::strin
 void Succeed(cldb_status* status);
 bool Fail(cldb_status* status, cldb_code code, int os_error, const std::string& message);
 
-// Fills `status` from LevelDB's, and answers whether it is OK.
+// Fills `status` from LevelDB's, and returns whether it is OK.
 bool Translate(const leveldb::Status& from, cldb_status* status);
 
-// Says which key a failure is about.
+// Sets the key of a failure.
 void SetKey(cldb_status* status, const std::string& key);
 
 // The system's error number of a failure; 0 if there is none.
 int ErrorOf(const leveldb::Status& status);
 
-// Whether the process or the system has no descriptor to give, which passes.
+// Whether the process or the system has no free descriptor, which is temporary.
 bool IsShortOfDescriptors(const leveldb::Status& status);
 
 // The words of a failure, for people.

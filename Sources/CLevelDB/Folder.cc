@@ -54,8 +54,8 @@ Folder::~Folder() {
 Status Folder::Make() {
   cfiles_status info;
   bool exists = cfiles_status_of_name(cfiles_current_folder(), path_.c_str(), &info) == 0;
-  // A folder with a CURRENT was flushed when that was made. Without, it may come from a process that died
-  // between making the folder and flushing its parent, so it is flushed again.
+  // A folder with a CURRENT was flushed before that. Without one, a process may have died between creating the folder
+  // and flushing its parent, so it is flushed again.
   const bool is_made = exists && cfiles_status_of_name(cfiles_current_folder(), PathOf("CURRENT").c_str(), &info) == 0;
   if (is_made) return Status::OK();
   if (!exists) {
@@ -168,7 +168,7 @@ Status Folder::Create(const std::string& name, int* descriptor) {
     if (*descriptor >= 0) return Status::OK();
     error = -*descriptor;
   }
-  // Without a descriptor to give, the system has made nothing.
+  // Without a free descriptor, the system has created nothing.
   if (error == EMFILE || error == ENFILE) return SystemError(PathOf(name), "the file can't be made", error);
   return Failure(PathOf(name), "the file can't be made", error);
 }

@@ -3,13 +3,13 @@
 // Invariants:
 //  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
-//  2. Each change to the disk is shown to the hook first, if there is one.
-//  3. No file is ever emptied or written over: what is made must not be there, under whatever name a file is known.
+//  2. Each change to the disk is passed to the hook first, if there is one.
+//  3. No file is ever truncated or overwritten: a new file must not exist, under whatever name a file is known.
 //  4. After one failed create (unless the system had no descriptor to give), write, flush or rename, no further change is made ("poisoned"). The kernel
 //     marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after a failed
 //     append: whatever is written later may be lost in silence.
 //
-// Safe to use from many threads.
+// Safe to use from any thread.
 
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace cldb {
 
-// How the folder tells others what it does; for tests.
+// Callbacks for the operations on the folder; for tests.
 struct Hooks {
   cldb_hook change = nullptr;
   void* change_context = nullptr;
@@ -35,8 +35,8 @@ struct Hooks {
 
 class Folder {
  public:
-  // Opens the folder that `descriptor` has open, wherever it is now; `path` is then for messages. With
-  // CLDB_BY_PATH, opens it by its path. With `make` it is made first if need be, and its parent flushed.
+  // Opens the folder of `descriptor`, wherever it is now; `path` is then for messages. With CLDB_BY_PATH, opens it by
+  // its path. With `make` it is created first if necessary, and its parent flushed.
   static leveldb::Status Open(const std::string& path, int descriptor, bool make, const Hooks& hooks,
                               std::unique_ptr<Folder>* result);
   ~Folder();
@@ -46,23 +46,23 @@ class Folder {
   const std::string& path() const { return path_; }
   std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
 
-  // The bare name in a path that LevelDB put together. An error for one that would leave the folder, which
-  // a forged CURRENT can ask for.
+  // The file name in a path of LevelDB. An error for one that would leave the folder, which a forged CURRENT can
+  // contain.
   leveldb::Status NameOf(const std::string& path, std::string* name) const;
 
   leveldb::Status List(std::vector<std::string>* names) const;
-  // Whether there is a file of that name. An error for anything else of that name, and when it can't be told.
+  // Whether there is a file of that name. An error for anything else of that name, and if that is unknown.
   leveldb::Status Find(const std::string& name, bool* exists, uint64_t* size) const;
-  // What is known of a file without opening it; 0 or an errno.
+  // The status of a file without opening it; 0 or an errno.
   int StatusOf(const std::string& name, cfiles_status* status) const;
   leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
   // Fills `bytes` from an offset on; `read` is smaller than `count` only at the end of the file.
   leveldb::Status Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
                        size_t* read) const;
-  // Opens or makes an empty file that only stands for something, such as a lock. It is never written to.
+  // Opens or creates an empty marker file, such as a lock. It is never written to.
   leveldb::Status OpenMarker(const std::string& name, int* descriptor);
 
-  // Makes a file. One that is there is an error. A lack of descriptors does not poison, as nothing was made.
+  // Creates a file. An existing one is an error. A lack of descriptors does not poison, because nothing was created.
   leveldb::Status Create(const std::string& name, int* descriptor);
   // Writes all bytes at the end of the file and moves `offset` on.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
@@ -74,7 +74,7 @@ class Folder {
   leveldb::Status Rename(const std::string& from, const std::string& to);
   // A failure here does not poison: at worst an unused file stays.
   leveldb::Status Remove(const std::string& name);
-  // Takes back a file that was made and is not named anywhere yet, even after a failure.
+  // Removes a new file that is not referenced anywhere yet, even after a failure.
   void Discard(const std::string& name);
 
   // Refuses all changes from now on. The first reason stays.

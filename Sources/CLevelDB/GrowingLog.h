@@ -1,7 +1,7 @@
 // A log of LevelDB that another process may be writing.
 //
-// What stands behind the last whole record may be on its way to the file, so it is neither torn nor damaged: it is
-// looked at again by the next call. Whether something is missing, only one can tell who knows what was written.
+// Bytes after the last whole record may still be written, so they are neither torn nor damaged: the next call reads
+// them again. Only a caller that knows what was written can detect that something is missing.
 //
 // Used by one thread at a time.
 
@@ -18,13 +18,13 @@ namespace cldb {
 
 class GrowingLog {
  public:
-  // `folder` must outlive the result. The file is held open, so it can be read to its end after it was removed.
+  // `folder` must outlive the result. The file stays open, so it can be read to its end after it was removed.
   static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result);
   ~GrowingLog();
   GrowingLog(const GrowingLog&) = delete;
   GrowingLog& operator=(const GrowingLog&) = delete;
 
-  // Calls `see` with each key and value of the records that have become whole since the last call, in order.
+  // Calls `see` with each key and value of the records completed since the last call, in order.
   leveldb::Status Read(const std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>& see);
 
  private:

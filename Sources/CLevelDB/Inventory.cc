@@ -16,8 +16,8 @@ namespace {
 // CURRENT is one file name.
 constexpr uint64_t kLongestCurrent = 64;
 
-// What a process leaves that dies while it makes a database. CURRENT is there before the first write, so nothing
-// that was ever stored can hide behind these names.
+// Leftovers of a process that died while it created a database. CURRENT exists before the first write, so files with
+// these names never have stored data.
 bool IsLeftOfCreation(const std::string& name, uint64_t size) {
   return name == "LOCK" || name == "MANIFEST-000002" || name == "000002.dbtmp" ||
          (name == "000003.log" && size == 0);
@@ -40,11 +40,11 @@ Status Inventory::TakeInUse(const Folder& folder, Inventory* result, std::string
   status = result->TakeManifest(folder);
   if (status.ok()) status = result->CheckTables(folder, key);
   if (!status.ok()) return status;
-  // Those that came after the listing. LevelDB compares the list with the manifest.
+  // Those created after the listing. LevelDB compares the list with the manifest.
   for (const TableInfo& table : result->manifest.tables)
     result->names.insert(FileName::Of(FileName::Kind::kTable, table.number));
   status = result->OpenLogs(folder);
-  // A record of the manifest that is not whole is being written.
+  // An incomplete record of the manifest is being written.
   result->has_torn_tail = false;
   return status;
 }
@@ -61,7 +61,7 @@ Status Inventory::TakeNames(const Folder& folder) {
   if (!status.ok()) return status;
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
-    // What file managers leave in folders.
+    // Files of file managers.
     if (cfiles_is_litter(name.c_str())) continue;
     bool exists;
     uint64_t size;
@@ -90,7 +90,7 @@ Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) 
   int descriptor;
   uint64_t size;
   const std::string current_path = folder.PathOf("CURRENT");
-  // CURRENT has no records; it is read as it is.
+  // CURRENT has no records and is read directly.
   Status status = folder.OpenForReading("CURRENT", &descriptor, &size);
   if (!status.ok()) return status;
   std::string current(std::min(size, kLongestCurrent), '\0');
@@ -155,7 +155,7 @@ Status Inventory::TakeLogs(const Folder& folder) {
     Status status = RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file);
     if (!status.ok()) return status;
     CheckBatches(&file);
-    // The next log is begun when the last write to the one before it was confirmed.
+    // The next log is started only after the last write to the previous one was confirmed.
     if (!torn.empty() && file.file_size > 0 && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
     if (file.tail == RecordFile::Tail::kTorn) {

@@ -1,7 +1,7 @@
-// What a folder holds, found out before LevelDB sees it.
+// The contents of a folder, read before LevelDB sees it.
 //
-// LevelDB is handed its manifest and its logs from here, as they were read and checked. So it can't take a read
-// that failed or fell short for the end of a file, and it never removes what was not read to its true end.
+// LevelDB gets its manifest and its logs from here, as they were read and checked. So it can't mistake a failed or
+// short read for the end of a file, and it never removes a file that was not read to its true end.
 
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace cldb {
 
 struct Inventory {
-  // False for a folder with nothing in it, or with what a creation that never finished has left.
+  // False for an empty folder, or one with leftovers of an unfinished creation.
   bool has_database = false;
   std::set<std::string> names;
 
@@ -29,13 +29,13 @@ struct Inventory {
   std::set<std::string> logs;
   Manifest manifest;
 
-  // A write that a power loss has torn was left out.
+  // Whether a torn tail was ignored.
   bool has_torn_tail = false;
-  // OK, or where a log is damaged. What stands before that place is in `contents`.
+  // OK, or where a log is damaged. The bytes before that place are in `contents`.
   leveldb::Status damage;
 
-  // Reads the folder and changes nothing. Fails with Corruption when there is no way to what is stored; `key` is
-  // then the first key of what is missing, where that is known.
+  // Reads the folder and changes nothing. Fails with Corruption if stored data is unreachable; `key` is then the first
+  // missing key, if known.
   static leveldb::Status Take(const Folder& folder, Inventory* result, std::string* key);
 
   // The same while another process may be writing the database. Its logs are opened and not read, and are neither in
@@ -43,13 +43,13 @@ struct Inventory {
   static leveldb::Status TakeInUse(const Folder& folder, Inventory* result, std::string* key);
   std::vector<std::unique_ptr<GrowingLog>> growing;
 
-  // Whether the manifest has changed since this was taken, so that files which were found missing were rightly removed.
+  // Whether the manifest has changed since then, so that missing files may have been replaced.
   bool HasChanged(const Folder& folder) const;
   // Whether there is another manifest: each opening for writing makes one.
   bool WasReopened(const Folder& folder) const;
 
  private:
-  // What CURRENT held, and how long the manifest was.
+  // The contents of CURRENT, and the length of the manifest.
   std::string current_;
   uint64_t manifest_size_ = 0;
 

@@ -9,7 +9,7 @@ using cldb::SliceOf;
 struct cldb_iterator {
   cldb_database* database;
   leveldb::Iterator* iterator;
-  // LevelDB's iterators must not be moved on from where there is no entry.
+  // LevelDB's iterators must not be moved when they are not at an entry.
   bool at_entry;
   // Filled when an exception has left LevelDB; `iterator` is then never touched again.
   cldb_status failure;
@@ -40,7 +40,7 @@ void cldb_iterator_free(cldb_iterator* iterator) {
   delete iterator;
 }
 
-// Makes one move and hands out the entry it leads to.
+// Makes one move and returns the entry that it leads to.
 template <typename Move>
 static inline bool MoveTo(cldb_iterator* iterator, cldb_entry* entry, Move move) {
   if (iterator->failure.code != CLDB_OK) return false;

@@ -14,14 +14,14 @@ using leveldb::Status;
 
 namespace {
 
-// The one global of this module: the kernel's locks belong to the process, so their list does as well.
+// The only global of this module: the kernel's locks belong to the process, and so does their list.
 struct Registry {
   std::mutex mutex;
   std::set<std::pair<uint64_t, uint64_t>> files;  // device, inode
 };
 
 Registry& registry() {
-  // Never destroyed, since a database may be closed while the process ends.
+  // Never destroyed, because a database may be closed while the process ends.
   static Registry* registry = new Registry;
   return *registry;
 }

@@ -1,7 +1,7 @@
 // LevelDB's LOCK file: an fcntl lock, and a list of what this process has locked.
 //
-// An fcntl lock is lost when any code in the process closes the file, and is no obstacle within one
-// process. So the list is asked before the file is opened, by device and inode: `db` and `./db` are one.
+// An fcntl lock is lost when any code in the process closes the file, and does not exclude other users in the same
+// process. So the list is checked before the file is opened, by device and inode: `db` and `./db` are one.
 
 #pragma once
 

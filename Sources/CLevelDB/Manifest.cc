@@ -96,7 +96,7 @@ class Reader {
     return true;
   }
 
-  // What must hold when all records were read.
+  // What must hold after all records were read.
   bool IsSound() const {
     if (!has_log_number || !has_sequence || next_file_number == 0) return false;
     if (log_number >= next_file_number || previous_log_number >= next_file_number) return false;

@@ -1,4 +1,4 @@
-// What a manifest says of a database: which tables it is made of, and where its log begins.
+// The contents of a manifest: the tables of a database, and the start of its log.
 
 #pragma once
 
@@ -15,20 +15,20 @@ struct TableInfo {
   int level = 0;
   uint64_t number = 0;
   uint64_t size = 0;
-  // Without what LevelDB puts behind a key.
+  // Without the trailer of LevelDB's keys.
   std::string smallest;
   std::string largest;
 };
 
 struct Manifest {
-  // Logs below this number are in tables, but for the one that is named here: 0 for none.
+  // Logs below this number are in tables, except the one that is named here; 0 for none.
   uint64_t log_number = 0;
   uint64_t previous_log_number = 0;
   // By level, then by number.
   std::vector<TableInfo> tables;
 
-  // Reads the records of a manifest that was found whole. What LevelDB would not check but assume, which ends
-  // the process when it is not so, is an error here.
+  // Reads the records of an intact manifest. Violations of LevelDB's unchecked assumptions, which would end the
+  // process, are errors here.
   static leveldb::Status Read(const leveldb::Slice& bytes, const std::string& path, Manifest* result);
 };
 

@@ -22,7 +22,7 @@ constexpr size_t kBlockSize = RecordCursor::kBlockSize;
 constexpr size_t kHeaderSize = RecordJoiner::kHeaderSize;
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
-// No write that was torn is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
+// No torn write is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
 constexpr uint64_t kLongestTail = uint64_t(2) << 30;
 
 struct Fragment {
@@ -41,13 +41,13 @@ Fragment ReadFragment(const char* bytes, size_t count) {
   return fragment;
 }
 
-// What a record must begin with to be one that came after those that are good.
+// The beginning of a record that can follow the intact ones.
 struct Successor {
   RecordFile::Kind kind;
   bool has_predecessor = false;
   uint64_t sequence = 0;  // of the next batch, if the kind is a log
 
-  // An entry can hold bytes of a log; those have the sequence numbers of another database.
+  // An entry can contain the bytes of a log; those have the sequence numbers of another database.
   bool Accepts(const char* payload, size_t count) const {
     constexpr uint64_t kFarthest = uint64_t(1) << 24;
     if (kind == RecordFile::Kind::kManifest) return true;
@@ -57,8 +57,8 @@ struct Successor {
   }
 };
 
-// Whether a record begins, whole, in what follows a place that is wrong. Where the next fragment is can't be known
-// there, so each place is tried.
+// Whether a whole record begins after a wrong place. The position of the next fragment is unknown there, so each is
+// tried.
 bool HasLaterRecord(const char* block, size_t position, size_t count, const Successor& successor) {
   // A hole in the file.
   if (block[0] == 0 && std::memcmp(block, block + 1, count - 1) == 0) return false;
@@ -110,13 +110,13 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
           in_record = fragment.type == kFirst || fragment.type == kMiddle;
           if (in_record) continue;
           good = offset + position;
-          // A batch begins with its sequence number and how many changes it has.
+          // A batch begins with its sequence number and its number of changes.
           successor.has_predecessor = good - start >= 12;
           if (successor.has_predecessor)
             successor.sequence = ReadFixed64(&bytes[start]) + ReadFixed32(&bytes[start + 8]);
         }
       }
-      // What is left at the end of a full block is too short for a header, and is filled with zeros.
+      // The rest at the end of a full block is too short for a header, and is filled with zeros.
       if (wrong == size && count < kBlockSize && position < count) wrong = offset + position;
       if (wrong == size) continue;
     }

@@ -1,8 +1,8 @@
 // LevelDB's format of logs and manifests (its doc/log_format.md), read more strictly than LevelDB reads it.
 //
-// LevelDB takes a short read, a cut and many a flipped bit for the end of the file, in silence, paranoid or not.
-// Here a file is read to the end that the file system gives, and each byte behind the last whole record is
-// accounted for: it is what a power loss can leave of one write, or it is damage.
+// LevelDB silently treats a short read, a cut and many a flipped bit as the end of the file, paranoid or not. Here a
+// file is read to the end that the file system reports, and each byte after the last whole record is accounted for: it
+// is the torn tail of one write, or it is damage.
 
 #pragma once
 
@@ -29,18 +29,17 @@ struct RecordFile {
 
   enum class Kind { kLog, kManifest };
 
-  // Reads a file. Fails when the system does, and for nothing that is wrong with the bytes. Memory is taken for
-  // whole records only, so a file made long by a hole costs none.
+  // Reads a file. Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so a
+  // sparse file costs none.
   static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
 };
 
-// Puts a record together from its fragments.
+// Joins a record from its fragments.
 class RecordJoiner {
  public:
   static constexpr size_t kHeaderSize = 7;
 
-  // Takes the next fragment from what is left of a block. False, with nothing taken, if no whole one that can be the
-  // next stands there.
+  // Takes the next fragment from the rest of a block. False, with nothing taken, if there is no complete next fragment.
   bool Take(leveldb::Slice* block);
   // Whether the last fragment was the end of a record.
   bool is_whole() const { return !is_inside_; }
@@ -54,7 +53,7 @@ class RecordJoiner {
   std::string joined_;
 };
 
-// Takes the records out of bytes that were found whole, one after the other.
+// Iterates over the records of intact bytes.
 class RecordCursor {
  public:
   static constexpr size_t kBlockSize = 32768;

@@ -1,4 +1,4 @@
-// What can be read of a database whose manifest, tables or logs are damaged: each file by itself.
+// Reads the files of a database with a damaged manifest, tables or logs, each file separately.
 
 #include <map>
 #include <memory>
@@ -27,14 +27,14 @@ using cldb::UserKey;
 using leveldb::Slice;
 using leveldb::Status;
 
-// The order of LevelDB's own keys but for the trailer, as each of its user's keys is written once.
+// The order of LevelDB's own keys without their trailers, because each user key is written once.
 class KeyOrder final : public leveldb::Comparator {
  public:
   int Compare(const Slice& left, const Slice& right) const override {
     return UserKey(left).compare(UserKey(right));
   }
   const char* Name() const override { return "cldb.salvage"; }
-  // For tables that are written, which none is here.
+  // Only for writing tables.
   void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 };
@@ -79,7 +79,7 @@ struct cldb_salvage {
   // What is in logs; LevelDB keeps them small.
   std::map<std::string, std::vector<std::string>> logged;
   std::string problems;
-  // The table that was looked into last.
+  // The table that was read last.
   std::string open_name;
   OpenTable open;
 
@@ -97,7 +97,7 @@ void cldb_salvage::TakeTable(const std::string& name) {
   table.position->SeekToFirst();
   if (table.position->Valid()) range.first = UserKey(table.position->key()).ToString();
   table.position->SeekToLast();
-  // Of a table whose end can't be read, nothing is known of what it ends with.
+  // If the end of a table can't be read, its last key is unknown.
   range.last = table.position->Valid() ? UserKey(table.position->key()).ToString() : std::string("\xff");
   if (!table.position->status().ok()) {
     range.first.clear();
@@ -122,7 +122,7 @@ void cldb_salvage::TakeLog(const std::string& name) {
   }
 }
 
-// Moves to the key in a table; false if it is not there or can't be read.
+// Moves to the key in a table; false if it is missing or can't be read.
 bool cldb_salvage::Seek(const TableRange& range, const Slice& key) {
   if (open_name != range.name) {
     open = OpenTable();

@@ -20,8 +20,8 @@ namespace {
 // Whether a write of this thread was refused a new log.
 thread_local bool is_refused = false;
 
-// LevelDB keeps a failure of its work in the background for good. A lack of descriptors passes, so that work waits for
-// its end; no longer than a writer would want to wait who finds no room.
+// LevelDB never recovers from a failure of its background work. A lack of descriptors is temporary, so that work waits
+// for its end, but not longer than a writer without room should wait.
 constexpr auto kRest = std::chrono::milliseconds(10);
 constexpr int kMostRests = 500;
 
@@ -123,7 +123,7 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   }
   is_writing_.store(true, std::memory_order_release);
   for (const std::string& name : removed) {
-    // One that stays costs room, and is removed by the next opening.
+    // A leftover costs space, and is removed by the next opening.
     if (replaced.count(name) == 0 && staged.count(name) == 0) RemoveFile(folder_->PathOf(name));
   }
   worker_.Release();
@@ -136,7 +136,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
   Kind kind = FileName::Parse(name).kind;
   if (kind == Kind::kLog) {
     if (inventory_.logs.count(name) > 0) {
-      // Handed to LevelDB as a whole, or never asked for.
+      // Passed to LevelDB as a whole, or never requested.
       if (inventory_.contents.count(name) == 0) return Status::OK();
       return Failed(CLDB_EXCEPTION, folder_->PathOf(name), "LevelDB has not read this log");
     }
@@ -151,7 +151,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     if (!status.ok()) return status;
     uint64_t size = table->size();
     status = ReadKeyRanges(std::move(table), size, &ranges);
-    // A table that a crash has left unfinished. What it was made of is there, or else keys would be missing.
+    // A table that a crash has left unfinished. Its sources exist, or else keys would be missing.
     if (status.IsCorruption()) return Status::OK();
     if (!status.ok()) return status;
   }
@@ -170,7 +170,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
 
 Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   std::string temporary;
-  // The tables, then what names them, then what names that.
+  // The tables, then the manifest that names them, then CURRENT, which names the manifest.
   for (Kind kind : {Kind::kTable, Kind::kLog, Kind::kManifest}) {
     for (const auto& file : staged) {
       FileName name = FileName::Parse(file.first);
@@ -180,7 +180,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
       Status status = file.second->Put(*folder_, made->back());
       if (status.ok() && is_kept_log) status = file.second->Rename(*folder_, file.first);
       if (!status.ok()) return status;
-      // The same entries are under the same name as before: nothing to take back.
+      // The same entries are under the same name as before: nothing to undo.
       if (is_kept_log) made->pop_back();
       if (kind == Kind::kManifest) temporary = FileName::Of(Kind::kTemporary, name.number);
     }
@@ -193,7 +193,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   if (!status.ok()) return status;
   status = folder_->Rename(temporary, "CURRENT");
   if (!status.ok()) {
-    // Once it has its new name, what it names must stay.
+    // Once it has its new name, the files that it names must stay.
     bool is_there;
     uint64_t size;
     if (!folder_->Find(temporary, &is_there, &size).ok() || !is_there) made->clear();
@@ -274,8 +274,8 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {
-  // Asked for the manifest and for the last log. No file is appended to that was closed: after a failed flush it must
-  // not be flushed again. A manifest is made anew by LevelDB, and a small log here.
+  // Called for the manifest and for the last log. A closed file is never appended to, because after a failed flush it
+  // must not be flushed again. LevelDB makes a new manifest, and a small log is copied here.
   *result = nullptr;
   std::string name;
   Status status = folder_->NameOf(path, &name);
@@ -293,7 +293,7 @@ Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFi
 }
 
 bool StagedEnv::FileExists(const std::string& path) {
-  // LevelDB asks for CURRENT only, while it opens.
+  // Called only for CURRENT, while LevelDB opens.
   std::string name;
   if (!folder_->NameOf(path, &name).ok()) return false;
   return Find(name) != nullptr || inventory_.names.count(name) > 0;
@@ -303,7 +303,7 @@ Status StagedEnv::GetChildren(const std::string&, std::vector<std::string>* name
   if (is_writing()) return folder_->List(names);
   std::lock_guard<std::mutex> lock(mutex_);
   std::set<std::string> merged;
-  // A database that is being made has nothing to do with what an unfinished creation has left.
+  // A new database ignores leftovers of an unfinished creation.
   for (const std::string& name : inventory_.names) {
     if (inventory_.has_database && hidden_.count(name) == 0) merged.insert(name);
   }
@@ -329,7 +329,7 @@ Status StagedEnv::RemoveFile(const std::string& path) {
 }
 
 Status StagedEnv::CreateDir(const std::string&) {
-  // The folder was made and flushed before LevelDB was asked to open it.
+  // The folder was created and flushed before LevelDB opens it.
   return Status::OK();
 }
 
@@ -372,7 +372,7 @@ Status StagedEnv::RenameFile(const std::string& from, const std::string& to) {
 // MARK: Locks, notes and threads
 
 Status StagedEnv::LockFile(const std::string&, leveldb::FileLock** lock) {
-  // The file is locked before anything is read. For reading only, the journal's own lock keeps writers away.
+  // The file is locked before anything is read. A read-only database relies on the journal's own lock.
   *lock = new HeldLock;
   return Status::OK();
 }

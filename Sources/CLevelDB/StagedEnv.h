@@ -1,13 +1,12 @@
-// The operating system as LevelDB sees it. LevelDB rewrites a folder by opening it: its log becomes a table, a new
-// manifest is made, the old files are removed, or emptied, because their numbers are given again. Here that happens
-// in memory first.
+// LevelDB's environment. LevelDB rewrites a folder by opening it: its log becomes a table, a new manifest is made, the
+// old files are removed, or truncated because their numbers are reused. Here that happens in memory first.
 //
 // Invariants:
-//  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing hides a file, and nothing else.
+//  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing only hides a file.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
-//  3. No byte of a file is written over, neither then nor later: each file is made anew. A small log is written again
-//     with the same entries and takes the old one's name when it is flushed; it goes on growing from there. Were each
-//     opening to make a table of what the last session left, there would be as many tables as there were openings.
+//  3. No byte of a file is ever overwritten: each file is new. A small log is copied with the same entries and replaces
+//     the old one when it is flushed; later entries are appended to it. Were each opening to make a table of what the
+//     last session left, there would be as many tables as there were openings.
 //  4. A file is removed only if what it holds is known to be elsewhere: a log that was read to its end, when the
 //     table made of it is flushed and named by a manifest that is flushed; a file of this session that LevelDB has
 //     replaced; a leftover of a crash whose first and last key are in the database. Any other stays, and if its
@@ -38,42 +37,43 @@ namespace cldb {
 
 class StagedEnv final : public leveldb::EnvWrapper {
  public:
-  // `lock` is LevelDB's lock of the folder, or null: for reading only, or if there is no file of it yet.
-  // A log of up to `kept_log_size` bytes is kept.
+  // `lock` is LevelDB's lock of the folder, or null for reading only, or if its file does not exist yet. A log of up to
+  // `kept_log_size` bytes is kept.
   StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
             size_t kept_log_size);
   ~StagedEnv() override;
 
   Folder& folder() { return *folder_; }
   const Inventory& inventory() const { return inventory_; }
-  // Of a database that is in use; for one thread at a time.
+  // For a database in use; for one thread at a time.
   std::vector<std::unique_ptr<GrowingLog>>& growing_logs() { return inventory_.growing; }
   Worker& worker() { return worker_; }
 
-  // Refuses all that would grow what is staged. LevelDB reads on, but compactions fail at their first step.
+  // Refuses everything that would add to the staged files. LevelDB can still read, but compactions fail at their first
+  // step.
   void Seal() { *is_sealed_ = true; }
 
   // The tables that the database is made of now, staged ones included. To be called when it is sealed.
   leveldb::Status ReadTables(std::vector<TableInfo>* tables) const;
 
-  // Puts on disk what is staged, and lets LevelDB write from now on. `holds` tells whether the database has a key:
-  // OK, NotFound, or why that can't be told. Fails with the folder as it was, but for leftovers that were shown to
-  // be of no use; `key` is then that of an entry that only a leftover has, if that is why.
+  // Writes the staged files to disk, and lets LevelDB write from now on. `holds` says whether the database has a key:
+  // OK, NotFound, or why that is unknown. Fails with the folder as it was, but for leftovers that were shown to be of
+  // no use; `key` is then that of an entry that only a leftover has, if that is why.
   leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
 
-  // The log that LevelDB goes on with, which holds what is in no table: its number and its keys. To be called when it
+  // The log that LevelDB reuses, with the entries that are in no table: its number and its keys. To be called when it
   // is sealed.
   uint64_t kept_log_number() const { return kept_log_ == nullptr ? 0 : FileName::Parse(kept_log_name_).number; }
   const KeyRanges& kept_log_ranges() const { return kept_log_ranges_; }
 
-  // Whether a write of this thread was refused a new log since the last call, as the system had no descriptor to give.
+  // Whether a write of this thread was refused a new log since the last call, because the system had no descriptor.
   // LevelDB has then written nothing.
   bool TakeRefusal();
 
-  // True once an exception has left LevelDB. The library is built without exceptions, so its locks and
-  // queues are then as the exception left them, and no call into the database is safe.
+  // True once an exception has left LevelDB. The library is built without exceptions, so its locks and queues are then
+  // in an undefined state, and no call into the database is safe.
   bool broken() const { return broken_.load(std::memory_order_acquire); }
   void Break(const std::string& reason);
   // Gives up LevelDB's lock of a broken database, which can't be closed, so that it can be opened again.
@@ -118,7 +118,7 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
   mutable std::mutex mutex_;  // guards what follows
   Staged staged_;             // by name
-  // The log that LevelDB has read last, if it is to be kept; and, once LevelDB goes on with it, its new file.
+  // The log that LevelDB has read last, if it is to be reused; then also its new file.
   std::string kept_log_name_, kept_log_bytes_;
   KeyRanges kept_log_ranges_;
   std::shared_ptr<StagedFile> kept_log_;
@@ -129,8 +129,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Worker worker_;
 };
 
-// Drops LevelDB's notes about its own work: a file of them would have to be written, flushed and renamed
-// under the same rules as the data, and what matters in it arrives as a status.
+// Drops LevelDB's log of its own work: such a file would have to be written, flushed and renamed under the same rules
+// as the data, and what matters in it is also reported as a status.
 class NullLogger final : public leveldb::Logger {
  public:
   void Logv(const char*, std::va_list) override {}

@@ -1,4 +1,4 @@
-// A new file that is held in memory until it is clear that it may be on disk.
+// A new file that is held in memory until it may be written to disk.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace cldb {
 
-// Safe to use from many threads.
+// Safe to use from any thread.
 class StagedFile {
  public:
   StagedFile(std::string path, std::shared_ptr<const std::atomic<bool>> is_sealed)
@@ -22,14 +22,13 @@ class StagedFile {
   leveldb::Status Flush();
   leveldb::Status Sync();
   leveldb::Status Close();
-  // Copies what there is, up to `count` bytes.
+  // Copies up to `count` bytes.
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const;
   std::string bytes() const;
 
-  // Writes and flushes what there is, and the name. What is appended later goes to disk at once, and the memory is
-  // given back.
+  // Writes and flushes the bytes and the name, and frees the memory. Later appends go to disk at once.
   leveldb::Status Put(Folder& folder, const std::string& name);
-  // Gives a file that is on disk and not closed another name, in the place of a file that has it.
+  // Renames a file that is on disk and not closed, replacing the target.
   leveldb::Status Rename(Folder& folder, const std::string& name);
 
  private:
@@ -44,7 +43,7 @@ class StagedFile {
   std::atomic<bool> is_on_disk_{false};
 };
 
-// The faces of a staged file, as LevelDB wants them.
+// LevelDB's interfaces to a staged file.
 class StagedWriter final : public leveldb::WritableFile {
  public:
   explicit StagedWriter(std::shared_ptr<StagedFile> file) : file_(std::move(file)) {}

@@ -1,5 +1,5 @@
-// What LevelDB does not check about a table before it uses it. It allocates whatever a footer asks for, and
-// its checks of a block's structure are assertions, which end the process.
+// Checks that LevelDB omits before it uses a table. It allocates whatever a footer requests, and its checks of a
+// block's structure are assertions, which end the process.
 
 #pragma once
 
@@ -21,23 +21,22 @@ bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* index_offset, u
 // A block is followed by its compression type, in one byte, and a checksum of both, in four.
 constexpr size_t kBlockTrailerSize = 5;
 
-// True if the checksum behind a block of `count` bytes, trailer included, is right. LevelDB checks that of an
-// index with `paranoid_checks` only, and what it finds there it believes.
+// True if the checksum behind a block of `count` bytes, trailer included, is right. LevelDB checks that of an index
+// only with `paranoid_checks`, and trusts its contents.
 bool BlockIsWhole(const char* bytes, size_t count);
 
 // Reads a block of `count` bytes, trailer included, and gives its first and its last key, which are empty if it has no
-// entries. False if LevelDB could not have written it, or could not walk it: each entry must be inside, each key one of
-// LevelDB's own and after the one before it, and each restart point the place of a whole key. The journal's blocks are
-// never compressed.
+// entries. False if LevelDB could not have written or read it: each entry must be inside, each key a LevelDB key after
+// the previous one, and each restart point the offset of a complete key. The journal's blocks are never compressed.
 bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string* last);
 
-// The index of a table: a block with an entry for each data block, in order of keys and of places. Each entry is a
+// The index of a table: a block with an entry for each data block, in the order of keys and offsets. Each entry is a
 // restart point, and its key is at or after the last key of the block.
 class TableIndex {
  public:
   TableIndex() = default;
-  // Takes a block, without its trailer, that `ReadBlock` has found sound; `valid` is false if it is no index of a table
-  // of `file_size` bytes.
+  // Takes a block, without its trailer, that `ReadBlock` has accepted; `valid` is false if it is not an index of a
+  // table of `file_size` bytes.
   TableIndex(std::string block, uint64_t file_size, bool* valid);
 
   // How many data blocks there are.
@@ -47,7 +46,7 @@ class TableIndex {
   leveldb::Slice key(size_t index) const;
 
  private:
-  // False if the entry does not have its key in full and a place behind it.
+  // False if the entry lacks a complete key or an offset after it.
   bool ReadEntry(size_t index, leveldb::Slice* key, uint64_t* offset, uint64_t* size) const;
 
   std::string block_;

@@ -1,4 +1,4 @@
-// The first and the last key of a table, without reading what is between them.
+// The first and the last key of a table, without reading the keys between them.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace cldb {
 
-// One pair for each first byte that keys have: journals give each kind of key another.
+// One pair for each first byte of keys: each kind of key in a journal has a different one.
 using KeyRanges = std::vector<std::pair<std::string, std::string>>;
 
-// Reads the index of a table and two blocks for each range. Corruption if it is no whole table.
+// Reads the index of a table and two blocks for each range. Corruption if it is not a complete table.
 leveldb::Status ReadKeyRanges(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t size, KeyRanges* ranges);
 
 }  // namespace cldb

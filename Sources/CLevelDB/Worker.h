@@ -1,9 +1,9 @@
-// Where LevelDB's work in the background runs: compactions.
+// Runs LevelDB's background work: compactions.
 //
-// LevelDB asks for work while it holds its mutex, and then waits for the end of it when it closes, or when a
-// write finds no room. Its own Env starts a thread whenever it has none; if the system refuses, the process ends or
-// waits for ever. Here the thread is started before the database is opened. Without one, work runs on the threads
-// that write, between their writes, when no lock is held.
+// LevelDB schedules work while it holds its mutex, and waits for it when it closes, or when a write finds no room. Its
+// own Env starts a thread on demand; if the system refuses, the process ends or waits forever. Here the thread is
+// started before the database is opened. Without one, work runs on the writing threads, between their writes, when no
+// lock is held.
 
 #pragma once
 
@@ -26,15 +26,15 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Starts the thread, if the system has one to give.
+  // Starts the thread, if the system has one.
   void Start();
   void Schedule(Work work);
-  // Lets work run, which until now only waits.
+  // Lets waiting work run.
   void Release();
-  // Runs what waits, on this thread, if the worker has none of its own.
+  // Runs waiting work on this thread, if the worker has no thread.
   void RunWithoutThread();
-  // Lets the worker's own thread rest for a moment, where nobody waits for it but a writer without room. False on any
-  // other thread, and when the worker is to end.
+  // Lets the worker's thread sleep for a moment, while at most a writer without room waits for it. False on any other
+  // thread, and when the worker is to end.
   bool Rest(std::chrono::milliseconds duration);
 
  private:

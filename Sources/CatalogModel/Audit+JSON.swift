@@ -1,24 +1,24 @@
 package import Foundation
 package import JSON
 
-// Entries, histories, blame and plans, as the command line prints them with `--json` and the HTTP API answers them.
+// Entries, histories, blame and plans, as the command line prints them with `--json` and the HTTP API returns them.
 
 extension Date {
   /// RFC 3339 with microseconds, in UTC.
   package var precise: String { Timestamp(self)?.description ?? "?" }
 
-  /// Whether the date of an entry and what the clock said are further apart than two clocks that are right.
+  /// Whether the date of an entry differs more from that of the clock than two correct clocks would.
   package func differs(from clockDate: Date) -> Bool { abs(timeIntervalSince(clockDate)) > 1 }
 }
 
 extension Journal where State == Catalog {
-  /// The date of the first entry up to a version; nil when there is none.
+  /// The date of the first entry up to a version; nil if there is none.
   package func firstDate(through version: Version<Catalog>) throws -> Date? {
     let start = try revision(at: .start)
     return version.revision > start ? try entry(at: start + 1).date : nil
   }
 
-  /// Writes how much the journal holds into the object that is open, as `stat --json` prints it.
+  /// Writes the journal's counts into the open object, as `stat --json` prints them.
   package func writeCounts(of version: Version<Catalog>, to writer: inout JSONWriter) throws {
     let firstDate = try firstDate(through: version)
     writer.member("id", id.description)
@@ -34,7 +34,7 @@ extension Journal where State == Catalog {
 }
 
 extension Entry {
-  /// Writes the entry as `log --json` prints it, without the line's end.
+  /// Writes the entry as `log --json` prints it, without a newline.
   package func write(to writer: inout JSONWriter) {
     write(to: &writer) { writer in
       for event in events { Catalog.write(event, to: &writer) }
@@ -52,7 +52,7 @@ extension Entry {
     writer.endObject()
   }
 
-  /// Writes all members but the events into the object that is open.
+  /// Writes all members except the events into the open object.
   package func writeHead(to writer: inout JSONWriter) {
     writer.member("revision", revision)
     writer.member("date", date.precise)
@@ -107,12 +107,12 @@ extension Blame {
 }
 
 extension FieldKey {
-  /// Whether it is the size of an image's bytes, of which machines learn through their digest.
+  /// Whether it is the byte count of an image, which JSON omits because the digest is enough.
   package func isByteCount(of kind: EntityKind) -> Bool { Catalog.name(of: self, of: kind) == "@byteCount" }
 }
 
 extension FoundEntity {
-  /// Writes what was found, as `find --json` prints it.
+  /// Writes a found entity, as `find --json` prints it.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("entity", Catalog.name(of: entity))
@@ -137,8 +137,8 @@ extension Catalog.Tag {
 }
 
 extension RestorePlan {
-  /// Writes what a plan would do or has done into the object that is open, as `restore --json` prints it.
-  /// - Parameter revision: of its entry; nil when there is none.
+  /// Writes what a plan would do or has done into the open object, as `restore --json` prints it.
+  /// - Parameter revision: of its entry; nil if there is none.
   package func writeMembers(to writer: inout JSONWriter, revision: Revision?, isDryRun: Bool) {
     writer.key("revision")
     if let revision { writer.integer(revision) } else { writer.null() }

@@ -1,14 +1,14 @@
 import CBOR
 
-// The way of every event, in a replay as in a commit: 1,000,000 of them should take well under a second.
-// All that can be wrong is looked at before anything is changed, so an event that throws has changed nothing.
+// The path of every event, in replays and in commits: 1,000,000 should take well under a second. All checks come before
+// the first change, so an event that throws has changed nothing.
 extension Catalog {
-  /// Runs an event.
+  /// Applies an event.
   ///
-  /// It checks that the event follows from this state and that its record is one of a catalog. It does not
-  /// check that a category or an item that a record names exists: inside an entry, events may stand in any
-  /// order. ``problems()`` does.
-  /// - Throws: `JournalError` with code `damaged`, and then this state is as it was.
+  /// It checks that the event is possible in this state and that its record is valid in a catalog. It does not check
+  /// that the category or item that a record names exists, because events may be in any order inside an entry.
+  /// ``problems()`` checks that.
+  /// - Throws: `JournalError` with code `damaged`; this state is then unchanged.
   /// - Complexity: O(log n)
   public mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     switch event.entity.kind {

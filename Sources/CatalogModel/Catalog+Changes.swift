@@ -1,10 +1,10 @@
 import CBOR
 package import JSON
 
-// What changed, as `journal diff --json` prints it, and the names of parts on the command line.
+// Changes as `journal diff --json` prints them, and the names of parts on the command line.
 extension Catalog {
-  /// The name of a part as machines know it: an attribute by its own name, any other part with an `@` before it. An
-  /// attribute whose name begins with `@` has another one before it.
+  /// The name of a part for programs: an attribute has its own name, any other part a name with a leading `@`. An
+  /// attribute whose name begins with `@` gets a second one.
   package static func name(of key: FieldKey, of kind: EntityKind) -> String {
     switch key {
     case .attribute(let name): return name.utf8.first == UInt8(ascii: "@") ? "@" + name : name
@@ -14,7 +14,7 @@ extension Catalog {
     }
   }
 
-  /// The part that a name of ``name(of:of:)`` means; nil for the name of a field that the kind does not have.
+  /// The part with a name from ``name(of:of:)``; nil for a field that the kind does not have.
   package static func key(named name: String, of kind: EntityKind) -> FieldKey? {
     guard name.utf8.first == UInt8(ascii: "@") else { return .attribute(name) }
     let rest = String(name.dropFirst())
@@ -22,8 +22,8 @@ extension Catalog {
     return fieldNames(of: kind).firstIndex(of: rest).map { .field(UInt8($0)) }
   }
 
-  /// Writes `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`: `old` or `new` is left out where there is
-  /// none. The size of an image's bytes goes without saying: its digest says more.
+  /// Writes `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`: `old` or `new` is omitted if there is none.
+  /// The byte count of an image is omitted, because the digest is enough.
   package static func write(_ parts: [PartChange], of kind: EntityKind, to writer: inout JSONWriter) {
     writer.beginObject()
     for part in parts {

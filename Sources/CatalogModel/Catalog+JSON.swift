@@ -1,7 +1,7 @@
 import CBOR
 package import JSON
 
-// One entity is one object, as `journal replay --json` prints it; `Documentation` and scripts rely on it.
+// Each entity is one object, as `journal replay --json` prints it. The documentation and scripts rely on this.
 extension Catalog.Category {
   /// Writes `{"id":1,"name":"Europe","color":null,"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
@@ -17,7 +17,7 @@ extension Catalog.Category {
 
 extension Catalog.Item {
   /// Writes `{"id":1,"kind":"countries","category":1,"attributes":{…},"images":[1],"created":3,"modified":17}`.
-  /// - Parameter catalog: where the item comes from, and its images are.
+  /// - Parameter catalog: the catalog of the item and its images.
   package func write(to writer: inout JSONWriter, in catalog: Catalog) {
     writer.beginObject()
     writer.member("id", id.number)
@@ -53,10 +53,9 @@ extension Catalog.Image {
 }
 
 extension Catalog {
-  /// Writes the members `categories`, `items` and `images` into the object that is open, each in the order
-  /// of their numbers.
-  /// - Parameter flush: called after each entity, to take away what was written so far; so a catalog of any
-  ///   size takes the memory of one entity.
+  /// Writes the members `categories`, `items` and `images` into the open object, each in the order of their numbers.
+  /// - Parameter flush: called after each entity, to empty the writer, so that a catalog of any size takes the memory
+  ///   of one entity.
   /// - Throws: what `flush` throws.
   package func writeMembers<Failure: Error>(
     to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
@@ -94,7 +93,7 @@ extension Catalog {
     }
   }
 
-  /// Writes the members `categories`, `items` and `images` into the object that is open, all in one piece.
+  /// Writes the members `categories`, `items` and `images` into the open object, in one piece.
   package func writeMembers(to writer: inout JSONWriter) {
     writeMembers(to: &writer) { (_: inout JSONWriter) in }
   }

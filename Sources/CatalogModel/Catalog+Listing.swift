@@ -1,5 +1,4 @@
-// Every listing goes through a table or a part of an index as its elements are asked for: it costs O(log n)
-// to begin, and O(log n) at most an element.
+// Every listing reads a table or a part of an index lazily: O(log n) to begin, and at most O(log n) for each element.
 extension Catalog {
   /// All items, in the order of their numbers.
   public var items: Items { Items(rows: .all(itemTable)) }
@@ -11,7 +10,7 @@ extension Catalog {
   public var images: Images { Images(rows: .all(imageTable)) }
 
   /// The items of a category, in the order of their numbers.
-  /// - Complexity: grows with the answer, not with the catalog.
+  /// - Complexity: grows with the result, not with the catalog.
   public func items(in category: CategoryID) -> Items {
     Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
   }
@@ -27,20 +26,20 @@ extension Catalog {
   }
 
   /// The items of a kind, in the order of their numbers. Kinds are compared byte by byte.
-  /// - Complexity: grows with the answer, not with the catalog.
+  /// - Complexity: grows with the result, not with the catalog.
   public func items(ofKind kind: String) -> Items {
-    // No kind has the number -1, so a kind that never was lists nothing.
+    // No kind has the number -1, so an unknown kind lists nothing.
     Items(rows: .listed(itemsByKind.members(of: kindNumbers.number(of: kind) ?? -1), in: itemTable))
   }
 
   /// The images of an item, in the order of their numbers.
-  /// - Complexity: grows with the answer, not with the catalog.
+  /// - Complexity: grows with the result, not with the catalog.
   public func images(of item: Catalog.Item.ID) -> Images {
     Images(rows: .listed(imagesByItem.members(of: item.number), in: imageTable))
   }
 
   /// The kinds that at least one item has, in the order of their bytes.
-  /// - Complexity: grows with the number of kinds that there ever were.
+  /// - Complexity: grows with the number of kinds that ever existed.
   public var kinds: [String] {
     let present = kindNumbers.texts.enumerated().filter { number, _ in
       itemsByKind.members(of: number).contains { _ in true }

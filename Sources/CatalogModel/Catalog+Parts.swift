@@ -1,4 +1,4 @@
-// What a snapshot of a catalog holds. The names are in its file: another one is another schema.
+// The parts of a catalog in a snapshot. Snapshot files have these names, so a new name needs a new schema.
 extension Catalog {
   private enum PartName {
     static let itemsByKind = "itemsByKind"
@@ -8,7 +8,7 @@ extension Catalog {
     static let kinds = "kinds"
   }
 
-  /// The tables, indexes and kinds that this catalog is made of.
+  /// The tables, indexes and kinds of this catalog.
   public var parts: StateParts? {
     StateParts(
       tables: [categoryTable, itemTable, imageTable, tagTable],
@@ -19,7 +19,7 @@ extension Catalog {
       lists: [(PartName.kinds, kindNumbers)])
   }
 
-  /// The catalog that is made of these parts, nil when they are not those of a catalog.
+  /// The catalog made of these parts, nil if they are not those of a catalog.
   /// - Complexity: O(1)
   public init?(parts: StateParts) {
     guard parts.tables.count == Self.kindNames.count,
@@ -43,7 +43,7 @@ extension Catalog {
     return catalog
   }
 
-  /// The names of the fields that the schema defines, as they are written in JSON.
+  /// The names of the fields of the schema, as written in JSON.
   public static func fieldNames(of kind: EntityKind) -> [String] {
     switch kind {
     case .category: ["name", "color"]

@@ -1,8 +1,8 @@
 import CBOR
 
 extension Catalog {
-  /// Rules that this catalog breaks, in words: entities that refer to what is not there, and listings that
-  /// disagree with the records. Empty when all is well. What was erased may still be referred to.
+  /// The rules that this catalog breaks, in words: references to missing entities, and listings that disagree with the
+  /// records. Empty if it is valid. References to erased entities are valid.
   /// - Complexity: O(n log n)
   public func problems() -> [String] {
     var problems: [String] = []
@@ -20,8 +20,7 @@ extension Catalog {
     return problems
   }
 
-  /// Those that these events can have caused: an item in a category that is not there, or an image of an item
-  /// that is not.
+  /// The problems that these events may have caused: an item in a missing category, or an image of a missing item.
   /// - Complexity: O(e log n) for e events.
   public func problems(after events: [JournalEvent]) -> [String] {
     var problems: [String] = []
@@ -62,7 +61,7 @@ extension Catalog {
     "image:\(image) belongs to item:\(item), which is not there"
   }
 
-  /// Indexes that queries have built and that are not those of the items: none, or this code is at fault.
+  /// Indexes that queries have built and that disagree with the items, which would be a bug in this code.
   /// - Complexity: O(n log n) for each of them.
   public func indexProblems() -> [String] { indexCache.problems(in: itemTable) }
 
@@ -86,7 +85,7 @@ extension Catalog {
         problems.append("item:\(number) is not listed under its category")
       }
     }
-    // All that should be listed is; so whatever else is listed makes the counts differ.
+    // Everything that should be listed is, so anything else makes the counts differ.
     if itemsByKind.lineCount != itemTable.count {
       problems.append("\(itemsByKind.lineCount) items are listed by kind, but there are \(itemTable.count)")
     }

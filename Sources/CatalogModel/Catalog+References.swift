@@ -1,6 +1,6 @@
 import CBOR
 
-// What refers to what: an image to its item, and an item to its category. Restores and reverts keep to it.
+// References: an image refers to its item, and an item to its category. Restores and reverts preserve them.
 extension Catalog {
   /// The category of an item, and the item of an image.
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
@@ -21,17 +21,17 @@ extension Catalog {
     }
   }
 
-  /// An item stays, in no category, when its category goes. An image goes with its item.
+  /// If a category is deleted, its items stay without one. If an item is deleted, so are its images.
   public static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {
     kind == .item ? record.setting(ItemField.category, to: nil) : nil
   }
 
-  /// Restores and reverts leave tags alone: a name for a point is no part of what was there.
+  /// Restores and reverts do not change tags, because the name of a point is not part of a state.
   public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag }
 
-  /// The name of a category, an image or a tag; of an item its title, name or path, or its first short text.
+  /// The name of a category, an image or a tag; the title, name or path of an item, or its first short text.
   public static func label(of record: EntityRecord, of kind: EntityKind) -> String? {
     switch kind {
     case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }

@@ -2,13 +2,13 @@
 public typealias CatalogJournal = Journal<Catalog>
 
 extension EntityKind {
-  /// Groups items under a name.
+  /// A category: a named group of items.
   public static var category: EntityKind { EntityKind(rawValue: 0) }
-  /// A thing of the user's, with attributes.
+  /// An item: an object of the user, with attributes.
   public static var item: EntityKind { EntityKind(rawValue: 1) }
-  /// A picture or another file that belongs to an item.
+  /// An image: a picture or another file that belongs to an item.
   public static var image: EntityKind { EntityKind(rawValue: 2) }
-  /// A name for a revision.
+  /// A tag: a name for a revision.
   public static var tag: EntityKind { EntityKind(rawValue: 3) }
 }
 

@@ -4,9 +4,9 @@ extension Draft where State == Catalog {
   /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
   /// - Parameters:
   ///   - name: the name of the file, up to 4,096 bytes.
-  ///   - mediaType: what the bytes are, such as `"image/png"`.
+  ///   - mediaType: the media type of the bytes, such as `"image/png"`.
   /// - Returns: the new image's number.
-  /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or a name is empty or too long.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or a name is empty or too long.
   @discardableResult
   public mutating func addImage(
     to item: Catalog.Item.ID, name: String, mediaType: String, blob: Blob
@@ -30,9 +30,8 @@ extension Draft where State == Catalog {
     return ImageID(number)
   }
 
-  /// Changes an image; what is nil stays as it is. Only what differs is recorded.
-  /// - Throws: ``JournalError`` with code `rejected` when the image is not there, or a name is empty or too
-  ///   long.
+  /// Changes an image; a nil argument leaves its part unchanged. Only what differs is recorded.
+  /// - Throws: ``JournalError`` with code `rejected` if the image does not exist, or a name is empty or too long.
   public mutating func updateImage(
     _ id: ImageID, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil
   ) throws(JournalError) {
@@ -54,8 +53,8 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.applying(RecordChanges(setFields: fields)))
   }
 
-  /// Deletes an image. Its blob stays for as long as the history can reach it.
-  /// - Throws: ``JournalError`` with code `rejected` when the image is not there.
+  /// Deletes an image. Its blob stays as long as the history refers to it.
+  /// - Throws: ``JournalError`` with code `rejected` if the image does not exist.
   public mutating func deleteImage(_ id: ImageID) throws(JournalError) {
     try state.checkPresence(of: id.entity)
     try delete(id.entity)

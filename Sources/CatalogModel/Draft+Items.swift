@@ -1,7 +1,6 @@
 public import CBOR
 
-// Each verb checks all of its rules, and only then records the first event: a body that catches the error
-// and goes on commits nothing of it.
+// Each method checks all of its rules before it records the first event, so a body can catch the error and continue.
 extension Draft where State == Catalog {
   /// Adds an item.
   ///
@@ -9,10 +8,10 @@ extension Draft where State == Catalog {
   /// let id = try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
   /// ```
   /// - Parameters:
-  ///   - kind: what sort of item it is, in the app's own words; up to 4,096 bytes.
-  ///   - category: the number of a category that is there.
+  ///   - kind: the kind of item, in the app's own words; up to 4,096 bytes.
+  ///   - category: the number of an existing category.
   /// - Returns: the new item's number.
-  /// - Throws: ``JournalError`` with code `rejected` when the kind is empty, the category is not there, or the
+  /// - Throws: ``JournalError`` with code `rejected` if the kind is empty, the category does not exist, or the
   ///   attributes are too large (16 MiB) or nested too deep (127).
   @discardableResult
   public mutating func addItem(
@@ -29,10 +28,10 @@ extension Draft where State == Catalog {
     return EntityID(number)
   }
 
-  /// Adds an item whose attributes are the properties of a value.
+  /// Adds an item with the properties of a value as its attributes.
   /// - Returns: the new item's number.
-  /// - Throws: as ``addItem(kind:category:attributes:)``, and ``JournalError`` with code `rejected` when the
-  ///   value can't be encoded, or not as a dictionary.
+  /// - Throws: as ``addItem(kind:category:attributes:)``, and ``JournalError`` with code `rejected` if the value can't
+  ///   be encoded, or not as a dictionary.
   @discardableResult
   public mutating func addItem(
     kind: String, category: CategoryID? = nil, encoding value: some Encodable
@@ -41,13 +40,13 @@ extension Draft where State == Catalog {
     return try addItem(kind: kind, category: category, attributes: attributes)
   }
 
-  /// Sets and removes attributes; all others stay. What is in both is set.
+  /// Sets and removes attributes; all others stay. A name in both arguments is set.
   ///
-  /// Only what differs is recorded, and nothing when nothing does. Attributes are compared by their bytes: an
-  /// "é" of one scalar differs from one of two. As a dictionary of Swift's can't hold both as keys, a name
-  /// replaces its other spelling.
-  /// - Throws: ``JournalError`` with code `rejected` when the item is not there, or would be too large or
-  ///   nested too deep.
+  /// Only what differs is recorded, or nothing if nothing does. Names and values are compared by their bytes: an "é" of
+  /// one scalar differs from one of two. A Swift dictionary can't have both as keys, so setting one spelling of a name
+  /// replaces the other.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or would be too large or nested too
+  ///   deep.
   public mutating func updateItem(
     _ id: Catalog.Item.ID, set attributes: [String: FieldValue] = [:],
     remove names: some Sequence<String> = EmptyCollection()
@@ -60,7 +59,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: kept.applying(RecordChanges(set: attributes)))
   }
 
-  /// Makes these the item's attributes, all of them; what is recorded is the difference.
+  /// Replaces all attributes of an item; the difference is recorded.
   /// - Throws: as ``updateItem(_:set:remove:)``.
   public mutating func replaceAttributes(
     ofItem id: Catalog.Item.ID, with attributes: [String: FieldValue]
@@ -69,10 +68,10 @@ extension Draft where State == Catalog {
     try update(id.entity, to: EntityRecord(attributes, fields: record.numberedFields))
   }
 
-  /// Makes the properties of a value the item's attributes, all of them: a property that is nil, or that the
-  /// value does not have, is removed.
-  /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` when the value
-  ///   can't be encoded, or not as a dictionary.
+  /// Replaces all attributes of an item with the properties of a value: an attribute that is nil or missing in the
+  /// value is removed.
+  /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` if the value can't be
+  ///   encoded, or not as a dictionary.
   public mutating func replaceAttributes(
     ofItem id: Catalog.Item.ID, encoding value: some Encodable
   ) throws(JournalError) {
@@ -81,14 +80,14 @@ extension Draft where State == Catalog {
 
   /// Changes an item's attributes as a value of your own type.
   ///
-  /// Attributes that the type does not know stay as they are, so that an older version of an app keeps what a
-  /// newer one has written; use this where values are edited. What is inside of an attribute is set as one.
+  /// Attributes that the type does not know are kept, so an older version of an app preserves what a newer one has
+  /// written. Use this to edit values. A changed attribute is set as a whole.
   ///
   /// ```swift
   /// try draft.updateItem(7, as: Book.self) { $0.stars = nil }
   /// ```
-  /// - Throws: as ``updateItem(_:set:remove:)``, `DecodingError` when the attributes don't make such a value,
-  ///   and what `body` throws.
+  /// - Throws: as ``updateItem(_:set:remove:)``, `DecodingError` if the attributes don't make such a value, and what
+  ///   `body` throws.
   public mutating func updateItem<T: Codable>(
     _ id: Catalog.Item.ID, as type: T.Type = T.self, _ body: (inout T) throws -> Void
   ) throws {
@@ -97,7 +96,7 @@ extension Draft where State == Catalog {
     let before = try Self.attributes(encoding: value, for: id.entity)
     try body(&value)
     let after = try Self.attributes(encoding: value, for: id.entity)
-    // What the body left alone must not be written, even where the type writes it in another way.
+    // An attribute that the body did not change must not be written, even if the type encodes it differently.
     var changed: [String: FieldValue] = [:]
     var removed: [String] = []
     EntityRecord(before).changes(to: EntityRecord(after))?.visit { key, value in
@@ -107,8 +106,8 @@ extension Draft where State == Catalog {
     try updateItem(id, set: changed, remove: removed)
   }
 
-  /// Puts an item into a category, or with nil into none.
-  /// - Throws: ``JournalError`` with code `rejected` when the item or the category is not there.
+  /// Moves an item to a category, or with nil out of its category.
+  /// - Throws: ``JournalError`` with code `rejected` if the item or the category does not exist.
   public mutating func setCategory(ofItem id: Catalog.Item.ID, to category: CategoryID?) throws(JournalError)
   {
     let record = try state.presentRecord(of: id.entity)
@@ -116,19 +115,19 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(ItemField.category, to: category?.value))
   }
 
-  /// Makes an item one of another kind.
-  /// - Throws: ``JournalError`` with code `rejected` when the item is not there or the kind is empty.
+  /// Changes the kind of an item.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or the kind is empty.
   public mutating func setKind(ofItem id: Catalog.Item.ID, to kind: String) throws(JournalError) {
     let record = try state.presentRecord(of: id.entity)
     try Rules.checkName(kind, "kind", of: id.entity)
     try update(id.entity, to: record.setting(ItemField.kind, to: .string(kind)))
   }
 
-  /// Deletes an item, and its images before it, each as an event of its own.
-  /// - Throws: ``JournalError`` with code `rejected` when the item is not there.
+  /// Deletes an item, and its images before it, each with a separate event.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist.
   public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
     try state.checkPresence(of: id.entity)
-    // An array, since a listing that is still open would make each deletion copy what it changes.
+    // An array, because an open listing would make each deletion copy what it changes.
     let images = Array(state.imagesByItem.members(of: id.number))
     for image in images { try delete(.image(image)) }
     try delete(id.entity)
@@ -153,7 +152,7 @@ extension Draft where State == Catalog {
 }
 
 extension EntityRecord {
-  /// This record with a numbered field set, or with nil without it.
+  /// This record with a numbered field set, or removed if `value` is nil.
   func setting(_ field: UInt8, to value: FieldValue?) -> EntityRecord {
     applying(RecordChanges(setFields: value.map { [field: $0] } ?? [:], removeFields: [field]))
   }

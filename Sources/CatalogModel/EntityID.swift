@@ -1,6 +1,6 @@
 package import CBOR
 
-/// The number of an item, a category, an image or a tag. The compiler tells them apart.
+/// The number of an item, a category, an image or a tag, typed by what it identifies.
 ///
 /// ```swift
 /// let soup: ItemID<Recipe> = try journal.commit { try $0.insert(recipe) }.value
@@ -12,10 +12,10 @@ public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   /// The number, from 1: `item:42` has 42.
   public let number: Int
 
-  /// The entity of that number; it need not be there.
+  /// The entity of that number; it need not exist.
   public init(_ number: Int) { self.number = number }
 
-  /// By number, which is the order in which they were added.
+  /// By number, which is the order of addition.
   public static func < (left: EntityID, right: EntityID) -> Bool { left.number < right.number }
 }
 

@@ -2,32 +2,32 @@ import CBOR
 import Foundation
 import JSON
 
-/// What entities are looked for: those that fulfil everything that is set.
+/// A query for entities that match everything that is set.
 public struct EntityQuery: Hashable, Sendable {
-  /// Something that a part of an entity must be.
+  /// A value that a part of an entity must have.
   public struct Condition: Hashable, Sendable {
-    /// An attribute, a place inside of one such as `name.common`, or one of the catalog's fields such as `@category`.
+    /// An attribute, a path inside of one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String
-    /// The value in JSON, or a text as it is.
+    /// The value in JSON, or a plain text.
     public var value: String
 
-    /// The part of that name has that value.
+    /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
       self.field = field
       self.value = value
     }
   }
 
-  /// An entity's name, such as `item:42`, or what the label or a text attribute contains, in upper or lower case.
+  /// An entity's name, such as `item:42`, or a text that the label or a text attribute contains, ignoring case.
   public var text: String?
   /// The kind of items; `category`, `image` and `tag` stand for the other kinds of entities.
   public var kind: String?
-  /// The categories of which items are wanted.
+  /// The categories of the items.
   public var categories: Set<CategoryID>?
-  /// What parts must be.
+  /// The conditions on parts.
   public var conditions: [Condition]
 
-  /// Looks for all entities where nothing is set.
+  /// Makes a query, by default for all entities.
   public init(
     text: String? = nil, kind: String? = nil, categories: Set<CategoryID>? = nil, conditions: [Condition] = []
   ) {
@@ -37,7 +37,7 @@ public struct EntityQuery: Hashable, Sendable {
     self.conditions = conditions
   }
 
-  /// Whether an entity with that record is one of those that are looked for.
+  /// Whether an entity with that record matches.
   public func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
     if let kind, Catalog.kindName(of: record, entity.kind) != kind { return false }
     if let categories {
@@ -48,7 +48,7 @@ public struct EntityQuery: Hashable, Sendable {
     return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
   }
 
-  /// The entity that the text names, nil when it names none.
+  /// The entity that the text names, nil if it names none.
   public var namedEntity: EntityKey? { text.flatMap { try? Catalog.entity(named: $0) } }
 
   private func hasText(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
@@ -98,29 +98,29 @@ extension EntityQuery.Condition {
   }
 }
 
-/// An entity that was looked for.
+/// An entity that a query found.
 public struct FoundEntity: Sendable {
-  /// Which one.
+  /// Its kind and number.
   public let entity: EntityKey
-  /// What it is; of one that is gone, what it was last.
+  /// Its record; the last one if it was deleted.
   public let record: EntityRecord
-  /// The revision that deleted it; nil when it is there.
+  /// The revision that deleted it; nil if it is there.
   public let deleted: Revision?
 
-  /// A few words by which a person knows it.
+  /// A short name for people.
   public var label: String? { Catalog.label(of: record, of: entity.kind) }
-  /// The kind of an item; of others `category`, `image` or `tag`.
+  /// The kind of the item, or `category`, `image` or `tag`.
   public var kind: String { Catalog.kindName(of: record, entity.kind) }
 }
 
 extension Journal where State == Catalog {
-  /// Calls `body` with each entity that is looked for, in the order of kinds and numbers, until it answers false.
+  /// Calls `body` with each entity that matches, in the order of kinds and numbers, until it returns false.
   /// - Parameters:
-  ///   - selector: the point in time at which they are looked for.
-  ///   - deleted: looks among those that were gone at that point, by what they were last.
-  /// - Throws: ``JournalError`` with code `notFound` when the selector names no point in time, and what `body` throws.
-  /// - Complexity: O(h) reads of the log for h events of an entity that is named; otherwise O(n) for n entities, or
-  ///   as many as a kind or a category has.
+  ///   - selector: the point in time to search.
+  ///   - deleted: whether to search the entities that were deleted at that point, by their last records.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and what `body` throws.
+  /// - Complexity: O(h) reads of the log for h events if the query names an entity; otherwise O(n) for n entities of
+  ///   the kind, the categories or the catalog.
   public func find(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), deleted: Bool = false,
     _ body: (FoundEntity) throws -> Bool
@@ -157,14 +157,13 @@ extension Journal where State == Catalog {
     return FoundEntity(entity: entity, record: record, deleted: last.revision)
   }
 
-  /// The entities that a restore of a category covers: the category, and the items that are in it now or were in it
-  /// at a point in time.
+  /// The entities that a restore of a category covers: the category, and the items that are or were in it.
   public func entities(ofCategory id: CategoryID, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
     return [id.entity] + Set(items).sorted().map(\.entity)
   }
 
-  /// The items of a kind, now or at a point in time.
+  /// The items that have or had a kind, now or at a point in time.
   public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
     return Set(items).sorted().map(\.entity)
@@ -178,7 +177,7 @@ extension Catalog {
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
   }
 
-  /// The entities that are gone, and the revision that deleted each.
+  /// The deleted entities, with the revision that deleted each.
   fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
     zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
       table.goneEntities.lazy.map {
@@ -187,7 +186,7 @@ extension Catalog {
     }
   }
 
-  /// The entities among which those are that are looked for, in the order of kinds and numbers.
+  /// The entities that may match, in the order of kinds and numbers.
   fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(EntityKey, EntityRecord)> {
     if let categories = query.categories {
       return AnySequence(

@@ -1,2 +1,2 @@
-// A catalog is of no use without its journal: who imports this module has both.
+// A catalog is of no use without its journal, so importing this module imports both.
 @_exported public import Journaling

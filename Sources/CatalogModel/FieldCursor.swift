@@ -1,9 +1,9 @@
 import CBOR
 
-/// Goes through the numbered fields at the start of a record, each of which is read or passed once.
+/// Iterates over the numbered fields at the start of a record, each of which is read or skipped once.
 ///
-/// Marked safe although it holds a pointer: a cursor is only made inside a closure that is lent the bytes,
-/// and every read is checked against their end.
+/// Marked safe although it has a pointer: a cursor is only made inside a closure that borrows the bytes, and every read
+/// is checked against their end.
 @safe struct FieldCursor {
   private let bytes: UnsafeRawBufferPointer
   private var reader: CBORReader
@@ -16,7 +16,7 @@ import CBOR
     left = try reader.readMapHead()
   }
 
-  /// Whether the next key is that number; it is passed if so.
+  /// Whether the next key is that number; if so, it is skipped.
   @inline(__always)
   private mutating func passKey(_ number: UInt8) -> Bool {
     let offset = reader.offset
@@ -27,15 +27,15 @@ import CBOR
     return true
   }
 
-  /// Passes the key of the next field, which must be that one.
+  /// Skips the key of the next field, which must be that one.
   mutating func require(_ number: UInt8) throws(CBORError) {
     if !passKey(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
   }
 
-  /// Whether the next field is that one; its key is passed if so.
+  /// Whether the next field is that one; if so, its key is skipped.
   mutating func find(_ number: UInt8) -> Bool { passKey(number) }
 
-  /// Passes the key of the next field, nil when there is none left.
+  /// Skips the key of the next field, nil if there is none left.
   mutating func nextField() throws(CBORError) -> UInt8? {
     let offset = reader.offset
     guard left > 0, unsafe offset < bytes.count && bytes[offset] < 24 else { return nil }
@@ -43,7 +43,7 @@ import CBOR
     return UInt8(try reader.readUnsigned())
   }
 
-  /// Passes a text and tells where it stands, its head included.
+  /// Skips a text and returns its range, including its head.
   mutating func skipText() throws(CBORError) -> Range<Int> {
     let start = reader.offset
     try reader.skipText()

@@ -9,7 +9,7 @@ extension Catalog {
     private let row: EntityRow
     /// The number of the item that it belongs to.
     public let item: Catalog.Item.ID
-    /// The blob that holds its bytes.
+    /// The blob with its bytes.
     public let blob: Blob
 
     init(number: Int, row: EntityRow) {
@@ -20,7 +20,7 @@ extension Catalog {
       blob = fields?.blob ?? Blob(digest: .zero, byteCount: 0)
     }
 
-    /// The revision that added it, or that brought it back after it was deleted.
+    /// The revision that added it, or added it again after a deletion.
     public var created: Revision { row.created }
     /// The revision that changed it last.
     public var modified: Revision { row.modified }
@@ -31,7 +31,7 @@ extension Catalog {
       return row.record.text(at: fields.name)
     }
 
-    /// What its bytes are, such as `"image/svg+xml"`.
+    /// The media type of its bytes, such as `"image/svg+xml"`.
     public var mediaType: String {
       guard let fields = try? ImageFields(row.record) else { return "" }
       return row.record.text(at: fields.mediaType)

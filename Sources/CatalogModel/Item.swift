@@ -1,7 +1,7 @@
 public import CBOR
 
 extension Catalog {
-  /// A thing of the user's: a kind, a category if it has one, and attributes.
+  /// An object of the user: a kind, an optional category, and attributes.
   ///
   /// It is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
   public struct Item: Identifiable, Hashable, Sendable {
@@ -14,29 +14,29 @@ extension Catalog {
       self.row = row
     }
 
-    /// All that is known of the item, encoded.
+    /// The record of the item, encoded.
     public var record: EntityRecord { row.record }
-    /// The revision that added it, or that brought it back after it was deleted.
+    /// The revision that added it, or added it again after a deletion.
     public var created: Revision { row.created }
     /// The revision that changed it last.
     public var modified: Revision { row.modified }
 
-    /// What sort of item it is, in the app's own words: `"book"`.
+    /// The kind of item, in the app's own words: `"book"`.
     public var kind: String {
       guard let fields = try? ItemFields(record) else { return "" }
       return record.text(at: fields.kind)
     }
 
-    /// The number of its category, nil when it is in none.
+    /// The number of its category, nil if it is in none.
     public var category: CategoryID? { (try? ItemFields(record))?.category.map { CategoryID($0) } }
 
     /// All attributes, decoded. O(n) in the size of the item.
     public var attributes: [String: FieldValue] { record.attributes }
 
-    /// An attribute, nil when the item has none of that name. Only this one is decoded.
+    /// An attribute, nil if the item has none of that name. Only this one is decoded.
     public subscript(name: String) -> FieldValue? { record[name] }
 
-    /// Makes a value of the attributes.
+    /// Decodes a value from the attributes.
     ///
     /// ```swift
     /// struct Book: Codable { var title: String; var stars: Int? }

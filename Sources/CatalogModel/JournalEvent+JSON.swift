@@ -5,11 +5,10 @@ extension Catalog {
   /// Writes an event as `journal log --json` prints it:
   /// `{"operation":"update","entity":"item:42","previous":12,"changes":{…}}`.
   ///
-  /// `changes` has a member for each part that the event sets, and no others; nothing for a deletion.
-  /// An item has `kind`, `category` (null when it leaves its category), `attributes` (those that are set) and
-  /// `removed` (the names of those that go away); a category `name` and `color` (null when it goes away); an
-  /// image `item`, `name`, `mediaType`, `byteCount` and `sha256`; a tag `name` and `revision`. What was erased has
-  /// `"erased":true` and no changes.
+  /// `changes` has a member for each part that the event sets; a deletion has none. An item has `kind`, `category`
+  /// (null if it leaves its category), `attributes` (those that are set) and `removed` (the names of those that are
+  /// removed); a category `name` and `color` (null if it is removed); an image `item`, `name`, `mediaType`, `byteCount`
+  /// and `sha256`; a tag `name` and `revision`. An erased event has `"erased":true` and no changes.
   package static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
     writer.beginObject()
     beginEvent(event, to: &writer)
@@ -38,7 +37,7 @@ extension Catalog {
     writer.endObject()
   }
 
-  /// Writes what an event says apart from its changes, and the key for these.
+  /// Writes the members of an event before its changes, and the key of the changes.
   private static func beginEvent(_ event: JournalEvent, to writer: inout JSONWriter) {
     writer.member("operation", event.operation.name)
     writer.member("entity", name(of: event.entity))
@@ -48,7 +47,7 @@ extension Catalog {
   }
 }
 
-/// What an event sets and removes.
+/// The parts that an event sets and removes.
 private struct ChangedParts {
   private var fields: [UInt8: FieldValue] = [:]
   private var attributes: [String: FieldValue] = [:]

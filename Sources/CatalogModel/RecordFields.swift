@@ -1,6 +1,6 @@
 import CBOR
 
-// What the records of a catalog hold, schema "catalog/1". A record is a CBOR map; its numbered fields are:
+// The records of a catalog, schema "catalog/1". A record is a CBOR map; its numbered fields are:
 //
 //   category  0  name       text
 //             1  color      array of four floats: red, green, blue, alpha; absent: none
@@ -14,9 +14,9 @@ import CBOR
 //   tag       0  name       text
 //             1  revision   unsigned
 //
-// Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with
-// other numbers, and text keys in the records of categories and images, are kept and ignored, so that a
-// later version can add some.
+// Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with other
+// numbers, and text keys in the records of categories and images, are preserved and ignored, so that a later version
+// can add some.
 
 /// The numbers of an item's fields.
 enum ItemField {
@@ -45,11 +45,11 @@ enum TagField {
   static let revision: UInt8 = 1
 }
 
-/// What the indexes need of an item's record.
+/// The parts of an item's record that the indexes need.
 ///
-/// Making one checks the types of all fields; it makes no string, since it is done for each event of a replay.
+/// Making one checks the types of all fields. It makes no string, because it is done for each event of a replay.
 struct ItemFields {
-  /// Where the kind stands in the record: an encoded text, head and content.
+  /// The range of the kind in the record: an encoded text, head and content.
   let kind: Range<Int>
   let category: Int?
 
@@ -117,7 +117,7 @@ struct ImageFields {
 }
 
 extension Catalog {
-  /// What the bytes of an image with that record are; empty for any other record.
+  /// The media type of an image with that record; empty for any other record.
   package static func mediaType(of record: EntityRecord) -> String {
     (try? ImageFields(record)).map { record.text(at: $0.mediaType) } ?? ""
   }
@@ -135,7 +135,7 @@ extension EntityRecord {
     }
   }
 
-  /// The text that stands, encoded, at a place that a check has found.
+  /// The encoded text at a range that a check has found.
   func text(at range: Range<Int>) -> String {
     unsafe bytes.withUnsafeBytes { buffer in
       var reader = unsafe CBORReader(buffer, from: range.lowerBound)
@@ -143,7 +143,7 @@ extension EntityRecord {
     }
   }
 
-  /// All numbered fields, decoded; the attributes are not looked at.
+  /// All numbered fields, decoded; the attributes are not read.
   var numberedFields: [UInt8: FieldValue] {
     let fields = try? readFields { cursor throws(CBORError) in
       var fields: [UInt8: FieldValue] = [:]
@@ -155,7 +155,7 @@ extension EntityRecord {
 }
 
 extension RecordChanges {
-  /// Whether a numbered field is among what changes: these come first in the map.
+  /// Whether a numbered field changes; these come first in the map.
   var changeFields: Bool {
     // The map's head is longer than a byte only when more than 23 parts change.
     let first = bytes[0] & 0x1F < 24 ? 1 : bytes[0] & 0x1F == 24 ? 2 : bytes[0] & 0x1F == 25 ? 3 : 5

@@ -1,18 +1,18 @@
 import CBOR
 
-/// What the verbs of the draft check before anything is recorded: more than must hold of a catalog, which
-/// ``Catalog/problems(after:)`` says, so that old entries stay valid when a rule of these changes.
+/// Rules that the methods of the draft check before they record anything. They are stricter than those that every
+/// catalog must fulfil (``Catalog/problems(after:)``), so old entries stay valid if a rule here changes.
 ///
 /// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
 enum Rules {
-  /// How many bytes of UTF-8 a name, a kind or a media type may have: as many as a path.
+  /// The most bytes of UTF-8 of a name, a kind or a media type: as many as of a path.
   static let nameByteLimit = 4_096
 
   static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }
 
-  /// Fails unless a name is of use: not empty, not only white space, not too long.
+  /// Fails if a name is empty, only white space, or too long.
   static func checkName(_ name: String, _ part: String, of entity: EntityKey) throws(JournalError) {
-    // Most names begin with a letter of ASCII, and asking Unicode about each character takes its time.
+    // Most names begin with an ASCII letter, which is faster to check than Unicode properties.
     let beginsPlainly = name.utf8.first.map { (UInt8(ascii: "!")...UInt8(ascii: "~")).contains($0) } ?? false
     if !beginsPlainly, name.allSatisfy(\.isWhitespace) {
       throw rejected("the \(part) of \(Catalog.name(of: entity)) is empty; give it one")
@@ -40,7 +40,7 @@ enum Rules {
 }
 
 extension Catalog {
-  /// Fails unless an item may be put into a category.
+  /// Fails unless an item may be in a category.
   func checkCategory(_ category: CategoryID?, for item: EntityKey) throws(JournalError) {
     guard let category, categoryTable[category.number] == nil else { return }
     throw Rules.rejected(
@@ -48,19 +48,19 @@ extension Catalog {
         + absence(of: category.entity))
   }
 
-  /// Fails unless an entity is there.
+  /// Fails unless an entity exists.
   func checkPresence(of entity: EntityKey) throws(JournalError) {
     if record(of: entity) != nil { return }
     throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
   }
 
-  /// The record of an entity that shall change.
+  /// The record of an entity that is to be changed.
   func presentRecord(of entity: EntityKey) throws(JournalError) -> EntityRecord {
     try checkPresence(of: entity)
     return record(of: entity) ?? EntityRecord()
   }
 
-  /// Why an entity is not there.
+  /// Why an entity does not exist.
   func absence(of entity: EntityKey) -> String {
     let revision = revision(of: entity)
     if revision == 0 { return "it never was" }

@@ -6,7 +6,7 @@ extension Catalog {
     /// The number, from 1: `tag:3` has 3.
     public let id: EntityID<Catalog.Tag>
     private let row: EntityRow
-    /// The revision that it stands for.
+    /// The revision that it names.
     public let revision: Revision
 
     init(number: Int, row: EntityRow) {
@@ -15,37 +15,41 @@ extension Catalog {
       revision = (try? TagFields(row.record))?.revision ?? 0
     }
 
+    /// The tag that an entry made.
+    package init(_ number: Int, made record: EntityRecord, at created: Revision) {
+      self.init(number: number, row: EntityRow(record: record, created: created, modified: created))
+    }
+
     /// Its name.
     public var name: String {
       guard let fields = try? TagFields(row.record) else { return "" }
       return row.record.text(at: fields.name)
     }
 
-    /// The revision of the entry that made it.
+    /// The revision of the entry that created it.
     public var created: Revision { row.created }
   }
 }
 
 extension Catalog {
-  /// All tags, in the order in which they were made.
+  /// All tags, in the order of creation.
   public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(number: $0.number, row: $0.row) } }
 
-  /// The tag of that name, nil when there is none.
+  /// The tag of that name, nil if there is none.
   /// - Complexity: O(t) for t tags.
   public func tag(named name: String) -> Catalog.Tag? { tags.first { $0.name == name } }
 
-  /// The revision that a tag of that name stands for; nil when there is none.
+  /// The revision that a tag names; nil if there is no such tag.
   public func revision(tagged name: String) -> Revision? { tag(named: name)?.revision }
 }
 
 extension Draft where State == Catalog {
-  /// Gives a revision a name.
+  /// Tags a revision with a name.
   /// - Parameters:
   ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`; no other selector.
-  ///   - revision: of an entry that is there.
+  ///   - revision: the revision of an existing entry.
   /// - Returns: the new tag's number.
-  /// - Throws: ``JournalError`` with code `rejected` when the name can't be used or is used already, or there is no
-  ///   such revision.
+  /// - Throws: ``JournalError`` with code `rejected` if the name is invalid or in use, or there is no such revision.
   @discardableResult
   public mutating func addTag(_ name: String, at revision: Revision) throws(JournalError) -> Catalog.Tag.ID {
     let number = state.tagTable.highest + 1
@@ -68,8 +72,8 @@ extension Draft where State == Catalog {
     return EntityID(number)
   }
 
-  /// Deletes a tag. That it was there stays in the history.
-  /// - Throws: ``JournalError`` with code `rejected` when there is none of that name.
+  /// Deletes a tag. It stays in the history.
+  /// - Throws: ``JournalError`` with code `rejected` if there is none of that name.
   public mutating func deleteTag(_ name: String) throws(JournalError) {
     guard let tag = state.tag(named: name) else { throw Rules.rejected("there is no tag \(name)") }
     try delete(tag.id.entity)
@@ -77,7 +81,7 @@ extension Draft where State == Catalog {
 }
 
 extension Journal where State == Catalog {
-  /// Gives a point in time a name, as an entry of its own.
+  /// Tags a point in time, as a separate entry.
   /// - Throws: ``JournalError``, as `commit` and ``revision(at:)`` do.
   @discardableResult
   public func tag(

@@ -58,12 +58,12 @@ struct BugDatabase {
     }
   }
 
-  /// The small picture, nil when there is none.
+  /// The small picture, nil if there is none.
   func thumbnail(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("thumbnail", of: id, asOf: selector)
   }
 
-  /// The picture as it was taken, nil when there is none.
+  /// The picture as it was taken, nil if there is none.
   func fullImage(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("full", of: id, asOf: selector)
   }

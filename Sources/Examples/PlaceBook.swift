@@ -38,7 +38,7 @@ struct Place: CatalogItem, Equatable {
   var latitude: Double?
   var longitude: Double?
 
-  /// Where it is, nil when that is not known.
+  /// Where it is, nil if that is unknown.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)

@@ -78,7 +78,7 @@ struct RecipeBook: Sendable {
   }
 
   /// Undoes the last change of this book's user that can be undone, in this launch or an earlier one.
-  /// - Returns: what was done, in words; nil when there was nothing to undo.
+  /// - Returns: what was done, in words; nil if there was nothing to undo.
   func undo() async throws -> String? {
     guard let plan = try journal.planUndo(by: author) else { return nil }
     try await journal.commit(plan, by: author)

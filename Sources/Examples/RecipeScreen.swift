@@ -40,7 +40,7 @@ import Observation
   }
 
   /// Does what a line of input says.
-  /// - Returns: what to tell the user; nil when the screen tells it.
+  /// - Returns: what to tell the user; nil if the screen tells it.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {

@@ -30,7 +30,7 @@ extension ArchivedAsObject {
     try encoder.encode(self).write(to: url, options: .atomic)
   }
 
-  /// Reads the archive in a file; nil when there is no file.
+  /// Reads the archive in a file; nil if there is no file.
   static func unarchive(from url: URL) throws -> Self? {
     let bytes: Data
     // Asking first whether there is a file would take one that may not be looked at for none.

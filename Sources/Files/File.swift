@@ -3,13 +3,13 @@ import Foundation
 
 /// An open file. Its path is for messages only: it may have been moved since.
 ///
-/// Operations that change the disk are told to the hook first, if a test has set one. Safe to use from many threads.
+/// If a test has set a hook, operations that change the disk call it first. Safe to use from any thread.
 package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// What a file is opened for.
   package enum Access: Sendable {
     /// Must exist.
     case reading
-    /// Must exist; is changed in place.
+    /// Must exist; it is changed in place.
     case updating
     /// Must not exist. The file is for the owner alone.
     case creating
@@ -21,7 +21,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   private let hook: FileHook?
   private let readHook: ReadHook?
 
-  /// Opens a name in a folder: a plain file, and no link.
+  /// Opens a plain file in a folder, but no link.
   init(
     _ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?, readHook: ReadHook?
   ) throws(Failure) {
@@ -73,7 +73,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   deinit { _ = cfiles_close(descriptor) }
 
-  /// What is known of it without reading it.
+  /// Its status.
   package func status() throws(Failure) -> FileStatus { try Self.status(descriptor, path) }
 
   private static func status(_ descriptor: Int32, _ path: String) throws(Failure) -> FileStatus {
@@ -108,7 +108,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
-  /// Fills the buffer from an offset on; gives how many bytes there were, fewer only at the end of the file.
+  /// Fills the buffer from an offset on; returns the number of bytes, which is smaller only at the end of the file.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(Failure) -> Int {
     if case .fail(let number)? = readHook?(path, buffer.count) {
       throw Failure(FileError(number, "can't read the file", path: path))
@@ -118,7 +118,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return Int(count)
   }
 
-  /// All bytes of a small file.
+  /// The whole contents of a small file.
   package func contents(limit: Int) throws(Failure) -> [UInt8] {
     let count = try byteCount()
     guard count <= limit else {
@@ -135,33 +135,33 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return contents
   }
 
-  /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again: the
-  /// system may take what it could not write for written.
+  /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again, because
+  /// the system may drop the data and report success.
   package func flush() throws(Failure) {
     try hook.check(.sync(path), Failure.self)
     try Failure.check("can't flush the file to the drive", path) { cfiles_flush(descriptor, false) }
   }
 
-  /// Lets the drive begin with what was written so far, and returns at once. It promises nothing.
+  /// Asks the system to begin writing to the drive, and returns at once. It guarantees nothing.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
-  /// Writes some bytes to the drive and waits, so that the flush that follows takes no longer however large the file
-  /// is. It promises nothing.
+  /// Writes some bytes to the drive and waits, so that the next flush is short however large the file is. It guarantees
+  /// nothing.
   package func writeOut(_ range: Range<Int>) throws(Failure) {
     try Failure.check("can't write the file to the drive", path) {
       cfiles_write_out(descriptor, UInt64(range.lowerBound), UInt64(range.count))
     }
   }
 
-  /// Another descriptor of the same open file, for who owns one by itself.
+  /// Another descriptor of the same open file, owned by the caller.
   package func duplicateDescriptor() throws(Failure) -> Int32 {
     try Failure.check("can't open the file once more", path) { cfiles_duplicate(descriptor) }
   }
 }
 
-/// What is known of a file or folder without reading it.
+/// The status of a file or folder.
 package struct FileStatus: Sendable {
-  /// What a name stands for, links not followed.
+  /// What a name refers to, without following links.
   package enum Kind: Sendable {
     case file
     case folder
@@ -181,7 +181,7 @@ package struct FileStatus: Sendable {
 
   package let kind: Kind
   package let byteCount: Int
-  /// The number of the user to whom it belongs.
+  /// The ID of its owner.
   package let owner: UInt32
   /// How many names it has; 0 when it was removed.
   package let linkCount: Int
@@ -196,14 +196,14 @@ package struct FileStatus: Sendable {
   }
 }
 
-/// Which file a name means: names can differ for one file, this can't.
+/// The identity of a file, which is the same for all its names.
 package struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
 }
 
 extension FileFailure {
-  /// Makes a call of the C face, which gives -errno when it fails.
+  /// Calls a C function that returns -errno if it fails.
   @discardableResult
   static func check(_ action: String, _ path: String, _ call: () -> Int32) throws(Self) -> Int32 {
     let result = call()

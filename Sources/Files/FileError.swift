@@ -1,12 +1,12 @@
 import Foundation
 
-/// Why the operating system did not do what it was asked for.
+/// Why a call of the operating system failed.
 package struct FileError: Error, Sendable {
-  /// The kinds of failure that a caller may want to tell apart.
+  /// The kinds of failure that callers distinguish.
   package enum Reason: Sendable {
     case notFound
     case alreadyExists
-    /// This user may not do it, or nobody may: the file system is mounted for reading.
+    /// This user may not do it, or the file system is mounted read-only.
     case notPermitted
     /// A link where a file or folder is expected.
     case isLink
@@ -14,18 +14,18 @@ package struct FileError: Error, Sendable {
     case isNoFile
     /// Something else where a folder is expected.
     case isNoFolder
-    /// There is more of it than there can be.
+    /// The file is larger than it can be.
     case isTooLarge
-    /// Descriptors or memory are used up at the moment.
+    /// The system lacks descriptors or memory.
     case outOfResources
     /// The drive, or the user's share of it, is full.
     case noSpace
-    /// All else; the drive reports a failure.
+    /// Anything else; the drive reports a failure.
     case io
   }
 
   package let reason: Reason
-  /// What could not be done and why, for people.
+  /// What failed and why, for people.
   package let message: String
   package let path: String
 
@@ -35,7 +35,7 @@ package struct FileError: Error, Sendable {
     self.path = path
   }
 
-  /// What an error number of the system means: the one place where that is decided.
+  /// The error for an error number of the system, which is interpreted only here.
   package init(_ number: Int32, _ action: String, path: String) {
     let (reason, words) = Self.meaning(of: number)
     let explanation = unsafe words ?? String(cString: strerror(number))
@@ -66,7 +66,7 @@ package struct FileError: Error, Sendable {
   }
 }
 
-/// The error type of a module that works with files: what goes wrong with them arrives as that.
+/// The error type of a module that works with files.
 package protocol FileFailure: Error {
   init(_ error: FileError)
 }

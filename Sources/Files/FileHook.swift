@@ -10,7 +10,7 @@ extension FileOperation {
 }
 
 extension Optional where Wrapped == FileHook {
-  /// Fails when the hook wants the operation to fail.
+  /// Fails if the hook makes the operation fail.
   func check<Failure: FileFailure>(
     _ operation: @autoclosure () -> FileOperation, _: Failure.Type
   ) throws(Failure) {
@@ -21,7 +21,7 @@ extension Optional where Wrapped == FileHook {
     }
   }
 
-  /// The same for a write; gives how many of its bytes may be written at once.
+  /// The same for a write; returns how many of its bytes may be written at once.
   func checkWrite<Failure: FileFailure>(
     _ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int, _: Failure.Type
   ) throws(Failure) -> Int {
@@ -35,6 +35,6 @@ extension Optional where Wrapped == FileHook {
   }
 }
 
-/// Sees each read of a file before it is made, by the file's path and the bytes that are wanted, and decides: `short`
-/// gives fewer bytes, as the system may; a ``File`` then reads on. For tests only.
+/// Called before each read of a file, with its path and the requested bytes: `short` returns fewer bytes, as the system
+/// may; a ``File`` then continues to read. For tests only.
 package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict

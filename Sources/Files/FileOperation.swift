@@ -1,9 +1,9 @@
-/// One change to the disk that is about to be made, as a test sees it.
+/// A change to the disk that is about to be made, for tests.
 ///
-/// All that is written reports to the same hook, LevelDB's files too, so that a test sees all changes in their order.
+/// All writes report to the same hook, including those of LevelDB, so that a test sees all changes in order.
 package struct FileOperation: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// A file is made, or emptied if it is there.
+    /// A file is created, or truncated if it exists.
     case create
     /// One system call that writes `bytes` at `offset`.
     case write
@@ -17,7 +17,7 @@ package struct FileOperation: Sendable, Equatable {
     case truncate
     /// A folder's names are flushed to the drive.
     case syncFolder
-    /// A folder is made.
+    /// A folder is created.
     case makeFolder
   }
 
@@ -47,10 +47,10 @@ package enum FileVerdict: Sendable, Equatable {
   case proceed
   /// Don't do it, and report this `errno`.
   case fail(Int32)
-  /// For a write: put only so many bytes into the file, fewer than asked for. As after any short write, the
-  /// rest is then tried as an operation of its own, which the hook can fail.
+  /// For a write: write only this many bytes. As after any short write, the rest is then a separate operation, which
+  /// the hook can fail.
   case short(Int)
 }
 
-/// Sees each operation before it is made, on whichever thread makes it, and decides. For tests only.
+/// Called before each operation, on the thread that makes it, and decides about it. For tests only.
 package typealias FileHook = @Sendable (FileOperation) -> FileVerdict

@@ -1,16 +1,16 @@
 internal import CFiles
 import Foundation
 
-/// An open folder. What is in it is reached through its descriptor, by single names and without following links: it
-/// stays the same folder when it is moved and another one is put in its place.
+/// An open folder. Its contents are opened relative to its descriptor, by single names and without following links, so
+/// it stays the same folder even if it is moved and replaced.
 ///
-/// Operations that change the disk are told to the hook first, if a test has set one. A change of names is durable
-/// when ``flush()`` has returned. Safe to use from many threads.
+/// If a test has set a hook, operations that change the disk call it first. A change of names is durable after
+/// ``flush()``. Safe to use from any thread.
 package final class Folder<Failure: FileFailure>: Sendable {
-  /// The end of the names of files that are not finished.
+  /// The suffix of unfinished files.
   package static var temporarySuffix: String { ".new" }
 
-  /// For code below that makes calls of its own. It is open as long as this object is there.
+  /// For lower modules that make their own system calls. Open as long as this object exists.
   package let descriptor: Int32
   /// Where the folder was when it was opened; for messages.
   package let path: String
@@ -40,7 +40,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   deinit { _ = cfiles_close(descriptor) }
 
-  /// The same folder, opened once more: with a lock of its own.
+  /// The same folder, opened again, with a separate lock.
   package func reopened() throws(Failure) -> Folder { try Folder(".", in: self, path: path) }
 
   /// A folder in this one.
@@ -59,7 +59,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// The path of a name, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
-  /// Where the folder is now, also after it was moved; nil when the system does not say.
+  /// The current path of the folder, even after it was moved; nil if unknown.
   package func currentPath() -> String? {
     let byteCount = 4096
     var failed = false
@@ -72,7 +72,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   // MARK: Looking
 
-  /// What is known of the folder itself.
+  /// The status of the folder itself.
   package func status() throws(Failure) -> FileStatus {
     var status = cfiles_status()
     try Failure.check("can't examine the folder", path) {
@@ -81,13 +81,13 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return FileStatus(status)
   }
 
-  /// What a name stands for; nil when nothing has it.
+  /// The status of a name; nil if nothing has it.
   package func status(of name: String) throws(Failure) -> FileStatus? {
     try checkName(name)
     return try Self.status(name, in: descriptor, path: path(of: name))
   }
 
-  /// What a path stands for; nil when nothing is there.
+  /// The status of a path; nil if nothing is there.
   package static func status(ofPath path: String) throws(Failure) -> FileStatus? {
     try status(path, in: cfiles_current_folder(), path: path)
   }
@@ -110,7 +110,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return names.sorted()
   }
 
-  /// Calls `body` with each name and what it stands for, in no order, until it answers false.
+  /// Calls `body` with each name and its kind, in no order, until it returns false.
   /// - Complexity: O(n) in the number of names, none of which becomes a `String`.
   package func forEachName(_ body: (UnsafePointer<CChar>, FileStatus.Kind) -> Bool) throws(Failure) {
     typealias Body = (UnsafePointer<CChar>, FileStatus.Kind) -> Bool
@@ -130,7 +130,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   // MARK: Changing
 
-  /// Makes a folder for the owner alone.
+  /// Creates a folder that only the owner can access.
   package func makeFolder(_ name: String) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
@@ -140,7 +140,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Gives a file or folder a new name, replacing what had it.
+  /// Renames a file or folder, replacing the target.
   package func rename(_ name: String, to newName: String) throws(Failure) {
     try checkName(name)
     try checkName(newName)
@@ -151,8 +151,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Gives each of two names, one of this folder and one of another, what the other one stood for. After any crash,
-  /// both have changed or neither has.
+  /// Exchanges a name of this folder with one of another folder, atomically even after a crash.
   package func exchange(_ name: String, with otherName: String, in other: Folder) throws(Failure) {
     try checkName(name)
     try checkName(otherName)
@@ -170,7 +169,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Gives a file of this folder a second name in another folder.
-  /// - Returns: false where the two folders can't share a file, as on different drives.
+  /// - Returns: false if the two folders can't share a file, for example because they are on different drives.
   package func link(_ name: String, in other: Folder, as newName: String) throws(Failure) -> Bool {
     try checkName(name)
     try checkName(newName)
@@ -191,7 +190,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return Int(count)
   }
 
-  /// Removes a file, or a link itself; one that is gone already is no error.
+  /// Removes a file, or a link itself; a missing one is not an error.
   package func removeFile(_ name: String) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
@@ -202,7 +201,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Removes a folder and all that is in it. No link is followed.
+  /// Removes a folder and its contents. No link is followed.
   package func removeFolder(_ name: String) throws(Failure) {
     let folder = try folder(name)
     for inner in try folder.names() {
@@ -218,8 +217,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Writes a file whole and flushes it, and then gives it its name, in place of what had it. After any crash the
-  /// name stands for all bytes or for what it stood for before. The folder must be flushed afterwards.
+  /// Writes a file under a temporary name, flushes it, and renames it, replacing the target. After any crash the name
+  /// refers to the complete file or to the previous one. The folder must be flushed afterwards.
   package func write(_ name: String, _ contents: [UInt8]) throws(Failure) {
     let temporary = name + Self.temporarySuffix
     try removeFile(temporary)
@@ -241,7 +240,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try Failure.check("can't flush the folder to the drive", path) { cfiles_flush(descriptor, true) }
   }
 
-  /// Takes the lock of the folder, false when another one has it. It ends with ``unlock()`` or soon after this object.
+  /// Takes the lock of the folder; returns false if it is taken. The lock ends with ``unlock()`` or soon after this
+  /// object.
   package func lock(exclusive: Bool) throws(Failure) -> Bool {
     let result = cfiles_lock(descriptor, exclusive)
     if result == -EWOULDBLOCK { return false }
@@ -249,7 +249,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return true
   }
 
-  /// Lets the lock go. Without it, a child process that is just being started could hold it for a moment.
+  /// Releases the lock. Closing alone is not enough: a child process that is just being started could hold the lock for
+  /// a moment.
   package func unlock() { cfiles_unlock(descriptor) }
 
   private func checkName(_ name: String) throws(Failure) {

@@ -1,9 +1,9 @@
 internal import CMicroHTTPD
 
-/// One request and its answer. Used by the thread of its connection alone.
+/// One request and its response. Used only by the thread of its connection.
 final class Exchange {
   private let reception: HTTPReception
-  /// Whether the answer is there and a body would come, which is not read then.
+  /// Whether the response was made before the body of the request, which is then not read.
   let isAnsweredEarly: Bool
 
   /// - Parameter request: nil for one that is not valid UTF-8.
@@ -18,7 +18,7 @@ final class Exchange {
   }
 
   func take(_ piece: [UInt8]) -> Bool {
-    // A body that the request should not have is discarded.
+    // An unexpected body is discarded.
     if case .read(let reader) = reception { reader.take(piece) } else { true }
   }
 
@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Copies what libmicrohttpd has read; nil when it is not valid UTF-8.
+  /// Copies what libmicrohttpd has read; nil if it is not valid UTF-8.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),
@@ -51,7 +51,7 @@ private final class KeyValues {
 
   static func read(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [(name: String, value: String)]? {
     let found = KeyValues()
-    // SAFETY: the object outlives the call, and the bytes of each pair are read during its own.
+    // SAFETY: the object outlives the call, and the bytes of each pair are copied during the callback.
     withExtendedLifetime(found) {
       _ = unsafe MHD_get_connection_values_n(
         connection, kind,
@@ -76,7 +76,7 @@ private final class KeyValues {
 }
 
 extension HTTPResponse {
-  /// Hands the response to libmicrohttpd.
+  /// Passes the response to libmicrohttpd.
   func queue(on connection: OpaquePointer) -> MHD_Result {
     guard let response = unsafe makeResponse() else { return .NO }
     defer { unsafe MHD_destroy_response(response) }
@@ -92,8 +92,8 @@ extension HTTPResponse {
       }
     case .stream(let length, let source):
       let box = unsafe Unmanaged.passRetained(SourceBox(source))
-      // SAFETY: libmicrohttpd reads pieces until it calls the second function, which gives the reference back. It has
-      // room for as many bytes as it asks for.
+      // SAFETY: libmicrohttpd reads pieces until it calls the second function, which releases the reference. Its buffer
+      // has room for as many bytes as it requests.
       let response = unsafe MHD_create_response_from_callback(
         length.map { UInt64($0) } ?? chttp_unknown_length(), SourceBox.pieceByteCount,
         { context, _, buffer, count in
@@ -115,7 +115,7 @@ extension HTTPResponse {
   }
 }
 
-/// A reference to a source that C can hold.
+/// A reference to a source for C.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
   let source: any HTTPBodySource

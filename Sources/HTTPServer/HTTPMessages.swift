@@ -1,12 +1,12 @@
-/// What a client asks for: the line and the headers of a request, all of it valid UTF-8.
+/// The request line and the headers of a request, all valid UTF-8.
 package struct HTTPRequest: Sendable {
-  /// `GET`, `POST` and their like, as they were sent.
+  /// The method as sent, such as `GET`.
   package let method: String
-  /// The path without the query, percent escapes resolved. It may hold anything, `..` included.
+  /// The path without the query, with percent escapes resolved. It is untrusted and may contain `..`.
   package let path: String
-  /// What stands behind the `?`, in order, escapes resolved.
+  /// The query parameters in order, with escapes resolved.
   package let query: [(name: String, value: String)]
-  /// The headers by their names in lower case. Of one that was sent several times, the values are joined by ", ".
+  /// The headers by their names in lower case. The values of a repeated header are joined by ", ".
   package let headers: [String: String]
 
   package init(
@@ -24,21 +24,21 @@ package struct HTTPRequest: Sendable {
   /// All values of that name in the query.
   package func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-  /// How many bytes the body has; nil when it has none or does not say.
+  /// The length of the body; nil if there is none or it is unknown.
   package var contentLength: Int? { headers["content-length"].flatMap { Int($0) } }
 
   /// Whether a body follows.
   package var hasBody: Bool { (contentLength ?? 0) > 0 || headers["transfer-encoding"] != nil }
 }
 
-/// What a client is answered.
+/// A response.
 package struct HTTPResponse {
-  /// What a response consists of.
+  /// The body of a response.
   package enum Body {
-    /// All of it.
+    /// The whole body.
     case bytes([UInt8])
-    /// Pieces that are asked for one after the other, on the connection's own thread, so a piece may take its time.
-    /// - Parameter length: how many bytes they make; nil when that is not known.
+    /// Pieces that are requested one after the other, on the connection's own thread, so a piece may block.
+    /// - Parameter length: the number of bytes; nil if unknown.
     case stream(length: Int?, any HTTPBodySource)
   }
 
@@ -53,32 +53,33 @@ package struct HTTPResponse {
   }
 }
 
-/// Gives the pieces of a body. Used by the thread of one connection.
+/// A source of the pieces of a body. Used by the thread of one connection.
 package protocol HTTPBodySource: AnyObject {
-  /// The next piece, of so many bytes at most; nil at the end. An empty one asks to be asked again.
-  /// - Throws: what makes the body end too early; the connection is then cut, so that the client sees that the body is incomplete.
+  /// The next piece, of at most this many bytes; nil at the end. After an empty one, it is called again.
+  /// - Throws: an error that ends the body early; the connection is then closed, so that the client sees that the body
+  ///   is incomplete.
   func nextPiece(atMost count: Int) throws -> [UInt8]?
 }
 
-/// Takes the body of a request, on the connection's own thread.
+/// Receives the body of a request, on the connection's own thread.
 package protocol HTTPBodyReader: AnyObject {
-  /// Takes a piece.
-  /// - Returns: false when it is too much; the connection is then cut.
+  /// Receives a piece.
+  /// - Returns: false if the body is too large; the connection is then closed.
   func take(_ piece: [UInt8]) -> Bool
-  /// The answer, once all of the body has come.
+  /// The response, after the whole body was received.
   func answer() -> HTTPResponse
 }
 
-/// What becomes of a request whose head has come.
+/// How to continue with a request after its head.
 package enum HTTPReception {
-  /// It is answered at once; a body is not read, and the connection is closed behind it.
+  /// Respond at once; a body is not read, and the connection is closed afterwards.
   case answer(HTTPResponse)
-  /// Its body is read first.
+  /// Read its body first.
   case read(any HTTPBodyReader)
 }
 
-/// Answers requests. Called from many threads at once.
+/// Handles requests. Called from many threads at once.
 package protocol HTTPHandler: Sendable {
-  /// Decides about a request when its head is there.
+  /// Decides about a request after its head.
   func receive(_ request: HTTPRequest) -> HTTPReception
 }

@@ -5,25 +5,25 @@ import Locks
 /// An HTTP server on the loopback: libmicrohttpd, with a thread for each connection.
 ///
 /// 1. All unsafe code of the module is in this file and in `Exchange.swift`.
-/// 2. libmicrohttpd is given a reference to the server's core when it starts. ``stop()`` gives it back, after all threads
-///    of connections have ended. Each request has a reference to its exchange, and each streamed body one to its source;
+/// 2. libmicrohttpd gets a reference to the server's core when it starts. ``stop()`` releases it after all threads of
+///    connections have ended. Each request has a reference to its exchange, and each streamed body one to its source;
 ///    libmicrohttpd calls back when it is done with them.
-/// 3. A connection has so long to send the head of a request, and so long for its body. Neither depends on how many bytes
-///    come meanwhile: who sends a byte a second is cut off too.
+/// 3. A connection has a time limit for the head of a request, and one for its body. They do not depend on how many
+///    bytes arrive: a client that sends a byte a second is closed too.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class HTTPServer: Sendable {
-  /// How much a client may ask for.
+  /// The limits for clients.
   package struct Limits: Sendable {
-    /// How many connections there are at most.
+    /// The most connections.
     package var connections = 256
-    /// After how many seconds without a byte a connection is closed.
+    /// The seconds without a byte after which a connection is closed.
     package var idleSeconds = 30
-    /// How many bytes the line and the headers of a request may have.
+    /// The most bytes of the request line and the headers.
     package var headBytes = 32 << 10
-    /// How many seconds the head of a request may take.
+    /// The most seconds for the head of a request.
     package var headSeconds = 20.0
-    /// How many seconds its body may take.
+    /// The most seconds for its body.
     package var bodySeconds = 300.0
 
     package init() {}
@@ -39,14 +39,14 @@ package final class HTTPServer: Sendable {
   private let core: ServerCore
   private let daemon: Lock<Daemon?>
 
-  // SAFETY: the daemon may be used from any thread; the lock sees to it that it is stopped once.
+  // SAFETY: the daemon may be used from any thread; the lock ensures that it is stopped once.
   @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
   }
 
-  /// Starts to answer requests on the loopback.
+  /// Starts serving on the loopback interface.
   /// - Parameter port: 0 for one that is free.
-  /// - Throws: ``Failure`` when the port is taken.
+  /// - Throws: ``Failure`` if the port is taken.
   package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
     var options = chttp_options(
       port: port, connection_limit: UInt32(limits.connections), idle_seconds: UInt32(limits.idleSeconds),
@@ -74,9 +74,9 @@ package final class HTTPServer: Sendable {
 
   deinit { stop() }
 
-  /// Ends all connections and waits for their threads. Stopping twice is fine. It must not be called by a handler.
+  /// Ends all connections and waits for their threads. Stopping twice is allowed. Handlers must not call it.
   ///
-  /// A body that is streamed and waits for something must end by itself when the server is stopped.
+  /// A streamed body that waits for something must end by itself when the server is stopped.
   package func stop() {
     let daemon = daemon.withLock { daemon in
       defer { daemon = nil }
@@ -89,11 +89,11 @@ package final class HTTPServer: Sendable {
   }
 }
 
-/// What the callbacks of libmicrohttpd share.
+/// The shared state of libmicrohttpd's callbacks.
 final class ServerCore: Sendable {
   let handler: any HTTPHandler
   let limits: HTTPServer.Limits
-  /// The sockets of connections, and until when each must have sent what is due.
+  /// The sockets of connections, and their deadlines.
   private let connections = Lock<[UInt: Connection]>([:])
   private let isEnding = DispatchSemaphore(value: 0)
 
@@ -107,9 +107,9 @@ final class ServerCore: Sendable {
     self.limits = limits
   }
 
-  /// Cuts connections off whose time is over, about once a second, until the server ends.
+  /// Closes connections past their deadlines, about once a second, until the server ends.
   func watch() {
-    // Without a thread for it, the limit of idle connections is still there.
+    // Without a thread for it, the limit of idle connections still applies.
     _ = Threads.start { [self] in
       while isEnding.wait(timeout: .now() + 0.5) == .timedOut { cutLateConnections() }
     }
@@ -119,7 +119,7 @@ final class ServerCore: Sendable {
 
   private func cutLateConnections() {
     let now = ContinuousClock.now
-    // Under the lock, so that no socket is closed, and its number given again, in between.
+    // Under the lock, so that no socket is closed and its number reused in between.
     connections.withLock { connections in
       for (key, connection) in connections {
         guard let deadline = connection.deadline, deadline < now else { continue }
@@ -136,7 +136,7 @@ final class ServerCore: Sendable {
 
   func ended(_ key: UInt) { connections.withLock { $0[key] = nil } }
 
-  /// Sets until when what is due must be there; nil when the client owes nothing.
+  /// Sets a deadline; nil if the client has nothing to send.
   func expect(_ key: UInt, within seconds: Double?) {
     let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
     connections.withLock { $0[key]?.deadline = deadline }
@@ -165,7 +165,7 @@ private func requestCompleted(
 ) {
   guard let context = unsafe context, let connection = unsafe connection else { return }
   let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-  // The next request of this connection has as long for its head as the first; before it comes, the connection is idle.
+  // The next request of this connection has the same limit for its head; before it begins, the connection is idle.
   core.expect(UInt(bitPattern: connection), within: Double(core.limits.idleSeconds) + core.limits.headSeconds)
   guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
   unsafe request.pointee = nil
@@ -188,7 +188,7 @@ private func answerRequest(
     let exchange = Exchange(head, core.handler)
     unsafe request.pointee = Unmanaged.passRetained(exchange).toOpaque()
     if exchange.isAnsweredEarly { return unsafe exchange.answer().queue(on: connection) }
-    // One without a body is answered when libmicrohttpd calls again, which is at once.
+    // A request without a body is answered when libmicrohttpd calls again, which is at once.
     core.expect(key, within: core.limits.bodySeconds)
     return .YES
   }

@@ -23,7 +23,7 @@
     UInt(bitPattern: offset) < UInt(bitPattern: count) ? unsafe bytes[offset] : 0
   }
 
-  /// The next eight bytes, the first one lowest; nil when fewer are left.
+  /// The next eight bytes, the first one lowest; nil if fewer are left.
   @inline(__always) var word: UInt64? {
     guard position >= 0, position <= count &- 8 else { return nil }
     return UInt64(

@@ -3,14 +3,14 @@ import Foundation
 import HTTPServer
 import JSON
 
-/// Why a request was not done: a status, a code for machines and a sentence for people.
+/// Why a request failed: a status, a code for programs and a sentence for people.
 struct APIError: Error {
   let status: Int
   let code: String
   let message: String
   var revision: Revision?
   var headers: [(name: String, value: String)] = []
-  /// Writes more members of the answer.
+  /// Writes more members of the response.
   var details: (@Sendable (inout JSONWriter) -> Void)?
 
   init(_ status: Int, _ code: String, _ message: String) {
@@ -19,17 +19,17 @@ struct APIError: Error {
     self.message = message
   }
 
-  /// What is wrong with what was sent.
+  /// The error about an invalid request.
   static func wrongUse(_ message: String) -> APIError { APIError(400, "wrongUse", message) }
 
-  /// Any error, without anything of the disk in it.
+  /// Converts any error, without paths on the disk.
   init(_ error: any Error, hiding path: String) {
     switch error {
     case let error as APIError: self = error
     case let error as JournalError:
       self.init(
         Self.status(of: error.code), error.code.rawValue,
-        // Paths are apart from messages, but for those of a cause that a message may repeat.
+        // Paths are separate from messages, except that a message may repeat that of a cause.
         error.message.replacing(path, with: "the journal"))
       revision = error.revision
     default: self.init(500, "internal", "the request failed in an unforeseen way")
@@ -70,7 +70,7 @@ struct APIError: Error {
 }
 
 extension HTTPResponse {
-  /// A value in JSON, which nobody keeps.
+  /// A response in JSON that must not be cached.
   static func json<Failure: Error>(
     _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> HTTPResponse {

@@ -3,24 +3,25 @@ import HTTPServer
 import Locks
 import SHA256
 
-/// Who may ask what.
+/// Access control.
 ///
-/// 1. The `Host` must be a name that this server has: a page elsewhere that lets its own name point here is refused.
-/// 2. An `Origin`, when there is one, must be this server, and so must the site that a browser says a request comes from.
-/// 3. A one-time token becomes a session; a session is a cookie that scripts can't read and other sites can't send, or a
-///    bearer token. Secrets are kept as their digests, and looked up by them, so that time tells nothing of them.
-/// 4. Something that changes the journal, with a cookie, must say its origin.
+/// 1. The `Host` must be a name of this server, which prevents DNS rebinding.
+/// 2. An `Origin`, if there is one, must be this server, and so must the site that a browser names as the source of a
+///    request.
+/// 3. A one-time token becomes a session; a session is a cookie that scripts can't read and other sites can't send, or
+///    a bearer token. Secrets are stored as digests, and looked up by them, so that timing reveals nothing about them.
+/// 4. A change of the journal with a cookie must have an origin.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Access: Sendable {
   private struct Secrets: Sendable {
     var invitations: Set<ContentDigest> = []
-    /// The newest last.
+    /// Newest last.
     var sessions: [ContentDigest] = []
     var port: UInt16 = 0
   }
 
-  /// So many sessions and unused invitations are kept.
+  /// The most sessions and unused invitations.
   private static let mostKept = 1000
 
   private let tokens: Set<ContentDigest>
@@ -38,7 +39,7 @@ final class Access: Sendable {
 
   // MARK: Hosts and origins
 
-  /// Why a request is refused whoever sends it; nil when it is not.
+  /// Why a request is refused regardless of its session; nil if it is not.
   func refusal(of request: HTTPRequest) -> APIError? {
     guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
       return APIError(421, "wrongHost", "this server does not have that name")
@@ -74,7 +75,7 @@ final class Access: Sendable {
     return token
   }
 
-  /// Opens a session for a one-time token, which is worth nothing afterwards; nil when it is none.
+  /// Opens a session for a one-time token, which is then invalid; nil if it is not valid.
   func session(for token: String) -> String? {
     let session = Self.secret()
     return secrets.withLock { secrets in
@@ -85,15 +86,15 @@ final class Access: Sendable {
     }
   }
 
-  /// The header that gives a browser its session.
+  /// The header that sets a browser's session.
   func cookie(_ session: String) -> (name: String, value: String) {
     ("Set-Cookie", "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
   }
 
-  // Browsers give all servers of a host the same cookies, whatever their ports.
+  // Browsers send cookies to all servers of a host, whatever their ports.
   private var cookieName: String { "journal-\(port)" }
 
-  /// Why a request is refused for want of a session; nil when it has one.
+  /// Why a request without a session is refused; nil if it has one.
   func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)
@@ -107,7 +108,7 @@ final class Access: Sendable {
         401, "unauthorized",
         "a token is missing: send Authorization: Bearer …, or open the address that was printed")
     }
-    // A cookie comes with whatever a browser sends.
+    // A browser sends the cookie with every request.
     if request.method != "GET", request.method != "HEAD", request.headers["origin"] == nil,
       request.headers["sec-fetch-site"] != "same-origin"
     {
@@ -132,7 +133,7 @@ final class Access: Sendable {
 
   private static func digest(_ text: String) -> ContentDigest { SHA256Hash.digest(Array(text.utf8)) }
 
-  /// 256 random bits as digits.
+  /// 256 random bits in hexadecimal.
   private static func secret() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<4).map { _ in

@@ -1,9 +1,9 @@
 import CatalogModel
 import Locks
 
-/// The items that some searches have found, for the next page of a long list.
+/// Caches the items that searches have found, for the next page of a long list.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class AnswerCache: Sendable {
   private struct Question: Hashable, Sendable {
     let revision: Revision
@@ -15,13 +15,13 @@ final class AnswerCache: Sendable {
     let items: [Catalog.Item.ID]
   }
 
-  /// So many are kept, of which the newest is the last: eight bytes an item.
+  /// The number of cached results, newest last: eight bytes for each item.
   private static let keptCount = 6
   private let kept = Lock<[Answer]>([])
 
-  /// A part of what is found, and how many there are.
+  /// A page of the result, and the number of all items.
   ///
-  /// The first items of a list without conditions and orders are found without looking at the others.
+  /// The first items of a list without conditions and sort keys are found without reading the others.
   func items(
     _ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int
   ) -> (items: [Catalog.Item.ID], total: Int) {

@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// A body that is made in portions of any size and handed on in pieces.
+/// A body that is produced in portions of any size and sent in pieces.
 class BufferedBody: HTTPBodySource {
   private var portion: ArraySlice<UInt8> = []
 

@@ -2,7 +2,7 @@ import CatalogModel
 
 /// One event of a commit, in the form in which `log --json` prints it.
 ///
-/// An added entity has no number yet: its `entity` is its kind alone, or is left out and is an item then.
+/// An added entity has no number yet: its `entity` is only its kind, or omitted for an item.
 struct CommitEvent {
   private enum Target {
     case new(EntityKind)
@@ -134,7 +134,7 @@ struct CommitEvent {
   }
 }
 
-/// What an `If-Match` header expects: `"item:42@17"`, several of them, or `"journal@120"` for the newest entry of all.
+/// The expectations of an `If-Match` header: `"item:42@17"`, several of them, or `"journal@120"` for the newest entry.
 struct Expectations {
   private(set) var all: [Expectation] = []
   private(set) var entities: [(entity: EntityKey, revision: Revision)] = []

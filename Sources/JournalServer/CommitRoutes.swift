@@ -4,10 +4,10 @@ import HTTPServer
 import JSON
 import SHA256
 
-// What changes the journal. Each request is at most one entry.
+// Routes that change the journal. Each request makes at most one entry.
 
 extension JournalAPI {
-  /// Decides what takes the body of a request that changes something.
+  /// The reader of the body of a request that changes something.
   func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
     let work: (FieldValue) throws -> HTTPResponse
     switch request.path {
@@ -26,7 +26,7 @@ extension JournalAPI {
       }
     default: throw Self.unknown(request)
     }
-    // A preview writes nothing, so it is there for those who only look, too.
+    // A preview writes nothing, so it is allowed on a read-only server.
     if request.path == "/api/commits" { try checkIsEditable() }
     guard request.headers["content-type"]?.lowercased().hasPrefix("application/json") == true else {
       throw APIError(415, "wrongUse", "send JSON, with Content-Type: application/json")
@@ -44,7 +44,7 @@ extension JournalAPI {
     }
   }
 
-  /// A record has at most as much, so nothing larger could be committed as one item.
+  /// As much as a record may have, so a larger item could not be committed anyway.
   private static let bodyByteLimit = 16 << 20
 
   private func tooLarge(_ limit: Int) -> APIError {
@@ -96,7 +96,7 @@ extension JournalAPI {
     return HTTPResponse.json(201) { entry.write(to: &$0) }
   }
 
-  /// Says what came since what the client has seen.
+  /// Adds the changes since the version that the client has seen.
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
     let since = try expected.entities.map { entity, revision in
@@ -111,7 +111,7 @@ extension JournalAPI {
     return error
   }
 
-  // MARK: Bringing back
+  // MARK: Restoring
 
   /// `POST /api/restore`
   private func restore(_ value: FieldValue) throws -> HTTPResponse {
@@ -185,7 +185,7 @@ extension JournalAPI {
     return try carryOut(plan, body)
   }
 
-  /// Commits a plan, unless it is only to be shown, something is in its way, or it is not the one that was shown.
+  /// Commits a plan, unless it is a dry run, has conflicts, or differs from the previewed one.
   private func carryOut(_ plan: RestorePlan, _ body: Members) throws -> HTTPResponse {
     let isDryRun = try body.flag("dryRun")
     let digest = plan.digest
@@ -228,7 +228,7 @@ extension JournalAPI {
 }
 
 extension RestorePlan {
-  /// What tells a plan from others: the digest of what it changes.
+  /// The identity of a plan: the digest of its changes.
   fileprivate var digest: String {
     var writer = JSONWriter()
     writer.beginArray()

@@ -4,16 +4,16 @@ import HTTPServer
 import JSON
 import Locks
 
-/// Tells the connections that wait of new entries.
+/// Notifies waiting connections of new entries.
 ///
-/// One thread waits for the journal, however many clients there are, and no task does: in an app the tasks' pool may be
-/// full of others that wait for what it would tell them.
+/// One thread waits for the journal, however many clients there are. It is not a task, because in an app the task pool
+/// may be full of tasks that wait for these notifications.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class EntryFeed: Sendable {
-  /// Entries that come in quick succession are told of together.
+  /// Entries in quick succession are reported together.
   private static let pause = 0.01
-  /// When none has come for so long, it is asked whether another process can still be followed.
+  /// After this time without an entry, it checks whether the other process can still be followed.
   private static var checkInterval: Duration { .seconds(1) }
 
   private let journal: CatalogJournal
@@ -26,9 +26,9 @@ final class EntryFeed: Sendable {
     newest = NewestRevision(journal.head.revision)
   }
 
-  /// Begins to wait.
-  /// - Parameter whenNew: called soon after there are new entries.
-  /// - Throws: ``JournalError`` with code `outOfResources` when there is no thread to be had.
+  /// Starts waiting.
+  /// - Parameter whenNew: called soon after new entries.
+  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread to be had.
   func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
     let isStarted = Threads.start { [self] in
       repeat {
@@ -59,7 +59,7 @@ final class EntryFeed: Sendable {
     return nil
   }
 
-  /// Why entries of another process are not seen any more; nil when they are.
+  /// Why entries of another process are no longer seen; nil if they are.
   var problem: JournalError? { failure.withLock { $0 } }
 
   func end() {
@@ -68,16 +68,16 @@ final class EntryFeed: Sendable {
   }
 
   /// Waits on the caller's thread for an entry after a revision.
-  /// - Returns: the newest revision, which is not newer when the time was over first; nil when no more will come.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if no more will come.
   func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     newest.wait(after: revision, atMost: time)
   }
 }
 
 /// The entries after a revision as server-sent events, without an end. The `id` of each is its revision, from which a
-/// client goes on after an interruption.
+/// client continues after an interruption.
 final class EventStream: BufferedBody {
-  /// What shows that the connection is alive, and lets a client that vanished be noticed.
+  /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
 
   private let journal: CatalogJournal
@@ -106,7 +106,7 @@ final class EventStream: BufferedBody {
   }
 }
 
-/// How much of an entry a list shows.
+/// The outline of an entry in a list.
 enum EntryOutline {
   static let eventLimit = 20
 }

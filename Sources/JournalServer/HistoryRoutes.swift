@@ -3,10 +3,10 @@ import Foundation
 import HTTPServer
 import JSON
 
-// What happened: entries, histories, blame, differences, the timeline, and what happens from now on.
+// Routes of the history: entries, histories, blame, differences, the timeline, and the stream of new entries.
 
 extension JournalAPI {
-  /// `GET /api/entries`: newest first, those up to `before`.
+  /// `GET /api/entries`: entries up to `before`, newest first.
   func entries(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(
       request, allowing: ["since", "until", "order", "author", "note", "limit", "events"])
@@ -29,7 +29,7 @@ extension JournalAPI {
     if since < until {
       let cursor = journal.entries((since + 1)...until, newestFirst: order == "newest")
       while let entry = try cursor.next() {
-        // A filter that finds little says where it is after a while, and the client goes on from there.
+        // A filter that finds little returns its position after a while, and the client continues from there.
         guard count < limit, seen < 100_000, writer.bytes.count < Self.listByteLimit else {
           next = entry.revision
           break
@@ -182,7 +182,7 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/timeline`: how many entries there are when, by whom.
+  /// `GET /api/timeline`: the number of entries by time and author.
   func timeline(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["from", "to", "buckets"])
     func moment(_ name: String) throws -> Int64? {
@@ -226,7 +226,7 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/events`: the entries after one, as they come.
+  /// `GET /api/events`: the entries after one, as they are committed.
   func events(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["after"])
     let newest = journal.head.revision

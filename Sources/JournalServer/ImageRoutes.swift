@@ -2,10 +2,10 @@ import CatalogModel
 import HTTPServer
 import Locks
 
-// The bytes of images. Whatever they are, nothing in them ever runs: the browser is told the type of a known kind of
-// picture or none at all, to guess nothing, and to treat what it opens as if it came from nowhere.
+// The bytes of images. Nothing in them ever runs: the response has the type of a known kind of picture or none at all,
+// forbids sniffing, and sandboxes the content in an opaque origin.
 
-/// Which blobs were read whole and found to be what was stored, not long ago. Safe to use from many threads.
+/// The blobs whose digests were checked recently. Safe to use from any thread.
 final class ImageCheck: Sendable {
   private static let mostKept = 100_000
   private let blobs: BlobStore
@@ -38,14 +38,14 @@ extension JournalAPI {
     guard let number = Int(number), number > 0 else { throw APIError.wrongUse("an image has a number") }
     let revision = try parameters.revision("at", else: .head(), in: journal)
     let entity = EntityKey.image(number)
-    // By the image's own history: no state is needed for its bytes.
+    // From the image's own history, because no state is needed for its bytes.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
     else { throw try absence(of: entity, at: revision) }
     let mediaType = Catalog.mediaType(of: record).lowercased()
     let isPicture = Self.pictures.contains(mediaType)
     let tag = "\"\(blob.digest.hex)\""
-    // At a revision that was named, an image never changes.
+    // At a fixed revision, an image never changes.
     let isFixed = ["\(revision)", "r\(revision)"].contains(parameters.text("at"))
     var headers: [(name: String, value: String)] = [
       ("ETag", tag), ("Accept-Ranges", "bytes"),
@@ -82,12 +82,12 @@ extension JournalAPI {
   }
 }
 
-/// What a `Range` header asks for.
+/// The range of a `Range` header.
 enum ByteRange: Equatable {
   case part(Range<Int>)
   /// There are no such bytes.
   case outside
-  /// It asks for several parts or in another unit, which a server may pass over.
+  /// It requests several parts or another unit, which a server may ignore.
   case everything
 
   init(_ header: String, count: Int) {

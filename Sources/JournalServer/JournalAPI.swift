@@ -6,9 +6,9 @@ import JSON
 import Locks
 import ViewerPage
 
-/// Answers requests about one journal. `openapi.json` says what there is.
+/// Handles requests about one journal. `openapi.json` describes them.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
@@ -18,7 +18,7 @@ final class JournalAPI: HTTPHandler {
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
-  /// So many requests are worked on at a time; more of them would only take memory.
+  /// Limits the requests in progress; more of them would only take memory.
   private let turns = DispatchSemaphore(value: 8)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
@@ -60,7 +60,7 @@ final class JournalAPI: HTTPHandler {
     }
   }
 
-  /// What went wrong, in the form that who asked can read.
+  /// The response for an error, as a page or as JSON.
   func refused(_ error: any Error, _ request: HTTPRequest) -> HTTPResponse {
     let error = APIError(error, hiding: journal.url.path)
     let wantsPage =
@@ -69,7 +69,7 @@ final class JournalAPI: HTTPHandler {
       ? secured(Self.page(error), isPage: true) : secured(error.response)
   }
 
-  /// Does the work of a request when not too many others are being done.
+  /// Handles a request when not too many others are in progress.
   private func inTurn(_ body: () throws -> HTTPResponse) throws -> HTTPResponse {
     guard turns.wait(timeout: .now() + 20) == .success else {
       var error = APIError(503, "busy", "the server has too much to do; try again")
@@ -151,7 +151,7 @@ final class JournalAPI: HTTPHandler {
     return HTTPResponse(200, headers: headers, body: .bytes(ViewerPage.index))
   }
 
-  /// A page for a person who can't be shown the journal.
+  /// A page for a person without access.
   private static func page(_ error: APIError) -> HTTPResponse {
     let text = error.message.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
     return HTTPResponse(
@@ -166,7 +166,7 @@ final class JournalAPI: HTTPHandler {
           """.utf8)))
   }
 
-  /// Adds what tells browsers that nothing of an answer may run, be framed or be read elsewhere.
+  /// Adds the headers that forbid browsers to run, frame or share a response.
   func secured(_ response: HTTPResponse, isPage: Bool = false) -> HTTPResponse {
     var response = response
     if !response.headers.contains(where: { $0.name == "Content-Security-Policy" }) {

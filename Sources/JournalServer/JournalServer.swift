@@ -3,7 +3,7 @@ public import Foundation
 import HTTPServer
 import Locks
 
-/// Serves a journal over HTTP on the loopback: the API that is described in `openapi.json`, and a page to look at it.
+/// Serves a journal over HTTP on the loopback interface: the API of `openapi.json`, and a page that shows the journal.
 ///
 /// ```swift
 /// let server = try JournalServer(journal)
@@ -11,40 +11,40 @@ import Locks
 /// …
 /// server.stop()
 /// ```
-/// Who has neither a token nor a session of this server learns nothing, and neither does a web page from elsewhere: the
-/// names of hosts and origins are checked, and no other origin is ever allowed.
+/// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
+/// because hosts and origins are checked, and no other origin is ever allowed.
 ///
-/// Safe to use from many threads. It does not close the journal.
+/// Safe to use from any thread. It does not close the journal.
 public final class JournalServer: Sendable {
-  /// How a journal is served.
+  /// Options of a server.
   public struct Options: Sendable {
-    /// The port on the loopback; 0 for one that is free.
+    /// The port on the loopback interface; 0 for a free one.
     public var port: UInt16 = 0
     /// Whether clients may commit. The journal must be open for writing.
     public var isEditable = false
     /// The author of commits that name none.
     public var author = ""
-    /// Secrets that stay valid: who sends one as `Authorization: Bearer …` may do all that the server does.
+    /// Secrets that stay valid: a client that sends one as `Authorization: Bearer …` has full access.
     public var tokens: [String] = []
-    /// Names that the server answers to besides `127.0.0.1` and `localhost`, for one that stands behind a proxy.
+    /// Additional host names, for a server behind a proxy. `127.0.0.1` and `localhost` are always accepted.
     public var hostNames: Set<String> = []
-    /// How many connections there are at most.
+    /// The most connections.
     public var connectionLimit = 256
-    /// How many bytes an image may have that is sent to the server.
+    /// The most bytes of an uploaded image.
     public var imageByteLimit = 256 << 20
-    /// How many seconds a request may take until its head has come.
+    /// The most seconds for the head of a request.
     package var headSeconds = 20.0
 
-    /// What suits a person who looks at a journal.
+    /// Makes options that suit a person who looks at a journal.
     public init() {}
   }
 
   private let server: HTTPServer
   private let api: JournalAPI
 
-  /// Starts to serve a journal.
-  /// - Throws: ``JournalError`` with code `io` when the port is taken, `readOnly` when clients may commit and the
-  ///   journal can't, or `outOfResources` when the system has no more threads.
+  /// Starts serving a journal.
+  /// - Throws: `JournalError` with code `io` if the port is taken, `readOnly` if clients may commit and the journal
+  ///   is not open for writing, or `outOfResources` if the system has no threads.
   public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
@@ -68,7 +68,8 @@ public final class JournalServer: Sendable {
   /// The port that it listens on.
   public var port: UInt16 { server.port }
 
-  /// Where the page is, with a token that opens it once. Whoever opens it has a session until the server is stopped.
+  /// The address of the page, with a token that opens it once. The browser that opens it has a session until the server
+  /// is stopped.
   public func invitation() -> URL {
     guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(api.access.invite())") else {
       preconditionFailure("a token has letters and digits only")
@@ -76,7 +77,7 @@ public final class JournalServer: Sendable {
     return url
   }
 
-  /// Ends all connections and waits for them. Stopping twice is fine.
+  /// Ends all connections and waits for them. Stopping twice is allowed.
   public func stop() {
     api.end()
     server.stop()

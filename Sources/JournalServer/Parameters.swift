@@ -1,12 +1,11 @@
 import CatalogModel
 import HTTPServer
 
-/// What stands behind the `?` of a request, checked.
+/// The checked query parameters of a request.
 struct Parameters {
   let request: HTTPRequest
 
-  /// - Throws: ``APIError`` when there is a parameter that the request does not know, or one stands there twice that may
-  ///   not.
+  /// - Throws: ``APIError`` if there is an unknown parameter, or a repeated one that may not repeat.
   init(_ request: HTTPRequest, allowing names: Set<String>, repeating repeated: Set<String> = [])
     throws(APIError)
   {
@@ -25,10 +24,10 @@ struct Parameters {
     }
   }
 
-  /// A text; nil when it is missing or empty.
+  /// A text; nil if it is missing or empty.
   func text(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Whether a switch is on: `1`, `true` or nothing behind the name.
+  /// Whether a switch is on: `1`, `true` or a name without a value.
   func flag(_ name: String) throws(APIError) -> Bool {
     switch request.value(name) {
     case nil, "0"?, "false"?: return false
@@ -37,7 +36,7 @@ struct Parameters {
     }
   }
 
-  /// A whole number of a range.
+  /// An integer in a range.
   func count(_ name: String, else standard: Int, in range: ClosedRange<Int>) throws(APIError) -> Int {
     guard let text = text(name) else { return standard }
     guard let number = Int(text), range.contains(number) else {
@@ -46,7 +45,7 @@ struct Parameters {
     return number
   }
 
-  /// The revision that a selector means.
+  /// The revision of a selector.
   func revision(_ name: String, else standard: RevisionSelector, in journal: CatalogJournal) throws
     -> Revision
   {

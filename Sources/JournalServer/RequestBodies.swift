@@ -22,7 +22,7 @@ final class JSONBody: HTTPBodyReader {
   func answer() -> HTTPResponse { finish(bytes) }
 }
 
-/// Writes a body to the blobs of a journal as it comes. What is cut off leaves nothing behind.
+/// Stores a body as a blob while it arrives. An interrupted upload leaves nothing behind.
 final class ImageUpload: HTTPBodyReader {
   private let writer: BlobWriter
   private let byteLimit: Int
@@ -61,9 +61,9 @@ final class ImageUpload: HTTPBodyReader {
   }
 }
 
-/// The members of a JSON object, checked as they are asked for.
+/// The members of a JSON object, checked on access.
 struct Members {
-  /// Those that all requests have that bring something back.
+  /// The members of all requests that restore something.
   static let ofPlans = ["dryRun", "plan", "author", "note"]
 
   private let members: [String: FieldValue]

@@ -1,28 +1,28 @@
 import CatalogModel
 import Locks
 
-/// States as of some points, so that a person who goes through history waits for none of them.
+/// Caches states as of some points, so that browsing the history is fast.
 ///
-/// A state that is not at hand is replayed from the nearest one before it that is, or from a checkpoint. On the way, some
-/// states shortly before it are kept too: whoever goes back one entry needs one of them. States that are near each other
-/// share nearly all of their memory, so a few points of history are held at a time.
+/// A state that is not cached is replayed from the nearest earlier one, or from a checkpoint. On the way, some states
+/// shortly before it are cached too, because the next request is often for one of them. Neighboring states share nearly
+/// all of their memory.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class StateCache: Sendable {
-  /// So many states are kept.
+  /// The number of cached states.
   private static let keptCount = 24
-  /// So far before a state others are kept.
+  /// The distances before a state at which others are cached.
   private static let distances = [8192, 2048, 512, 128, 32, 8, 1]
 
   private let journal: CatalogJournal
-  /// The one that was used last is the last.
+  /// Least recently used first.
   private let kept = Lock<[Version<Catalog>]>([])
-  /// Held by who replays: the next one may find that the state is there now.
+  /// Held during a replay: the next thread may find the state in the cache.
   private let turn = Lock(())
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
-  /// The state at a revision, which must be there.
+  /// The state at a revision, which must exist.
   /// - Complexity: O(m) in the number of events between it and the nearest state or checkpoint before it.
   func version(at revision: Revision) throws -> Version<Catalog> {
     let newest = journal.version
@@ -50,7 +50,7 @@ final class StateCache: Sendable {
     }
   }
 
-  /// A state that is at hand, or the one that a checkpoint has some way before the point.
+  /// The nearest earlier state in the cache or at a checkpoint.
   private func nearest(before revision: Revision) throws -> Version<Catalog> {
     let known = kept.withLock { kept in
       kept.filter { $0.revision < revision }.max { $0.revision < $1.revision }
@@ -64,7 +64,7 @@ final class StateCache: Sendable {
   }
 
   private func keep(_ version: Version<Catalog>) {
-    // What is no longer kept is freed outside of the lock.
+    // Evicted states are freed outside of the lock.
     let gone = kept.withLock { kept -> Version<Catalog>? in
       if kept.contains(where: { $0.revision == version.revision }) { return nil }
       kept.append(version)

@@ -3,10 +3,10 @@ import Foundation
 import HTTPServer
 import JSON
 
-// What there is or was: the journal itself, items, entities.
+// Routes of states: the journal itself, items, entities.
 
 extension JournalAPI {
-  /// How many bytes of JSON a list may have; the next page goes on where it ended.
+  /// The most bytes of JSON of a list; the next page continues where it ended.
   static let listByteLimit = 4 << 20
 
   /// `GET /api/journal`
@@ -41,7 +41,7 @@ extension JournalAPI {
     }
   }
 
-  /// The version that a request is about.
+  /// The version of a request.
   func version(_ parameters: Parameters) throws -> Version<Catalog> {
     try states.version(at: parameters.revision("at", else: .head(), in: journal))
   }
@@ -94,7 +94,7 @@ extension JournalAPI {
     }
   }
 
-  /// The kinds and the categories that items have, with how many items are in each where counting takes no time.
+  /// The kinds and the categories of items, with counts where counting is fast.
   private func writeGroups(of catalog: Catalog, to writer: inout JSONWriter) {
     let isCounted = catalog.itemCount <= 20_000
     let kinds = catalog.kinds
@@ -188,7 +188,7 @@ extension JournalAPI {
     return response
   }
 
-  /// Says why an entity is not there at a revision.
+  /// The error that says why an entity does not exist at a revision.
   func absence(of entity: EntityKey, at revision: Revision) throws -> APIError {
     let name = Catalog.name(of: entity)
     let newest = try journal.history(of: entity, asOf: .revision(revision)).first
@@ -242,7 +242,7 @@ private final class StateBody: BufferedBody {
 
   override func nextPortion() throws -> [UInt8]? {
     while step < 4, writer.bytes.count < Self.portionByteCount { advance() }
-    // What could not be read is missing: nobody shall take this for the whole state.
+    // After a read failure the state is incomplete and must not be served as the whole.
     if let failure = catalog.failure { throw failure }
     defer { writer.removeAll() }
     return writer.bytes.isEmpty ? nil : writer.bytes

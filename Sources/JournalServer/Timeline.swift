@@ -2,20 +2,20 @@ import CatalogModel
 import Foundation
 import Locks
 
-/// When entries were made and by whom, in memory: ten bytes an entry.
+/// The dates and authors of entries, in memory: ten bytes for each entry.
 ///
-/// A thread of its own reads the history once, and then what is new. Nothing waits for it; what it has not read yet is
-/// not in its answers, which say how far they go.
+/// A separate thread reads the history once, and then new entries. Nothing waits for it; answers do not include what it
+/// has not read yet, and say how far they go.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Timeline: Sendable {
-  /// Where an author stands in ``Heads/authors`` who is named after so many others.
+  /// The index in ``Heads/authors`` of all authors beyond this many.
   fileprivate static let mostAuthors = 60_000
   private static let stepCount = 4096
 
   fileprivate struct Heads: Sendable {
     var first: Revision
-    /// Microseconds since 1970, never falling.
+    /// Microseconds since 1970, never decreasing.
     var dates: [Int64] = []
     var authorNumbers: [UInt16] = []
     var authors: [String] = []
@@ -33,14 +33,14 @@ final class Timeline: Sendable {
     var counts: [Int]
   }
 
-  /// What there is in a range of time.
+  /// The counts in a range of time.
   struct Histogram {
     var from: Int64
     var to: Int64
-    /// Those with most entries, in the order of their names; entries of others are counted last.
+    /// The authors with the most entries, sorted by name; entries of others are counted last.
     var authors: [String]
     var hasOthers: Bool
-    /// By their places, those that are empty left out.
+    /// By position, without empty ones.
     var buckets: [(place: Int, bucket: Bucket)]
     /// The newest entry that was read.
     var through: Revision
@@ -55,7 +55,7 @@ final class Timeline: Sendable {
     heads = Lock(Heads(first: start + 1))
   }
 
-  /// Reads what is new, on a thread of its own.
+  /// Reads new entries, on a separate thread.
   func catchUp() {
     let mayStart = heads.withLock { heads in
       defer { heads.isReading = true }
@@ -82,14 +82,14 @@ final class Timeline: Sendable {
       return !heads.isEnding && heads.first + heads.dates.count <= journal.head.revision
         && !heads.dates.isEmpty
     }
-    // An entry came after the last look; a log that can't be read is not tried again until the next one.
+    // An entry was added in the meantime; an unreadable log is not retried until the next one.
     if isBehind, journal.damage == nil, journal.health.problem == nil { catchUp() }
   }
 
   /// Counts entries by time and author.
   /// - Parameters:
-  ///   - from: microseconds since 1970; that of the first entry when nil.
-  ///   - to: the last moment; that of the newest entry when nil.
+  ///   - from: microseconds since 1970; nil for the date of the first entry.
+  ///   - to: the last moment; nil for the date of the newest entry.
   /// - Complexity: O(n) in the entries of the range, a nanosecond or so each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in

@@ -1,10 +1,10 @@
 internal import CLevelDB
 
-/// Walks over the entries of a database in the order of their keys, both ways.
+/// Iterates over the entries of a database in the order of their keys, in both directions.
 ///
-/// A cursor sees the database as it was when the cursor was made. It verifies every checksum on its way, and
-/// leaves no block behind. LevelDB skips what it can't read and goes on; so each move that finds no further
-/// entry asks whether something was skipped, and throws then. **Whoever stops earlier calls `check()`.**
+/// A cursor sees the database as of its creation. It verifies every checksum, and caches no block. LevelDB skips what
+/// it can't read and continues, so each move that finds no further entry checks whether something was skipped, and then
+/// throws. **If you stop earlier, call `check()`.**
 ///
 /// It is used by one thread at a time, and keeps its database from being closed.
 @safe
@@ -12,7 +12,7 @@ package struct Cursor: ~Copyable {
   private let database: Database
   private let handle: OpaquePointer
 
-  // Both borrowed from LevelDB until the next move; nil where there is no entry.
+  // Both borrowed from LevelDB until the next move; nil without an entry.
   @usableFromInline var key: UnsafeRawBufferPointer?
   @usableFromInline var value: UnsafeRawBufferPointer?
 
@@ -61,7 +61,7 @@ package struct Cursor: ~Copyable {
     return try unsafe arrive(found, at: entry)
   }
 
-  /// Moves on by one entry. Where there is no entry, there is no next one.
+  /// Moves to the next entry. Without a current entry, there is no next one.
   ///
   /// - Returns: whether there is one.
   /// - Throws: `damaged` or `io` if something on the way here could not be read.
@@ -72,7 +72,7 @@ package struct Cursor: ~Copyable {
     return try unsafe arrive(found, at: entry)
   }
 
-  /// Moves back by one entry. Where there is no entry, there is no previous one.
+  /// Moves to the previous entry. Without a current entry, there is no previous one.
   ///
   /// - Returns: whether there is one.
   /// - Throws: `damaged` or `io` if something on the way here could not be read.
@@ -83,19 +83,19 @@ package struct Cursor: ~Copyable {
     return try unsafe arrive(found, at: entry)
   }
 
-  /// Throws if anything on the cursor's way could not be read and was skipped.
+  /// Throws if anything that the cursor passed could not be read and was skipped.
   package func check() throws(DatabaseError) {
     try unsafe DatabaseError.check(path: database.path) { status in
       unsafe cldb_iterator_status(handle, status)
     }
   }
 
-  /// Whether the cursor stands at an entry.
+  /// Whether the cursor is at an entry.
   package var isAtEntry: Bool { unsafe key != nil }
 
-  /// Lends the key and the value of the entry under the cursor, without a copy.
+  /// Calls `body` with the key and the value of the current entry, without a copy.
   ///
-  /// - Throws: `wrongUse` if there is none, else what `body` throws.
+  /// - Throws: `wrongUse` if there is none, otherwise what `body` throws.
   @inlinable
   package borrowing func withEntry<Result>(
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Result

@@ -1,51 +1,51 @@
 internal import CLevelDB
 package import Files
 
-/// An ordered map from bytes to bytes in one folder, kept by LevelDB. **Start here.**
+/// An ordered map from bytes to bytes in one folder, stored by LevelDB. **Start here.**
 ///
-/// 1. It is safe to use from many threads. Writes are applied one after the other.
-/// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until
-///    the database is opened again. Reading goes on.
+/// 1. It is safe to use from any thread. Writes are applied one after the other.
+/// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until the database
+///    is opened again. Reading still works.
 /// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
-///    writing has two steps, and the first is the same: what LevelDB rewrites is put on disk by the second.
-/// 4. Nothing on disk is ever written over, and nothing is removed that may be the only copy of an entry.
+///    writing has two steps: the first is the same, and the second writes LevelDB's changes to disk.
+/// 4. Nothing on disk is ever overwritten, and nothing is removed that may be the only copy of an entry.
 /// 5. It is closed by `close()`, or when it goes. A call after that is an error.
 @safe
 package final class Database: Sendable {
-  /// What opening may do to the disk.
+  /// How opening may change the disk.
   package enum Access: Sendable {
-    /// Nothing at all. New files of LevelDB are held in memory (about the size of the log), and writes are
-    /// refused. No lock is taken: another one must keep writers away.
+    /// Not at all. New files of LevelDB are held in memory (about the size of the log), and writes are refused. No lock
+    /// is taken: the caller must exclude writers.
     case readOnly
-    /// The same while another process may be writing. What is in LevelDB's log is then not part of the database, but
-    /// given by `readLogs`; and a table that the writer has replaced since is missing, see `hasChanged`.
+    /// Not at all, while another process may be writing. The database then lacks LevelDB's log, which `readLogs` reads,
+    /// and tables that the writer has replaced since; see `hasChanged`.
     case inUse
-    /// Open what is there, for writing.
+    /// Open an existing database for writing.
     case existing
-    /// The same, but change nothing before `beginWriting()`.
+    /// The same, but without changes before `beginWriting()`.
     case prepared
-    /// Make a new database, and refuse one that is there.
+    /// Create a new database; fail if there is one.
     case new
-    /// Open what is there, or make a new one where there is none.
+    /// Open an existing database, or create a new one.
     case existingOrNew
   }
 
-  /// How LevelDB works. The defaults were chosen by measuring with entries of 300 bytes.
+  /// The options of LevelDB. The defaults were measured with entries of 300 bytes.
   package struct Options: Sendable {
-    /// Whether a database whose log is damaged is opened with what stands before the damage; `damage` then says
-    /// where that is, and nothing can be written. Else it is refused.
+    /// Whether a database with a damaged log is opened up to the damage, read-only; `damage` then has the place.
+    /// Otherwise it is refused.
     package var opensUpToDamage = false
-    /// The bytes that are held in memory, besides the log, before they become a table. Opening after a
-    /// crash reads as much.
+    /// The bytes that are held in memory, in addition to the log, before they become a table. Opening after a crash
+    /// reads as many.
     package var writeBufferByteCount = 8 << 20
-    /// The bytes that are read and checked as one. With 16 KiB a scan is an eighth faster, and a
-    /// lookup takes more than twice as long.
+    /// The bytes of a block, which is read and checked as one. With 16 KiB a scan is an eighth faster, and a lookup
+    /// takes more than twice as long.
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
-    /// A log up to this size goes on growing when the database is opened again: it is copied, at a cost of a few
-    /// milliseconds at most. A larger one becomes a table. Were each log made a table, there would be as many small
-    /// tables as there were openings, since tables whose keys ascend are never merged.
+    /// A log up to this size is reused when the database is opened again: it is copied, which takes a few milliseconds
+    /// at most. A larger one becomes a table. If each log became a table, there would be a small table for each
+    /// opening, because tables with ascending keys are never merged.
     package var keptLogByteCount = 1 << 20
     /// For tests: sees each read, and can make it fail or fall short.
     package var readHook: ReadHook?
@@ -55,13 +55,12 @@ package final class Database: Sendable {
     package init() {}
   }
 
-  /// Where the folder of the database was when it was opened; for messages.
+  /// The path of the folder at the time of the opening; for messages.
   package let path: String
 
-  // Unsafe by its type only: everything that is done with it is guarded by a lock on the other side, and
-  // it stays valid until `deinit`.
+  // Unsafe only by its type: the C++ side guards it with a lock, and it stays valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
-  // Called through `handle`, so it must not go before it.
+  // Called through `handle`, so it must outlive it.
   private let hook: FileHookBox?
   private let readHook: ReadHookBox?
 
@@ -79,8 +78,8 @@ package final class Database: Sendable {
     try self.init(path: path, folder: Int32(CLDB_BY_PATH), access: access, options: options, hook: hook)
   }
 
-  /// The same for a folder that is open: all files are reached through it, also when it is moved and another one is put
-  /// in its place. Its hooks see each change and each read.
+  /// Opens the database in an open folder: all files are opened relative to it, even if it is moved and replaced. Its
+  /// hooks see each change and each read.
   package convenience init<Failure>(
     in folder: Folder<Failure>, access: Access, options: Options = Options()
   ) throws(DatabaseError) {
@@ -131,18 +130,18 @@ package final class Database: Sendable {
 
   deinit { unsafe cldb_free(handle) }
 
-  /// Puts on disk what LevelDB has changed in memory when it opened, and lets writes begin.
+  /// Writes to disk what LevelDB has changed in memory when it opened, and enables writing.
   ///
-  /// - Throws: `damaged` if the log is damaged, or if a file that would go holds an entry that is nowhere else;
-  ///   `busy`; `io`, `outOfResources`. The folder is then as it was, and the database can only be closed.
+  /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has an entry that is nowhere else;
+  ///   `busy`; `io`, `outOfResources`. The folder is then unchanged, and the database can only be closed.
   package func beginWriting() throws(DatabaseError) {
     try unsafe DatabaseError.check(path: path) { status in unsafe cldb_begin_writing(handle, status) }
   }
 
-  /// Whether a write that a power loss has torn was left out when the log was read. It was never confirmed.
+  /// Whether a torn tail of the log was ignored. It was never confirmed.
   package var hasTornTail: Bool { unsafe cldb_has_torn_tail(handle) }
 
-  /// Where the log is damaged; nil if it is whole. See `Options.opensUpToDamage`.
+  /// Where the log is damaged; nil if it is intact. See `Options.opensUpToDamage`.
   package var damage: DatabaseError? {
     var status = cldb_status()
     return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
@@ -150,7 +149,7 @@ package final class Database: Sendable {
 
   /// The first and the last key of each table and of the log, as of opening, for each first byte that their keys have.
   ///
-  /// - Complexity: O(*n*) in the number of tables; of most no byte is read.
+  /// - Complexity: O(*n*) in the number of tables; most are not read.
   package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {
     final class Ranges { var ranges: [(first: [UInt8], last: [UInt8])] = [] }
     let result = Ranges()
@@ -170,12 +169,11 @@ package final class Database: Sendable {
     return result.ranges
   }
 
-  /// Calls `receive` with each key and value that LevelDB's log has gained since the last call, in the order in which
-  /// they were written. For one thread at a time, and for a database opened as one in use.
+  /// Calls `receive` with each new key and value of LevelDB's log since the last call, in the order of writing. For one
+  /// thread at a time, and for a database opened as in use.
   ///
-  /// What is being written at the moment, or was begun and never finished, is left out. So is a log that was begun
-  /// after opening: opening anew finds it.
-  /// - Complexity: O(*n*) in the bytes that are new.
+  /// Incomplete writes are ignored. So is a log that was started after the opening: opening again finds it.
+  /// - Complexity: O(*n*) in the new bytes.
   package func readLogs(_ receive: (_ key: [UInt8], _ value: [UInt8]) -> Void) throws(DatabaseError) {
     typealias Receiver = ([UInt8], [UInt8]) -> Void
     var status = cldb_status()
@@ -196,12 +194,12 @@ package final class Database: Sendable {
     guard isDone else { throw DatabaseError(status, path: path) }
   }
 
-  /// Whether a writer may have removed files since opening because it has others in their place. A file that is
-  /// missing is no damage then: opening anew finds what it held.
+  /// Whether a writer may have replaced files since the opening. A missing file is then not damage: opening again finds
+  /// its contents.
   package var hasChanged: Bool { unsafe cldb_has_changed(handle) }
 
-  /// Whether it was opened for writing since. What `readLogs` has given of a write that was never confirmed may then be
-  /// gone, and another one have its place: opening anew finds that.
+  /// Whether it was opened for writing since. Unconfirmed writes that `readLogs` has read may then have been replaced
+  /// by others: opening again finds these.
   package var wasReopened: Bool { unsafe cldb_was_reopened(handle) }
 
   /// Waits for calls that are in progress and closes the database. Closing again does nothing.
@@ -214,7 +212,7 @@ package final class Database: Sendable {
   /// Stores the entries of a batch, all or none.
   ///
   /// - Parameters:
-  ///   - batch: what to store. It is left as it is.
+  ///   - batch: the batch, which is not changed.
   ///   - sync: whether to wait until the drive has confirmed it.
   /// - Throws: `io` or another error if it is unknown whether the batch is stored; `poisoned` if
   ///   nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
@@ -225,10 +223,10 @@ package final class Database: Sendable {
     }
   }
 
-  /// Lends the value of a key to `body`.
+  /// Calls `body` with the value of a key.
   ///
   /// - Returns: what `body` returns, or nil if there is no such key.
-  /// - Throws: `damaged` or `io` if it can't be known or read, else what `body` throws.
+  /// - Throws: `damaged` or `io` if it can't be read, otherwise what `body` throws.
   /// - Complexity: O(log *n*), and one read of a block.
   package func withValue<Result>(
     for key: RawSpan, _ body: (_ value: RawSpan) throws -> Result
@@ -242,7 +240,7 @@ package final class Database: Sendable {
 
   /// A copy of the value of a key, or nil if there is no such key.
   ///
-  /// - Throws: `damaged` or `io` if it can't be known or read.
+  /// - Throws: `damaged` or `io` if it can't be read.
   /// - Complexity: O(log *n*), and one read of a block.
   package func value(for key: RawSpan) throws(DatabaseError) -> [UInt8]? {
     var copy: [UInt8]?
@@ -255,7 +253,7 @@ package final class Database: Sendable {
     try unsafe value(for: key.span.bytes)
   }
 
-  /// A cursor over the entries of this moment, at none of them yet.
+  /// A cursor over the current entries, at none of them yet.
   package func cursor() throws(DatabaseError) -> Cursor {
     var status = cldb_status()
     guard let cursor = unsafe cldb_iterator_new(handle, &status) else {
@@ -264,8 +262,7 @@ package final class Database: Sendable {
     return unsafe Cursor(self, handle: cursor)
   }
 
-  /// One of LevelDB's own figures as a text, such as `leveldb.stats` or `leveldb.num-files-at-level0`; nil
-  /// if it knows none of that name.
+  /// A property of LevelDB as a text, such as `leveldb.stats` or `leveldb.num-files-at-level0`; nil if it is unknown.
   package func property(_ name: String) throws(DatabaseError) -> String? {
     var text: String?
     try unsafe lend { receive, context, status in
@@ -276,8 +273,8 @@ package final class Database: Sendable {
     return text
   }
 
-  /// About how many bytes the tables hold for the keys from `first` on and before `limit`. What is still in
-  /// the log is not counted.
+  /// About how many bytes the tables have for the keys from `first` up to, but not including, `limit`. The log is not
+  /// counted.
   package func approximateByteCount(from first: [UInt8], to limit: [UInt8]) throws(DatabaseError) -> UInt64 {
     var count: UInt64 = 0
     try unsafe DatabaseError.check(path: path) { status in
@@ -303,7 +300,7 @@ package final class Database: Sendable {
     }
   }
 
-  /// Makes a call of the C face that hands bytes to a receiver, and has them handed to a closure.
+  /// Calls a C function that passes bytes to a receiver, and passes them to a closure.
   private func lend(
     _ call: (cldb_receiver, UnsafeMutableRawPointer, UnsafeMutablePointer<cldb_status>) -> Bool,
     to receiver: (UnsafeRawBufferPointer) -> Void

@@ -1,42 +1,42 @@
 internal import CLevelDB
 
-/// Why a database could not do what it was asked for.
+/// Why a call of a database failed.
 package struct DatabaseError: Error, Sendable, Equatable {
-  /// The kinds of failure that a caller may want to tell apart.
+  /// The kinds of failure that callers distinguish.
   package enum Code: Sendable, Equatable {
     /// There is no database at the path.
     case notFound
-    /// What is on disk contradicts itself: a checksum, a missing file, a link where a file should be.
+    /// The files are inconsistent: a wrong checksum, a missing file, a link instead of a file.
     case damaged
     /// The operating system refused; `osError` says why.
     case io
-    /// The call makes no sense here, such as reading an entry where the cursor has none.
+    /// An invalid call, such as reading from a cursor without an entry.
     case wrongUse
     /// A write to a database that was opened for reading only.
     case readOnly
     /// A call after `close()`.
     case closed
-    /// Somebody else holds it: another opener at opening, a cursor at closing.
+    /// It is in use: at opening by another opener, at closing by a cursor.
     case busy
-    /// The system had no descriptor to give; nothing was written, and the same write may succeed later.
+    /// The system had no descriptor; nothing was written, and the same write may succeed later.
     case refused
-    /// An earlier failure made writing unsafe; only opening anew tells what is stored.
+    /// An earlier failure made writing unsafe; open the database again to find out what is stored.
     case poisoned
-    /// A file asked for more memory than there is.
+    /// A file required more memory than there is.
     case outOfResources
-    /// Something in LevelDB failed in a way that has no name.
+    /// An unexpected failure in LevelDB.
     case unexpected
   }
 
   /// The kind of failure.
   package var code: Code
-  /// What happened, for people; it names the file where one is to blame.
+  /// What happened, for people, with the name of the file if one is at fault.
   package var message: String
   /// The folder of the database.
   package var path: String
-  /// The system's error number, where the system was the cause.
+  /// The system's error number, if the system was the cause.
   package var osError: Int32?
-  /// The first key of what is missing or damaged, where that is known.
+  /// The first missing or damaged key, if known.
   package var key: [UInt8]?
 
   package init(
@@ -51,7 +51,7 @@ package struct DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError: CustomStringConvertible {
-  /// One sentence on what happened and where, and one on what to do where there is something to do.
+  /// One sentence on what happened and where, and possibly one on what to do.
   package var description: String {
     let place = message.contains(path) ? message : "\(path): \(message)"
     guard let advice else { return place }
@@ -73,7 +73,7 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
-  /// The only place where LevelDB's failures become this module's.
+  /// The only place that converts LevelDB's errors.
   init(_ status: borrowing cldb_status, path: String) {
     let message = unsafe withUnsafeBytes(of: status.message) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -84,7 +84,7 @@ extension DatabaseError {
     self.init(Code(status.code), message, path: path, osError: osError, key: key.isEmpty ? nil : key)
   }
 
-  /// Runs a call of the C face, and throws what it reports when it answers false.
+  /// Calls a C function, and throws the error that it reports if it returns false.
   static func check(
     path: String, _ call: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
   ) throws(DatabaseError) {

@@ -1,16 +1,16 @@
 internal import CLevelDB
 import Files
 
-/// Gives a hook an address that C can hold. It must live as long as the database that calls it.
+/// Gives a hook an address for C. It must live as long as the database that calls it.
 final class FileHookBox: Sendable {
   private let hook: FileHook
 
   init(_ hook: @escaping FileHook) { self.hook = hook }
 
-  /// The address to be given to C, together with `call`.
+  /// The address for C, together with `call`.
   var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-  /// What C calls: turns the operation into Swift's, and the verdict back.
+  /// Called by C: converts the operation to Swift, and the verdict back.
   static let call: cldb_hook = { context, operation, byteCount in
     guard let context = unsafe context else { return 0 }
     let box = unsafe Unmanaged<FileHookBox>.fromOpaque(context).takeUnretainedValue()

@@ -1,21 +1,21 @@
 internal import CLevelDB
 package import Files
 
-/// What can be read of the files of a damaged database, each by itself and without its manifest.
+/// The readable contents of the files of a damaged database, file by file and without the manifest.
 ///
-/// What has a right checksum is given as it is; whether it belongs there is for the caller to find out. Nothing is
-/// changed. Safe to use from many threads.
+/// Contents with a correct checksum are returned as they are; the caller must find out whether they are right. Nothing
+/// is changed. Safe to use from any thread.
 @safe
 package final class SalvagedFiles: Sendable {
   private let path: String
-  // Guarded by a lock on the other side; valid until `deinit`.
+  // Guarded by a lock on the C++ side; valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
 
-  /// What is wrong with files, a sentence each that begins with the file's name.
+  /// The problems of files, each a sentence that begins with the file's name.
   package let problems: [String]
 
-  /// Looks at all tables and logs in the folder of a database.
-  /// - Throws: ``DatabaseError`` when the folder can't be listed.
+  /// Reads all tables and logs in the folder of a database.
+  /// - Throws: ``DatabaseError`` if the folder can't be listed.
   /// - Complexity: O(*n*) in the number of tables, and in the bytes of logs, which are held in memory.
   package init<Failure>(in folder: Folder<Failure>) throws(DatabaseError) {
     defer { withExtendedLifetime(folder) {} }
@@ -36,7 +36,7 @@ package final class SalvagedFiles: Sendable {
 
   deinit { unsafe cldb_salvage_free(handle) }
 
-  /// All values that files have for a key: more than one when a crash has left what was written again elsewhere.
+  /// All values of a key in the files: more than one if a crash has left two copies.
   package func values(for key: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
     var values: [[UInt8]] = []
     var status = cldb_status()
@@ -68,7 +68,7 @@ package final class SalvagedFiles: Sendable {
     return found
   }
 
-  /// No key is empty.
+  /// Keys are never empty.
   private func withKey(_ key: [UInt8], _ body: (UnsafeRawPointer, Int) -> Bool) -> Bool {
     unsafe key.withUnsafeBytes { key in unsafe key.baseAddress.map { unsafe body($0, key.count) } ?? false }
   }

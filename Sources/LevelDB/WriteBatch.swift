@@ -1,8 +1,8 @@
 internal import CLevelDB
 
-/// Keys and values that will be stored together, or not at all.
+/// Keys and values that are stored atomically.
 ///
-/// A batch is meant to be used again: `clear()` keeps its memory.
+/// A batch is meant to be reused: `clear()` keeps its memory.
 @safe
 package struct WriteBatch: ~Copyable {
   let handle: OpaquePointer
@@ -15,7 +15,7 @@ package struct WriteBatch: ~Copyable {
 
   deinit { unsafe cldb_batch_free(handle) }
 
-  /// The size of what will be written, in bytes.
+  /// The size of the write, in bytes.
   package var byteCount: Int { unsafe cldb_batch_size(handle) }
 
   /// Adds an entry, copying both into the batch.
@@ -41,6 +41,6 @@ package struct WriteBatch: ~Copyable {
   package mutating func clear() { unsafe cldb_batch_clear(handle) }
 }
 
-// The batch has one owner at a time, since it can't be copied, and all that changes its memory, writing it
-// included, asks for it exclusively.
+// The batch has one owner at a time, because it can't be copied, and everything that changes its memory, including
+// writing it, requires exclusive access.
 extension WriteBatch: @unchecked Sendable {}

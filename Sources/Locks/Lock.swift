@@ -1,30 +1,30 @@
 package import Foundation
 
-/// A value that one thread at a time may touch.
+/// A value that one thread at a time can access.
 ///
 /// ```swift
 /// let names = Lock<Set<String>>([])
 /// names.withLock { $0.insert("Ana") }
 /// ```
 ///
-/// 1. The value is reached through ``withLock(_:)`` only, and what it is leaves the lock only if it can be sent.
-/// 2. What one caller did happens before what the next one does.
-/// 3. It is not fair: who runs when the lock is let go may take it, so nobody has to be woken first. With the
-///    standard library's `Mutex`, which hands itself to the thread that waits longest, commits of many threads
-///    took turns at the pace of the scheduler.
-/// 4. Taking it twice on one thread never returns.
+/// 1. The value is accessed only through ``withLock(_:)``, and leaves the lock only if it is sendable.
+/// 2. The accesses of one caller happen before those of the next.
+/// 3. It is not fair: a running thread can take a released lock without waking another thread first. With the standard
+///    library's `Mutex`, which passes to the longest waiting thread, commits of many threads took turns at the pace of
+///    the scheduler.
+/// 4. Taking it twice on one thread deadlocks.
 ///
 /// A POSIX mutex, because the thread sanitizer sees those. The standard library's `Mutex` works inside a
 /// library that isn't instrumented, so on Linux the sanitizer reports all that one guards as races.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 @safe
 package struct Lock<Value: ~Copyable>: ~Copyable {
-  // Both stay where they are until `deinit`: a mutex must not be moved.
+  // Both keep their addresses until `deinit`, because a mutex must not be moved.
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let value: UnsafeMutablePointer<Value>
 
-  /// - Parameter value: what is to be guarded; nobody else may hold on to it.
+  /// - Parameter value: the guarded value, which must not be referenced elsewhere.
   @inlinable
   package init(_ value: consuming sending Value) {
     unsafe self.mutex = .allocate(capacity: 1)
@@ -44,9 +44,9 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
     unsafe value.deallocate()
   }
 
-  /// Waits until nobody else has the value, and lends it to `body`.
+  /// Waits for the lock and calls `body` with the value.
   ///
-  /// What `body` does keeps all others waiting; it must not take the same lock.
+  /// `body` blocks all others; it must not take the same lock.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; the value stays as `body` left it.
   @inlinable
@@ -58,8 +58,8 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
     return try unsafe body(&value.pointee)
   }
 
-  /// The same without waiting.
-  /// - Returns: what `body` returns, or nil when somebody else has the value; `body` is then not called.
+  /// Like ``withLock(_:)``, without waiting.
+  /// - Returns: what `body` returns, or nil if the lock is taken; `body` is then not called.
   @inlinable
   package borrowing func withLockIfFree<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -70,5 +70,5 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
   }
 }
 
-// The value is only reached with the mutex held.
+// The value is accessed only with the mutex held.
 extension Lock: @unchecked Sendable where Value: ~Copyable {}

@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 
-/// Threads of one's own, which either exist or are known not to.
+/// Threads whose start is known to have succeeded or failed.
 ///
-/// Dispatch and Foundation hide that the system can refuse a thread: a queue waits until it can have one, and
-/// `Thread` returns as if it had started. Whoever then waits for the work waits for ever. So whatever somebody
-/// waits for runs on a thread that was started here, or, when there is none to be had, on the caller's own.
+/// Dispatch and Foundation hide that the system can refuse a thread: a queue waits until it gets one, and `Thread`
+/// returns as if it had started. Waiting for that work would never end. So work that is waited for runs on a thread
+/// that was started here or, if the system refuses one, on the caller's.
 package enum Threads {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
@@ -13,9 +13,9 @@ package enum Threads {
   }
 
   /// Starts a thread that runs `body` and ends.
-  /// - Returns: false when the system has no thread to give; `body` is then never run.
+  /// - Returns: false if the system refuses a thread; `body` then never runs.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    // The new thread takes over this reference; without one, it is given back below.
+    // The new thread takes over this reference; without one, it is released below.
     let context = unsafe Unmanaged.passRetained(Body(body))
     #if canImport(Darwin)
       var thread: pthread_t?
@@ -49,8 +49,8 @@ package enum Threads {
     return true
   }
 
-  /// Runs `body` for each number below `count`, as many at a time as `width` says and threads can be had: the
-  /// caller's is always one of them.
+  /// Runs `body` for each number below `count`, on up to `width` threads, as far as the system has them; the caller's
+  /// is always one of them.
   package static func forEach(below count: Int, width: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let next = Lock(0)
     let work: @Sendable () -> Void = {

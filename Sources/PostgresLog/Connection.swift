@@ -6,12 +6,12 @@ import Locks
 
 /// A connection to a server: the only Swift that sees libpq.
 ///
-/// 1. One statement runs at a time; who comes meanwhile waits.
-/// 2. No call waits longer than it is told: a server that is paused is taken for one that is gone.
-/// 3. A connection that was lost stays lost. Nothing is sent twice by itself, since what came of it is not known.
+/// 1. One statement runs at a time; others wait.
+/// 2. No call waits longer than its time limit: a paused server is treated as unreachable.
+/// 3. A lost connection stays lost. Nothing is resent automatically, because its outcome is unknown.
 /// 4. Nothing is printed: notices of the server are counted, and errors are thrown.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 @safe
 final class Connection: Sendable {
   /// A statement that the server parses once for each connection.
@@ -34,9 +34,9 @@ final class Connection: Sendable {
   // Only used with the lock, and valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
-  /// Told of warnings by libpq, which runs with the lock.
+  /// Called by libpq for warnings, with the lock held.
   private let notices = NoticeCounter()
-  /// The descriptor, as long as it is this connection's.
+  /// The descriptor, as long as this connection owns it.
   private let socket: Lock<Int32?>
 
   /// Connects, as libpq does with these settings and what the environment, service files and password files add.
@@ -89,9 +89,9 @@ final class Connection: Sendable {
     }
   }
 
-  /// What libpq takes as settings of a connection: a URL, or words such as `host=…`.
-  /// - Returns: what it names, in the order of libpq's settings; nil when it is neither. What is wrong with it is not
-  ///   told, since that would repeat parts of it.
+  /// Parses a libpq connection string: a URL, or words such as `host=…`.
+  /// - Returns: its settings, in libpq's order; nil if it is invalid. The reason is not reported, because it would
+  ///   repeat parts of the text.
   static func settings(in text: String) -> [(name: String, value: String)]? {
     guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
     defer { unsafe PQconninfoFree(options) }
@@ -108,8 +108,8 @@ final class Connection: Sendable {
 
   // MARK: Statements
 
-  /// Runs a statement, and gives its rows.
-  /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection is good for nothing.
+  /// Runs a statement, and returns its rows.
+  /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
   @discardableResult
   func run(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
@@ -134,7 +134,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Runs text that needs no values.
+  /// Runs a statement without parameters.
   @discardableResult
   func run(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
     try using(time) { state, deadline throws(ServerFailure) in
@@ -148,9 +148,9 @@ final class Connection: Sendable {
   /// How many warnings the server has sent so far.
   var warningCount: Int { notices.count }
 
-  /// Waits until the server has sent something by itself, and takes what it has told of.
-  /// - Returns: false when the time was over first.
-  /// - Throws: ``ServerFailure`` when the connection is gone.
+  /// Waits for a notification of the server, and consumes it.
+  /// - Returns: false if the time ran out.
+  /// - Throws: ``ServerFailure`` if the connection is gone.
   func waitForNotification(atMost time: Duration) throws(ServerFailure) -> Bool {
     try using(time) { state, deadline throws(ServerFailure) in
       var isTold = false
@@ -166,7 +166,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Ends what waits for the server, and the connection with it.
+  /// Interrupts all waits for the server, and ends the connection.
   func interrupt() {
     socket.withLock { if let socket = $0 { _ = shutdown(socket, Int32(SHUT_RDWR)) } }
   }
@@ -181,7 +181,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Sends what was handed in, and takes the answer.
+  /// Sends a statement, and receives the answer.
   private func result(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
@@ -220,7 +220,7 @@ final class Connection: Sendable {
     unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// - Returns: false when the time is over.
+  /// - Returns: false if the time ran out.
   private static func wait(_ socket: Int32, _ events: Int16, until deadline: DispatchTime) -> Bool {
     while true {
       let now = DispatchTime.now()
@@ -233,14 +233,14 @@ final class Connection: Sendable {
     }
   }
 
-  /// Lends many arrays as pointers.
+  /// Calls `body` with pointers to many arrays.
   private static func withPointers<Result>(
     _ arrays: [[UInt8]], _ body: ([UnsafePointer<CChar>?]) -> Result
   ) -> Result {
     var pointers = unsafe [UnsafePointer<CChar>?]()
     func lend(_ rest: ArraySlice<[UInt8]>) -> Result {
       guard let first = rest.first else { return unsafe body(pointers) }
-      // No bytes are not the same as no value.
+      // Empty is not the same as null.
       return unsafe (first.isEmpty ? [0] : first).withUnsafeBytes { bytes in
         unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
         return lend(rest.dropFirst())
@@ -257,9 +257,9 @@ private final class NoticeCounter: Sendable {
   func add() { counted.withLock { $0 += 1 } }
 }
 
-/// What a statement gave: rows of values in binary form.
+/// The result of a statement: rows of values in binary form.
 ///
-/// Safe to use from many threads: libpq does not change a result that it has handed out.
+/// Safe to use from any thread: libpq does not change a returned result.
 @safe
 final class Rows: Sendable {
   private nonisolated(unsafe) let result: OpaquePointer
@@ -281,7 +281,7 @@ final class Rows: Sendable {
       unsafe String(cString: $0)
     }
     let whole = unsafe PQresultErrorMessage(result).map { unsafe String(cString: $0) }
-    // Without letters, libpq itself has failed. 57P01 to 57P05 end the session, 40003 leaves it open what was done.
+    // Without a code, libpq itself has failed. 57P01 to 57P05 end the session, after 40003 the outcome is unknown.
     let isLost = state == nil || state!.hasPrefix("57P0") || state!.hasPrefix("08") || state! == "40003"
     return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
   }
@@ -289,7 +289,7 @@ final class Rows: Sendable {
   /// How many rows there are.
   var count: Int { Int(unsafe PQntuples(result)) }
 
-  /// Lends the bytes of a value; none when it is null.
+  /// Calls `body` with the bytes of a value; none when it is null.
   func withBytes<Result, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -310,7 +310,7 @@ final class Rows: Sendable {
     unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
   }
 
-  /// An integer of 2, 4 or 8 bytes, or a truth value.
+  /// An integer of 2, 4 or 8 bytes, or a boolean.
   func integer(_ row: Int, _ column: Int) -> Int {
     unsafe withBytes(row, column) { bytes in
       let isNegative = unsafe bytes.count > 1 && bytes[0] >= 128

@@ -1,13 +1,13 @@
 import Journaling
 
-/// A connection that learns of new entries: the server tells of them, and is asked now and then, since what it tells can
-/// be lost, and not every compatible engine tells anything.
+/// A connection that learns of new entries: by notifications of the server, and by polling, because notifications can
+/// be lost, and not every compatible engine has them.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: [UInt8]
-  /// How long nothing is asked.
+  /// The interval of polling.
   private let interval: Duration
 
   init(_ address: ServerAddress, _ journal: [UInt8]) throws(ServerFailure) {
@@ -22,7 +22,7 @@ final class Listener: Sendable {
     }
   }
 
-  /// The newest revision, as soon as it is above another one or the time is over.
+  /// The newest revision, as soon as it is above another one or the time has passed.
   func newest(after revision: Revision, waitingAtMost time: Duration) throws(ServerFailure) -> Revision {
     let deadline = ContinuousClock.now + time
     while true {
@@ -33,6 +33,6 @@ final class Listener: Sendable {
     }
   }
 
-  /// Ends all waiting.
+  /// Ends all waits.
   func end() { connection.interrupt() }
 }

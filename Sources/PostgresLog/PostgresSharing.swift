@@ -1,7 +1,7 @@
 public import Foundation
 public import Journaling
 
-/// What lets an app use journals whose log several nodes share in a PostgreSQL database.
+/// Lets an app use journals whose log is shared in a PostgreSQL database.
 ///
 /// ```swift
 /// let journal = try CatalogJournal.open(at: url, options: JournalOptions().sharingThroughPostgres())
@@ -15,10 +15,10 @@ struct PostgresSharing: LogSharing {
 }
 
 extension JournalOptions {
-  /// The same options, with which a journal that shares its log through PostgreSQL can be opened for writing. They change
-  /// nothing for journals that are local.
-  /// - Parameter acceptsUnsafeSettings: whether a server is good enough that does not keep what it confirms, as with `fsync`
-  ///   off.
+  /// The same options, extended to open journals for writing whose log is shared through PostgreSQL. They change
+  /// nothing for local journals.
+  /// - Parameter acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with
+  ///   `fsync` off.
   public func sharingThroughPostgres(acceptsUnsafeSettings: Bool = false) -> JournalOptions {
     var options = self
     options.sharing = PostgresSharing(acceptsUnsafeSettings: acceptsUnsafeSettings)
@@ -31,12 +31,13 @@ extension JournalOptions {
 }
 
 extension Journal {
-  /// Puts the log of a journal into a PostgreSQL database, where other nodes can append to it too (``join(_:id:at:options:progress:)``).
-  /// All entries are stored there and read back; the folder keeps its own. The tables are made if they are missing.
+  /// Copies the log of a journal to a PostgreSQL database, so that other nodes can join it
+  /// (``join(_:id:at:options:progress:)``). All entries are stored there and read back; the folder keeps its copy. The
+  /// tables are created if they are missing.
   /// - Parameters:
   ///   - url: the journal's folder. It must not be open for writing.
-  ///   - address: what libpq takes, such as `postgresql://app@db.example.org/books`. A password in it is refused: it comes
-  ///     from a password file, a service file or the environment.
+  ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. A password in it is
+  ///     refused: put it into a password file, a service file or the environment.
   ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:)`` to accept a server that does
   ///     not keep what it confirms.
   ///   - progress: told how far it has come; what it throws ends it, and the journal is local as before.
@@ -52,12 +53,12 @@ extension Journal {
       at: url, through: options.requireSharing(), address: address, options: options, progress: progress)
   }
 
-  /// Makes another node of a shared journal: a folder with all entries that are in the database. From then on it is opened
-  /// as every journal is, with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:)``.
+  /// Creates another node of a shared journal: a folder with all entries of the database. It is then opened like every
+  /// journal, with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:)``.
   /// - Parameters:
   ///   - address: as in ``share(at:on:options:progress:)``.
-  ///   - id: which journal, when the database has several.
-  ///   - url: the folder to make.
+  ///   - id: which journal, if the database has several.
+  ///   - url: the folder to create.
   ///   - options: as in ``share(at:on:options:progress:)``.
   ///   - progress: told how far it has come; what it throws ends it, and nothing is made.
   /// - Returns: the newest entry.
@@ -81,7 +82,7 @@ extension Journal {
   ///     what this node has seen.
   ///   - options: as in ``share(at:on:options:progress:)``.
   /// - Returns: the newest entry.
-  /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` when it is local already.
+  /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` if it is local already.
   @discardableResult
   public static func unshare(
     at url: URL, isForced: Bool = false, options: JournalOptions = JournalOptions()

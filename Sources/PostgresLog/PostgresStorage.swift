@@ -1,27 +1,27 @@
 package import Journaling
 
-/// Keeps logs in a PostgreSQL database, each as rows of its journal's id, and nothing in the journal's folder.
+/// Stores logs in a PostgreSQL database, each as rows with its journal's id, and nothing in the journal's folder.
 package struct PostgresStorage: LogStorage, SharedLogStorage {
   private let server: ServerAddress
-  /// Whether a server that does not keep what it confirms will do.
+  /// Whether to accept a server that may lose what it confirms.
   private let acceptsUnsafeSettings: Bool
 
-  /// - Parameter address: what libpq takes, without a password.
-  /// - Throws: ``JournalError`` with code `wrongUse` for what is no address.
+  /// - Parameter address: a libpq connection string without a password.
+  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
   package init(_ address: String, acceptsUnsafeSettings: Bool = false) throws(JournalError) {
     server = try ServerAddress(address)
     self.acceptsUnsafeSettings = acceptsUnsafeSettings
   }
 
   package var address: String { server.description }
-  /// What an entry takes in a message and in the server's memory is several times its size.
+  /// An entry takes several times its size in a message and in the server's memory.
   package var appendByteCount: Int { 128 << 20 }
 
   package var isShared: Bool { true }
   package var isTransient: Bool { false }
   package var allowsFollowing: Bool { true }
 
-  /// Makes the log of a journal, and the tables if they are missing.
+  /// Creates the log of a journal, and the tables if they are missing.
   package func create(in place: LogPlace) throws(JournalError) {
     try JournalError.translating {
       let connection = try connectMakingTables()
@@ -92,7 +92,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     try ServerSettings(of: connection).check(accepting: acceptsUnsafeSettings)
   }
 
-  /// A role that may not make tables can use those that are there.
+  /// A role that may not create tables can use existing ones.
   private static func makeTables(_ connection: Connection) throws(ServerFailure) {
     for table in Schema.tables {
       do throws(ServerFailure) {
@@ -102,7 +102,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
         do throws(ServerFailure) {
           try connection.run(table.definition, within: ServerAddress.patience)
         } catch {
-          // Another node has made it at the same moment.
+          // Another node has created it at the same time.
           guard error.state == "23505" || error.state == "42P07" else { throw error }
         }
       }
@@ -111,7 +111,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
 }
 
 extension JournalError {
-  /// The one place where a server's errors become the journal's.
+  /// The only place that converts a server's errors to the journal's.
   static func translating<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     do {
       return try body()

@@ -1,12 +1,12 @@
 import Journaling
 
-/// The tables, and all that is asked of them. Documentation/Shared.md has what a role needs for it.
+/// The tables, and all statements. Documentation/Shared.md lists the privileges of a role.
 ///
-/// `journal_logs` has a row for each journal, with its newest revision: an append raises it, so appends take turns at that
-/// row, and one that does not follow changes nothing. `journal_entries` has a row for each entry, `journal_images` one for
-/// each image, and `journal_image_pieces` its bytes.
+/// `journal_logs` has a row for each journal, with its newest revision: an append raises it, so appends are serialized
+/// by that row, and one that does not follow changes nothing. `journal_entries` has a row for each entry,
+/// `journal_images` one for each image, and `journal_image_pieces` its bytes.
 enum Schema {
-  /// The tables, in the order in which they are made.
+  /// The tables, in the order of creation.
   static let tables: [(name: String, definition: String)] = [
     (
       "journal_logs",
@@ -63,11 +63,11 @@ enum Schema {
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
-  /// Of one journal ($1), after a revision ($2) up to another ($3): numbers ($4), digests ($5), bytes ($6). One statement
-  /// is one transaction and one round trip. No row comes back when the newest revision is another.
+  /// Of one journal ($1), after a revision ($2) up to another ($3): numbers ($4), digests ($5), bytes ($6). One
+  /// statement is one transaction and one round trip. No row is returned if the newest revision is another.
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
-  /// The same for engines that can't notify.
+  /// The same for engines without notifications.
   static let quietAppend = statement("quiet_append", append(notifying: "$7::text"))
 
   private static func append(notifying: String) -> String {
@@ -82,18 +82,18 @@ enum Schema {
     """
   }
 
-  /// A piece of the entries from $2 to $3: at most so many rows, and about so many bytes, but one at least.
+  /// The entries from $2 to $3, but only about this many bytes, and at least one.
   static let piece = statement("piece", piece(order: "ASC"))
   static let pieceBackwards = statement("piece_backwards", piece(order: "DESC"))
-  private static let pieceCount = 4096
+  /// How many entries $2 to $3 may be: a server that knows little of its tables may sort all of them.
+  static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
 
   private static func piece(order: String) -> String {
     """
     SELECT revision, bytes FROM (
       SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order)) - octet_length(bytes) AS before
-      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3
-      ORDER BY revision \(order) LIMIT \(pieceCount)) AS piece
+      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
     WHERE before < \(pieceByteCount) ORDER BY revision \(order)
     """
   }
@@ -101,7 +101,7 @@ enum Schema {
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
 
-  /// An image is there when it has a row in `journal_images`, which is stored after its pieces.
+  /// An image exists if it has a row in `journal_images`, which is stored after its pieces.
   static let hasImage = statement(
     "has_image", "SELECT byte_count FROM journal_images WHERE journal = $1 AND digest = $2")
 
@@ -110,7 +110,7 @@ enum Schema {
     "INSERT INTO journal_images (journal, digest, byte_count) VALUES ($1, $2, $3) ON CONFLICT (journal, digest) DO NOTHING"
   )
 
-  /// Whoever stores a piece stores the same bytes.
+  /// All writers of a piece store the same bytes.
   static let addPiece = statement(
     "add_piece",
     """

@@ -1,16 +1,16 @@
 import Journaling
 
-/// Which server and database, and as whom: what libpq calls a connection string, without any password.
+/// A libpq connection string without a password: server, database and role.
 ///
-/// A URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, words such as `service=books`, or nothing,
-/// for what the environment says. Passwords come from a password file, a service file or the environment.
+/// A URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, words such as `service=books`, or
+/// nothing, to use the environment. Passwords come from a password file, a service file or the environment.
 struct ServerAddress: Sendable, CustomStringConvertible {
-  /// As it was given.
+  /// The original text.
   let description: String
   private let settings: [(name: String, value: String)]
 
-  /// - Throws: ``JournalError`` with code `wrongUse` for what is no address, and for one with a password in it. The
-  ///   message repeats nothing of it.
+  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address, and for one with a password. The message
+  ///   does not repeat the text.
   init(_ text: String) throws(JournalError) {
     guard !text.utf8.contains(0), let settings = Connection.settings(in: text) else {
       throw JournalError(
@@ -31,11 +31,11 @@ struct ServerAddress: Sendable, CustomStringConvertible {
 
   /// Connects.
   func connect() throws(ServerFailure) -> Connection {
-    // What the address does not say; the last one of a name counts.
+    // Defaults; the last setting with a name counts.
     let usual = [
       ("application_name", "journal"),
       ("client_encoding", "UTF8"),
-      // A server that has vanished is noticed in half a minute, also by who only listens.
+      // Detects a server that has disappeared within half a minute, also by listeners.
       ("keepalives_idle", "10"),
       ("keepalives_interval", "5"),
       ("keepalives_count", "3"),
@@ -45,18 +45,18 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let connection = try Connection(
       usual.filter { !named.contains($0.0) }.map { (name: $0.0, value: $0.1) } + settings,
       within: Self.patience)
-    // Each statement has limits of its own. A time after which the server gives up would have it report as done what
-    // no standby has confirmed. Compatible engines that do not know a setting do without.
+    // Each statement has its own limit here. With a timeout, the server would report a commit as done that no standby
+    // has confirmed. Unknown settings of compatible engines are ignored.
     for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {
       _ = try? connection.run("SET \(setting) = 0", within: Self.patience)
     }
-    // A node that is paused while it has the turn must not stop all others.
+    // A node that is paused during its turn must not block the others.
     _ = try? connection.run("SET idle_in_transaction_session_timeout = 5000", within: Self.patience)
     try connection.run(
       "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED", within: Self.patience)
     return connection
   }
 
-  /// How long a server may take for an answer that needs no flush.
+  /// The time limit for an answer without a flush.
   static var patience: Duration { .seconds(10) }
 }

@@ -1,17 +1,17 @@
 import Journaling
 
-/// Why a server did not do what it was asked for.
+/// Why a statement failed.
 struct ServerFailure: Error, Sendable {
-  /// What is known of a change that was asked for.
+  /// What is known of the requested change.
   enum Kind: Sendable {
-    /// The server has answered that it did not make it.
+    /// The server has refused it.
     case refused
-    /// The connection is gone, so it may have been made.
+    /// The connection was lost, so it may have been made.
     case lost
   }
 
   let kind: Kind
-  /// The five letters by which SQL tells errors apart; empty when the server said nothing.
+  /// The SQLSTATE; empty without an answer of the server.
   let state: String
   /// A sentence for a person, without passwords: libpq and servers never repeat one.
   let message: String
@@ -19,14 +19,14 @@ struct ServerFailure: Error, Sendable {
   init(_ kind: Kind, state: String = "", _ message: String) {
     self.kind = kind
     self.state = state
-    // Servers answer in several lines, of which the first says what it is.
+    // Servers answer in several lines, of which the first has the reason.
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
-  /// Whether the same statement may succeed at once: another transaction was in the way.
+  /// Whether the same statement may succeed at once, because it conflicted with another transaction.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
-  /// The same for callers of a log.
+  /// The error for callers of a log.
   var journalError: JournalError {
     switch state {
     case "42501":

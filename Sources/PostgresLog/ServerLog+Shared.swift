@@ -11,19 +11,21 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Locks the journal's row: those who wait for it get it in the order in which they came.
-  func reserve() throws(JournalError) {
+  /// Locks the journal's row. Waiting nodes get it in the order of their requests.
+  func reserve() throws(JournalError) -> Revision {
     try using { connection in
       try isReserved.withLock { isReserved in
-        guard !isReserved else { return }
+        if isReserved { return try Self.newest(of: journal, connection) }
         try connection.run("BEGIN", within: ServerAddress.patience)
         do {
-          try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
+          let rows = try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
+          guard rows.count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
+          isReserved = true
+          return rows.integer(0, 0)
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
           throw error
         }
-        isReserved = true
       }
     }
   }
@@ -39,7 +41,7 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Commits something, and with it all that was committed before: the standby confirms the log of the server in order.
+  /// Commits something, and so confirms everything committed before: the standby confirms the server's log in order.
   func confirm() throws(JournalError) {
     try using { connection in
       let count = connection.warningCount

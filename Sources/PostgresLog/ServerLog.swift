@@ -2,33 +2,33 @@ import Journaling
 import Locks
 import SHA256
 
-/// An opening of a log in PostgreSQL.
+/// An open log in PostgreSQL.
 ///
-/// 1. An append is one statement: it raises the journal's newest revision if that is the one it follows, and stores the
-///    entries. So no revision is skipped or given twice, whoever else appends.
-/// 2. It has a connection for statements and, from when somebody waits for entries, one that listens.
-/// 3. When the connection is lost, the log is of no more use: every call says so, and it is opened again by who wants to.
+/// 1. An append is one statement: it raises the journal's newest revision if the entries follow it, and stores them. So
+///    no revision is skipped or assigned twice, even if other clients append.
+/// 2. It has a connection for statements and, from the first wait for entries on, one that listens.
+/// 3. If the connection is lost, every call fails, and the log must be opened again.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class ServerLog: EntryLog {
   /// For statements, which it runs one after the other.
   let connection: Connection
   private let address: ServerAddress
   private let access: LogAccess
-  /// Its id, as the server has it.
+  /// Its id in the form of the server.
   let journal: [UInt8]
-  /// What there was at the opening.
+  /// The newest revision at the opening.
   private let first: Revision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
-  /// Whether a transaction is open that has the turn.
+  /// Whether an open transaction has the turn.
   let isReserved = Lock(false)
   /// Whether the server tells listeners of new entries.
   private let notifies = Lock(true)
-  /// Made when somebody waits for entries.
+  /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
 
-  /// - Throws: ``JournalError`` with code `damaged` when the server has no log of the journal.
+  /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
     _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID
   ) throws {
@@ -54,7 +54,7 @@ final class ServerLog: EntryLog {
   var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 
-  /// A server tells nothing of an entry that it has lost.
+  /// A server can't detect that it has lost an entry.
   func acknowledged() throws(JournalError) -> LogMark? { try entering { nil } }
 
   // MARK: Reading
@@ -69,13 +69,17 @@ final class ServerLog: EntryLog {
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
     while true {
+      let piece =
+        newestFirst
+        ? max(rest.lowerBound, rest.upperBound - Schema.pieceCount + 1)...rest.upperBound
+        : rest.lowerBound...min(rest.upperBound, rest.lowerBound + Schema.pieceCount - 1)
       let rows = try JournalError.translating {
         try connection.run(
           newestFirst ? Schema.pieceBackwards : Schema.piece,
-          [.uuid(journal), .integer(rest.lowerBound), .integer(rest.upperBound)], within: Self.readingPatience
-        )
+          [.uuid(journal), .integer(piece.lowerBound), .integer(piece.upperBound)],
+          within: Self.readingPatience)
       }
-      // The connection is free while the caller has the bytes.
+      // The connection is free while the caller uses the bytes.
       for row in 0..<rows.count {
         let revision = rows.integer(row, 0)
         let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
@@ -160,7 +164,7 @@ final class ServerLog: EntryLog {
     }
   }
 
-  /// - Returns: false when the newest entry is another than the one that these follow.
+  /// - Returns: false if the entries do not follow the newest one.
   private func store(
     _ entries: [SealedEntry], after revision: Revision, through last: Revision
   ) throws(ServerFailure) -> Bool {
@@ -181,7 +185,7 @@ final class ServerLog: EntryLog {
         if wasReserved, error.kind == .refused {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
         }
-        // The engine has no such function, or the role may not use it. Listeners ask now and then anyway.
+        // The engine has no such function, or the role may not use it. Listeners poll anyway.
         guard notifies, ["42883", "42501"].contains(error.state) else { throw error }
         self.notifies.withLock { $0 = false }
         return try connection.run(Schema.quietAppend, values, within: Self.writingPatience).count == 1
@@ -189,12 +193,12 @@ final class ServerLog: EntryLog {
     }
   }
 
-  /// What listeners are told of.
+  /// The channel of notifications.
   static func channel(_ journal: [UInt8]) -> String {
     "journal_" + journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
-  /// A piece that is read can come from a slow disk.
+  /// A read may be slow on the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
   /// A commit waits for others before it, for two flushes and for the network between two servers.
   static var writingPatience: Duration { .seconds(30) }

@@ -1,10 +1,10 @@
 import Journaling
 
-/// How a server keeps what it confirms.
+/// The settings that make commits durable.
 struct ServerSettings: Sendable {
   /// The product and its version, in its own words.
   var version = ""
-  /// Nil where an engine does not know it.
+  /// Nil if the engine does not know it.
   var fsync: String?
   var synchronousCommit: String?
   var fullPageWrites: String?
@@ -33,7 +33,7 @@ struct ServerSettings: Sendable {
 
   private var waitsForStandby: Bool { !(standbyNames ?? "").isEmpty }
 
-  /// What breaks the promise, each with what to do about it.
+  /// The settings that break the promise, each with a remedy.
   var problems: [String] {
     var problems: [String] = []
     if fsync == "off" {
@@ -60,14 +60,14 @@ struct ServerSettings: Sendable {
     return problems
   }
 
-  /// How commits are flushed, in one line.
+  /// How commits are made durable, in one line.
   var summary: String {
     guard let fsync, let synchronousCommit else { return "as the engine does it (\(version.prefix(60)))" }
     let standby = waitsForStandby ? ", standbys \(standbyNames ?? "")" : ", no standby"
     return "fsync \(fsync), synchronous_commit \(synchronousCommit)\(standby)"
   }
 
-  /// Fails when what is confirmed there would not be safe, or nothing can be written.
+  /// Fails if confirmed commits would not be safe, or nothing can be written.
   func check(accepting isAccepted: Bool) throws(JournalError) {
     guard !isStandby else {
       throw JournalError(

@@ -1,14 +1,14 @@
 /// A SHA-256 of 32 bytes. Ordered by its bytes, printed as 64 lowercase hexadecimal digits.
 public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The bytes, eight a word, the most significant first.
+  /// The bytes, eight in each word, most significant first.
   let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// 32 zero bytes: what stands before the first entry.
+  /// 32 zero bytes.
   public static let zero = ContentDigest(words: (0, 0, 0, 0))
 
   init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
-  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  /// The digest with these 32 bytes, nil if there are more or fewer.
   public init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 32 else { return nil }
     func word(_ offset: Int) -> UInt64 {
@@ -17,14 +17,14 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
     words = (word(0), word(8), word(16), word(24))
   }
 
-  /// Takes the 32 bytes of a digest, nil when there are more or fewer.
+  /// The digest with these 32 bytes, nil if there are more or fewer.
   public init?(bytes: [UInt8]) {
     let digest = unsafe bytes.withUnsafeBytes { unsafe ContentDigest(bytes: $0) }
     guard let digest else { return nil }
     self = digest
   }
 
-  /// Reads 64 hexadecimal digits, nil for anything else.
+  /// The digest with these 64 hexadecimal digits, nil for anything else.
   public init?(hex: some StringProtocol) {
     let digits = Array(hex.utf8)
     guard digits.count == 64 else { return nil }
@@ -48,7 +48,7 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
   /// The 32 bytes.
   public var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 
-  /// Lends the 32 bytes to `body`.
+  /// Calls `body` with the 32 bytes.
   package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let (a, b, c, d) = words
     return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) {
@@ -73,12 +73,12 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
 
   /// Whether all bytes are equal.
   public static func == (left: ContentDigest, right: ContentDigest) -> Bool { left.words == right.words }
-  /// By the bytes, the first one counting most.
+  /// Compares the bytes lexicographically.
   public static func < (left: ContentDigest, right: ContentDigest) -> Bool { left.words < right.words }
 
-  /// Feeds a part of the digest, which is as good as random, to the hasher.
+  /// Hashes a part of the digest, which is as good as random.
   public func hash(into hasher: inout Hasher) {
-    // Any 64 bits of a SHA-256 are as good as all.
+    // 64 bits of a SHA-256 are enough.
     hasher.combine(words.0)
   }
 }

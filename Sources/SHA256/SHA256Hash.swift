@@ -4,7 +4,7 @@
   import CSHA256
 #endif
 
-/// A SHA-256 being computed over bytes that come in pieces.
+/// Computes a SHA-256 over bytes in pieces.
 package struct SHA256Hash: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = SHA256()
@@ -56,7 +56,7 @@ package struct SHA256Hash: ~Copyable {
     #endif
   }
 
-  /// The digest of bytes that are all there.
+  /// The digest of these bytes.
   package static func digest(_ bytes: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     unsafe hash.update(bytes)

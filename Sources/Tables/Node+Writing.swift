@@ -52,7 +52,7 @@ extension Node {
     return old
   }
 
-  /// Moves a value out. Until `putValue` or `closeGap` its slot is empty, and nobody may look at the leaf.
+  /// Moves a value out. Until `putValue` or `closeGap` its slot is empty, and the leaf may not be read.
   @inlinable
   func takeValue(at index: Int) -> Value {
     assert(level == 0 && index >= 0 && index < count)

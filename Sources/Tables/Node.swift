@@ -18,7 +18,7 @@ struct NodeHeader {
 /// One allocation holds the header, the keys, and behind them the values (of a leaf) or the children
 /// (of a branch): what a search touches of a node lies close together.
 ///
-/// 1. A leaf has `count` keys, strictly rising, and the value of each at the same position.
+/// 1. A leaf has `count` keys, strictly ascending, and the value of each at the same position.
 /// 2. A branch has `count` children, one level below it, and `count - 1` keys that separate them: all keys
 ///    under child `i` are before `keys[i]`, and all under child `i + 1` are not.
 /// 3. `count` is at most `slots`. Slots below it are initialised and those above are not.

@@ -11,7 +11,7 @@ public struct SortedSet<Element: Comparable & Sendable>: Sendable {
     table = SortedTable()
   }
 
-  /// Makes a set of strictly rising elements, or nil if they are not. O(n).
+  /// Makes a set of strictly ascending elements, or nil if they are not. O(n).
   @inlinable
   public init?(sorted elements: some Sequence<Element>) {
     guard let table = SortedTable(sorted: elements.lazy.map { (key: $0, value: ()) }) else { return nil }
@@ -50,19 +50,19 @@ public struct SortedSet<Element: Comparable & Sendable>: Sendable {
     table.removeValue(forKey: element) != nil
   }
 
-  /// The elements that are not before a bound, in order. O(log n) and what is looked at.
+  /// The elements that are not before a bound, in order. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(from bound: Element) -> some Sequence<Element> {
     table.elements(from: bound).lazy.map(\.key)
   }
 
-  /// The elements in a range, in order. O(log n) and what is looked at.
+  /// The elements in a range, in order. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(in range: Range<Element>) -> some Sequence<Element> {
     table.elements(in: range).lazy.map(\.key)
   }
 
-  /// The elements in a range, its upper bound included, in order. O(log n) and what is looked at.
+  /// The elements in a range, its upper bound included, in order. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(in range: ClosedRange<Element>) -> some Sequence<Element> {
     table.elements(in: range).lazy.map(\.key)
@@ -70,7 +70,7 @@ public struct SortedSet<Element: Comparable & Sendable>: Sendable {
 }
 
 extension SortedSet {
-  /// The elements in a range, its upper bound included, the largest first. O(log n) and what is looked at.
+  /// The elements in a range, its upper bound included, the largest first. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(reversedIn range: ClosedRange<Element>) -> some Sequence<Element> {
     table.elements(reversedIn: range).lazy.map(\.key)
@@ -78,7 +78,7 @@ extension SortedSet {
 }
 
 extension SortedSet: Sequence {
-  /// Goes through the elements in order. O(1) an element.
+  /// Iterates over the elements in order. O(1) an element.
   public struct Iterator: IteratorProtocol {
     @usableFromInline var base: SortedTable<Element, Void>.Iterator
 
@@ -87,7 +87,7 @@ extension SortedSet: Sequence {
       self.base = base
     }
 
-    /// The next element, or nil behind the last.
+    /// The next element, or nil at the end.
     @inlinable
     public mutating func next() -> Element? {
       base.next()?.key

@@ -1,5 +1,5 @@
 extension SortedTable {
-  /// Makes a table of elements whose keys are strictly rising, or nil if they are not.
+  /// Makes a table of elements whose keys are strictly ascending, or nil if they are not.
   ///
   /// O(n), and without a search: nodes are filled one after the other, from the leaves up.
   @inlinable

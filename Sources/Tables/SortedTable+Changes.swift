@@ -69,7 +69,7 @@ extension SortedTable {
       /// The nodes entered so far, in both trees: what the walk costs.
       package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
 
-      /// The next change, or nil behind the last.
+      /// The next change, or nil at the end.
       @inlinable
       public mutating func next() -> Change? {
         while !old.isAtEnd || !new.isAtEnd {
@@ -86,7 +86,7 @@ extension SortedTable {
         return nil
       }
 
-      /// One step with something ahead on both sides; nil when it found no change.
+      /// One step with something ahead on both sides; nil if it found no change.
       @inlinable
       mutating func step() -> Change? {
         if old.node === new.node && old.index == new.index {
@@ -180,14 +180,14 @@ extension SortedTable {
       visitedNodes += 1
     }
 
-    /// Goes on behind what is at this place.
+    /// Moves past this position.
     @inlinable
     mutating func advance() {
       positions[positions.count - 1] += 1
       if index == node.count { leaveNode() }
     }
 
-    /// Goes on behind this node.
+    /// Moves past this node.
     @inlinable
     mutating func leaveNode() {
       repeat {

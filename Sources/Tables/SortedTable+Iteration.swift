@@ -1,5 +1,5 @@
 extension SortedTable: Sequence {
-  /// Goes through the elements in the order of their keys. O(1) an element.
+  /// Iterates over the elements in the order of their keys. O(1) an element.
   @inlinable
   public func makeIterator() -> Iterator {
     Iterator(root: root, from: nil, end: .none)
@@ -8,19 +8,19 @@ extension SortedTable: Sequence {
   /// The number of elements. O(1).
   @inlinable public var underestimatedCount: Int { count }
 
-  /// The elements whose keys are not before a bound. O(log n) and what is looked at.
+  /// The elements whose keys are not before a bound. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(from bound: Key) -> Elements {
     Elements(table: self, start: bound, end: .none)
   }
 
-  /// The elements whose keys are in a range. O(log n) and what is looked at.
+  /// The elements whose keys are in a range. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(in range: Range<Key>) -> Elements {
     Elements(table: self, start: range.lowerBound, end: .before(range.upperBound))
   }
 
-  /// The elements whose keys are in a range, its upper bound included. O(log n) and what is looked at.
+  /// The elements whose keys are in a range, its upper bound included. O(log n), and O(1) for each element read.
   @inlinable
   public func elements(in range: ClosedRange<Key>) -> Elements {
     Elements(table: self, start: range.lowerBound, end: .through(range.upperBound))
@@ -54,7 +54,7 @@ extension SortedTable: Sequence {
     }
   }
 
-  /// Goes through elements in the order of their keys. It keeps the table as it was.
+  /// Iterates over elements in the order of their keys. Later changes of the table do not affect it.
   @safe
   public struct Iterator: IteratorProtocol {
     @usableFromInline let root: TableNode?
@@ -89,7 +89,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// The next element, or nil behind the last.
+    /// The next element, or nil at the end.
     @inlinable
     public mutating func next() -> Element? {
       if position >= limit {

@@ -1,6 +1,6 @@
 extension SortedTable {
-  /// The elements whose keys are in a range, its upper bound included, the largest key first. O(log n) and what is
-  /// looked at.
+  /// The elements whose keys are in a range, its upper bound included, the largest key first. O(log n), and O(1) for
+  /// each element read.
   @inlinable
   public func elements(reversedIn range: ClosedRange<Key>) -> ReversedElements {
     ReversedElements(table: self, range: range)
@@ -22,7 +22,7 @@ extension SortedTable {
     public func makeIterator() -> ReversedIterator { ReversedIterator(root: table.root, range: range) }
   }
 
-  /// Goes through elements in the reverse order of their keys. It keeps the table as it was.
+  /// Iterates over elements in the reverse order of their keys. Later changes of the table do not affect it.
   @safe
   public struct ReversedIterator: IteratorProtocol {
     @usableFromInline let root: TableNode?

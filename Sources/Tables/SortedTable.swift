@@ -9,15 +9,15 @@
 /// It is a B+tree: elements in leaves, branches above them.
 ///
 /// 1. All leaves are at the same depth, and in the order of their keys.
-/// 2. A node holds at most its capacity. It holds at least a third of it, unless it is the root or the last
-///    of its level; then at least one. (Keys that come in rising order so fill every leaf.)
+/// 2. A node holds at most its capacity. It holds at least a third of it, unless it is the root or the last of its
+///    level; then at least one. (Keys that come in ascending order so fill every leaf.)
 /// 3. A root that is a branch has at least two children. An empty table has no root.
 /// 4. A node that several tables reach is never changed. A write copies the shared nodes on the path to its
 ///    key and changes those that only this table reaches in place.
 ///
 /// **Threads.** A table is a value: copies may be read, written and dropped on any threads at the same time.
-/// One variable that holds a table needs the same care as any other variable. Whoever drops the last copy
-/// frees its nodes, O(n).
+/// One variable that holds a table needs the same care as any other variable. Dropping the last copy frees
+/// its nodes, O(n).
 ///
 /// Keys must not change their order. *n* is the number of elements below.
 public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {

@@ -11,7 +11,7 @@ package enum ViewerPage {
   /// What the API is, as OpenAPI has it.
   package static var openAPI: [UInt8] { PackageResources.openapi_json }
 
-  /// The file of a path such as `/assets/app.js`; nil when there is none.
+  /// The file of a path such as `/assets/app.js`; nil if there is none.
   package static func asset(_ path: String) -> Asset? {
     guard path.hasPrefix("/assets/") else { return nil }
     return assets[String(path.dropFirst("/assets/".count))]

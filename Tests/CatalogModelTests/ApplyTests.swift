@@ -38,12 +38,12 @@ struct ApplyTests {
   }
 
   @Test func anEventMustFollowFromTheState() throws {
-    try refuse(.item(1), 2, .add(item), "item:1 can't be added: it is there")
+    try refuse(.item(1), 2, .add(item), "item:1 can't be added: it exists")
     try refuse(.item(0), 0, .add(item), "item:0 can't be added: numbers go from 1")
     try refuse(.item(-5), 0, .add(item), "item:-5 can't be added: numbers go from 1")
     try refuse(.item(4), 1, .add(item), "item:4 follows its revision 1, but the newest one is 0")
     try refuse(.item(2), 0, .add(item), "item:2 follows its revision 0, but the newest one is 3")
-    try refuse(.item(2), 3, .delete, "item:2 can't be changed or deleted: it is not there")
+    try refuse(.item(2), 3, .delete, "item:2 can't be changed or deleted: it does not exist")
     try refuse(.item(9), 0, .update(RecordChanges()), "item:9 can't be changed or deleted")
     try refuse(.item(1), 1, .delete, "item:1 follows its revision 1, but the newest one is 2")
     try refuse(.item(1), 0, .update(RecordChanges()), "item:1 follows its revision 0")

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A catalog of which something was erased: it is listed nowhere, what refers to it may go on doing so, and the
+/// A catalog of which something was erased: it is listed nowhere, what refers to it may continue doing so, and the
 /// rules hold.
 @Suite struct CatalogErasureTests {
   private func withErased(

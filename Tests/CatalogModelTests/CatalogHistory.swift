@@ -38,7 +38,7 @@ struct CatalogHistory {
     return state
   }
 
-  /// Makes the newest state one that stands on a base, as a state does that is opened from a snapshot.
+  /// Makes the newest state one that is based on a base, as a state does that is opened from a snapshot.
   mutating func standOnBases() throws {
     let parts = try #require(state.parts).frozen()
     states[states.count - 1] = try #require(Catalog(parts: parts))

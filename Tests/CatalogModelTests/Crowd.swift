@@ -102,7 +102,7 @@ final class Crowd: Sendable {
 
   // MARK: Snapshots
 
-  /// Takes and drops snapshots until nobody writes.
+  /// Takes and drops snapshots until no thread writes.
   func tendSnapshots(_ tender: Int) {
     var random = SeededGenerator(seed: seed &+ 2_000 &+ UInt64(tender))
     reporting("tender \(tender)") {
@@ -119,7 +119,7 @@ final class Crowd: Sendable {
     }
   }
 
-  /// Verifies everything again and again until nobody writes.
+  /// Verifies everything again and again until no thread writes.
   func verify() {
     reporting("verifier") {
       repeat {
@@ -136,7 +136,7 @@ final class Crowd: Sendable {
     let text: String
   }
 
-  /// Holds states and travels in time until nobody writes.
+  /// Holds states and travels in time until no thread writes.
   func read(_ reader: Int) {
     var random = SeededGenerator(seed: seed &+ 1_000 &+ UInt64(reader))
     var held: [Held] = []

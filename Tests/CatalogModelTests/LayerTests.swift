@@ -52,7 +52,7 @@ struct LayerTests {
     }
   }
 
-  /// The process can end before, in and after each operation on a file of a layer, while commits go on.
+  /// The process can end before, in and after each operation on a file of a layer, while commits continue.
   @Test func openingReplaysFewEventsWhenTheProcessEndsWhileALayerIsWrittenOrMerged() throws {
     try withLayeredGarden { garden, options in
       // What there was before the first layer would be replayed until that is written.

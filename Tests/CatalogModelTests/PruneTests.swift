@@ -1,12 +1,14 @@
 import CatalogModel
+import Files
 import Foundation
+import LevelDB
+import Locks
 import TestSupport
 import Testing
 
 /// After a pruning, the state at the point and everything after it are as they were, and questions about what came before
 /// get the answer that it was pruned.
 @Suite struct PruneTests {
-  private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
 
   /// A journal and a copy of it that was pruned at a random point.
   private struct Pair {
@@ -35,7 +37,7 @@ import Testing
 
   @Test func theStateAtThePointAndAllAfterItAreTheOriginals() throws {
     var random = SeededGenerator()
-    for _ in 0..<(Self.isLong ? 400 : 50) {
+    for _ in 0..<(TestLength.isLong ? 400 : 50) {
       try withTemporaryFolder(inMemory: true) { folder in
         let pair = try Pair(folder, commits: Int.random(in: 1...14, using: &random), using: &random)
         let (original, point, newest) = (pair.original.journal, pair.point, pair.original.newest)
@@ -170,7 +172,7 @@ import Testing
 
   @Test func copiesOfAPrunedJournalBeginWhereItDoes() throws {
     var random = SeededGenerator()
-    for _ in 0..<(Self.isLong ? 40 : 4) {
+    for _ in 0..<(TestLength.isLong ? 40 : 4) {
       try withTemporaryFolder(inMemory: true) { folder in
         let pair = try Pair(folder, commits: 12, using: &random)
         func url(_ name: String) -> URL { folder.url.appending(path: name) }
@@ -236,6 +238,94 @@ import Testing
     }
   }
 
+  /// 61 entries of the last 600 days, of which a retention of a hundred days prunes most, in one table: LevelDB merges
+  /// several on its own, and so reads what is damaged.
+  private func makeOldJournal(at url: URL) throws {
+    let options = JournalOptions(snapshots: .manual)
+    let journal = try CatalogJournal.create(at: url, options: options)
+    for number in 0...60 {
+      let date = Date(timeIntervalSinceNow: (Double(number) - 60) * 10 * 86_400)
+      try journal.commit(by: "ana", date: date) { draft in
+        try draft.addItem(
+          kind: "book", attributes: ["text": .string(String(repeating: "\(number) ", count: 20_000))])
+      }
+    }
+    // Opening reads what came after it.
+    try journal.takeSnapshot()
+    try journal.close()
+    try CatalogJournal.open(at: url, options: options).close()
+  }
+
+  /// Opens a journal with a retention that can't be carried out, and expects it to be as it was, and to say so.
+  private func expectAllHistory(
+    at url: URL, _ options: JournalOptions, code: JournalError.Code, _ place: String
+  ) throws {
+    var options = options
+    options.retention = .days(100)
+    options.snapshots = .manual
+    let notices = Lock<[JournalNotice]>([])
+    options.log = { notice in notices.withLock { $0.append(notice) } }
+    let journal = try CatalogJournal.open(at: url, options: options)
+    #expect(journal.base == nil && journal.state.itemCount >= 61, "\(place)")
+    let said = notices.withLock { $0 }.filter { $0.message.contains("history could not be pruned") }
+    #expect(said.map(\.level) == [.warning], "\(place)")
+    #expect(said.first?.cause?.code == code, "\(place): \(said)")
+    try journal.commit { try $0.addItem(kind: "film") }
+    try journal.close()
+    // What a drive that fails has kept from being removed goes at the next opening.
+    try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual)).close()
+    let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+    #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
+  }
+
+  @Test func aRetentionThatFindsNoRoomOrAFailingDriveOpensTheJournalWithAllOfIt() throws {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      try makeOldJournal(at: url)
+      for number in [ENOSPC, EIO] {
+        // From the first operation on, and in the midst of writing the new log.
+        for first in [0, 9] {
+          let seen = Lock(0)
+          var options = JournalOptions()
+          options.fileHook = { operation in
+            guard operation.path.contains("entries.new") else { return .proceed }
+            let count = seen.withLock { seen in
+              seen += 1
+              return seen
+            }
+            return count > first ? .fail(number) : .proceed
+          }
+          try expectAllHistory(at: url, options, code: .io, "error \(number) from \(first) on")
+        }
+      }
+      var options = JournalOptions(snapshots: .manual)
+      options.retention = .days(100)
+      let journal = try CatalogJournal.open(at: url, options: options)
+      #expect(journal.base != nil && journal.state.itemCount == 65)
+      #expect(try journal.verify(deep: true).isSound)
+      try journal.close()
+    }
+  }
+
+  @Test func aRetentionThatCanNotReadWhatIsOldOpensTheJournalWithAllOfIt() throws {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let whole = folder.url.appending(path: "Books.journal")
+      try makeOldJournal(at: whole)
+      let entries = whole.appending(path: "entries").path
+      let table = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: entries).filter { $0.hasSuffix(".ldb") }.min())
+      let url = folder.url.appending(path: "Damaged.journal")
+      try FileManager.default.copyItem(at: whole, to: url)
+      let path = url.appending(path: "entries/\(table)")
+      var bytes = try Data(contentsOf: path)
+      // In an entry that is to be pruned, but not in the first block, which opening reads to learn where the table begins.
+      let offset = bytes.count / 4
+      bytes[offset] ^= 1
+      try bytes.write(to: path)
+      try expectAllHistory(at: url, JournalOptions(), code: .damaged, "byte \(offset)")
+    }
+  }
+
   /// The next opening, reading only as a verb does, must not pay for the pruning.
   @Test(arguments: [2000, 8000]) func afterAPruningOrAnErasureOpeningReplaysAsLittleAsBefore(
     count: Int
@@ -255,7 +345,7 @@ import Testing
       func replayedCount() throws -> Int {
         let journal = try CatalogJournal.open(at: url, mode: .readOnly)
         defer { try? journal.close() }
-        #expect(journal.state.item(count)?.attributes["title"] == .string("\(count)"))
+        #expect(journal.state.item(EntityID(count))?.attributes["title"] == .string("\(count)"))
         return try journal.statistics().replayedEventCount
       }
       let limit = SnapshotPolicy.automatic.eventCount

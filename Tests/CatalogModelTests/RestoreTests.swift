@@ -101,7 +101,7 @@ struct RestoreTests {
       for image in past.images(of: EntityID(entity.number)) { bringBack(.image(image.id)) }
     }
     for entity in entities { bringBack(entity) }
-    // What refers to what is gone goes with it, or leaves it.
+    // References to a deleted entity are deleted with it, or removed.
     for entity in entities where records[entity] == nil {
       switch entity.kind {
       case .category:

@@ -3,7 +3,7 @@ import CatalogModel
 import Journaling
 import Testing
 
-/// What a draft refuses. A refusal leaves nothing behind, though the body goes on.
+/// What a draft refuses. A refusal leaves nothing behind, though the body continues.
 struct RulesTests {
   /// A catalog with one of each (number 1), and one of each that was deleted (number 2).
   private func sample() throws -> CatalogHistory {

@@ -9,8 +9,6 @@ import Testing
 /// Does to the file of a snapshot, and to its record, all that can be done: every state is right,
 /// and verification names the snapshot.
 struct SnapshotDamageTests {
-  private static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
-
   /// Whether the file is read when it is asked for, as large ones are, or whole at opening.
   private static func options(_ isLate: Bool) -> JournalOptions {
     isLate ? .readingLate : JournalOptions(snapshots: .manual)
@@ -24,7 +22,7 @@ struct SnapshotDamageTests {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
-      let step = Self.isLong ? 1 : whole.count / 12
+      let step = TestLength.isLong ? 1 : whole.count / 12
       var offset = 0
       while offset < whole.count {
         for damage in Damage.allCases {
@@ -63,7 +61,7 @@ struct SnapshotDamageTests {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
-      for _ in 0..<(Self.isLong ? 1000 : 10) {
+      for _ in 0..<(TestLength.isLong ? 1000 : 10) {
         var bytes = generator.bytes(Int.random(in: 0..<40_000, using: &generator))
         if generator.chance(1, in: 2) { bytes = Array(whole.prefix(8)) + bytes + whole.suffix(32) }
         try garden.forge(snapshot, bytes)
@@ -94,7 +92,7 @@ struct SnapshotDamageTests {
       #expect(
         problems.first?.message
           == (isDigestForged
-            ? "the snapshot is noted as another state than the entries make"
+            ? "the record of the snapshot names another state than the entries make"
             : "the snapshot holds another state than the entries make"))
       // Dropping it is the cure.
       try garden.journal.dropSnapshot(at: snapshot.revision)
@@ -216,7 +214,7 @@ struct SnapshotDamageTests {
 private enum Damage: CaseIterable {
   case flippedBit, flippedByte, zeroed, cut
 
-  /// The damaged bytes, nil when that changes nothing.
+  /// The damaged bytes, nil if that changes nothing.
   func applied(to bytes: [UInt8], at index: Int) -> [UInt8]? {
     var altered = bytes
     switch self {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Journaling
 
-/// A state outlives the snapshot that it stands on and the journal that gave it, and is read by many at once.
+/// A state outlives the snapshot that it is based on and the journal that gave it, and is read by many at once.
 struct SnapshotLifeTests {
   /// What happens to a journal whose state is still held, before the file is found damaged.
   enum Fate: CaseIterable {
@@ -26,7 +26,7 @@ struct SnapshotLifeTests {
       case .letGo: try garden.letGo()
       case .dropped: try garden.journal.dropSnapshot(at: snapshot.revision)
       case .openedAgain:
-        // It goes on, and LevelDB changes its files.
+        // It continues, and LevelDB changes its files.
         try garden.reopen(options: .readingLate)
         try garden.grow(20)
         try garden.journal.takeSnapshot()
@@ -157,7 +157,7 @@ struct SnapshotLifeTests {
       var found = 0
       for number in 1...state.highestItem where state.item(EntityID(number)) != nil { found += 1 }
       #expect(found < state.itemCount)
-      // Whatever is asked, it neither ends the process nor takes for ever.
+      // Whatever is asked, it neither ends the process nor takes forever.
       #expect(state.items.reduce(0) { count, _ in count + 1 } <= state.itemCount)
       _ = state.problems()
       _ = state.json
@@ -308,7 +308,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Calls `body` with a journal whose newest state stands on a snapshot of several pages, most of them not read.
+  /// Calls `body` with a journal whose newest state is based on a snapshot of several pages, most of them not read.
   private func withLateGarden(_ body: (Garden, Snapshot) throws -> Void) throws {
     try withGarden { garden in try body(garden, try garden.makeLate()) }
   }

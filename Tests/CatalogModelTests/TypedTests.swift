@@ -4,7 +4,7 @@ import Foundation
 import Journaling
 import Testing
 
-/// Values of one's own types in the attributes of items.
+/// Values of your own types in the attributes of items.
 struct TypedTests {
   private struct Book: Codable, Equatable {
     enum Binding: String, Codable { case hard, soft }

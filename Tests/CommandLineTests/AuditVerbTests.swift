@@ -49,7 +49,7 @@ import Testing
         prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
       try expect(
         ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
-        says: "journal: nothing is found; --deleted looks among what is gone", code: 1)
+        says: "journal: nothing found; --deleted searches deleted entities", code: 1)
       try expect(
         ["find", "--category", "item:1"], in: path, prints: "",
         says:
@@ -94,7 +94,7 @@ import Testing
           ~  item:1  blue cup  age
           0 added, 1 changed, 0 deleted
           """)
-      try expect(["diff", "2", "2"], in: path, prints: "", says: "nothing is different")
+      try expect(["diff", "2", "2"], in: path, prints: "", says: "there are no differences")
     }
   }
 
@@ -159,7 +159,7 @@ import Testing
           REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
                  2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
           """)
-      try expect(["log", "--author", "zoe"], in: path, prints: "", says: "there are no such entries")
+      try expect(["log", "--author", "zoe"], in: path, prints: "", says: "no entry matches")
     }
   }
 
@@ -183,7 +183,7 @@ import Testing
           revision 3: yes
           revision 1: no
           revision 2: yes
-          first so at revision 2, 2026-08-02 11:30:00, ben: a photo
+          first held at revision 2, 2026-08-02 11:30:00, ben: a photo
           """)
       try expect(
         ["bisect", "--run", "grep -q cup.png", "--json"], in: path,
@@ -192,7 +192,7 @@ import Testing
           """#)
       try expect(
         ["bisect", "item:2"], in: path, prints: "",
-        says: "journal: it is not so at revision 3, where the search was to end", code: 1)
+        says: "journal: the condition does not hold at revision 3, the last to be tested", code: 1)
     }
   }
 
@@ -207,10 +207,16 @@ import Testing
       let list = try journal("tag", path)
       #expect(list.output.contains("first         1  "))
       #expect(try journal("log", path, "--until", "1").output.contains("(first) first find"))
+      // Without --until, the tags come from the entries and not from a state.
+      _ = try journal("tag", path, "again", "HEAD~3", "--by", "ana")
+      let log = try journal("log", path).output
+      #expect(log.contains("(first, again) first find"))
+      #expect(log == (try journal("log", path, "--until", "HEAD").output))
       #expect(try journal("show", path, "item:2@first").code == 0)
       #expect(try journal("tag", path, "--delete", "first", "--by", "ana").code == 0)
       #expect(try journal("show", path, "item:2@first").code == 2)
-      #expect(try journal("log", path, "-n", "2", "--json").output.contains(#""entity":"tag:1""#))
+      #expect(try journal("log", path).output.contains("(again) first find"))
+      #expect(try journal("log", path, "-n", "1", "--json").output.contains(#""entity":"tag:1""#))
       #expect(try journal("verify", path).code == 0)
     }
   }
@@ -242,7 +248,7 @@ import Testing
           """)
       try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,
-        prints: "nothing to do: all is as it should be already")
+        prints: "nothing to do: everything is as requested already")
       try expect(
         ["restore", "--all", "--at", "1", "--by", "ben", "--note", "back"], in: path,
         prints: """
@@ -259,7 +265,7 @@ import Testing
           REVISION  DATE (UTC)           AUTHOR  ENTITY             CHANGE  NOTE
                  2  2026-08-02 11:30:00  ben     image:1 (cup.png)  add     a photo
           """)
-      try expect(["diff", "1"], in: path, prints: "", says: "nothing is different")
+      try expect(["diff", "1"], in: path, prints: "", says: "there are no differences")
       let show = try journal("show", path, "HEAD")
       #expect(show.output.contains("journal.restores = 1") && show.output.contains("    back\n"))
       #expect(try journal("verify", path).code == 0)
@@ -292,6 +298,52 @@ import Testing
       #expect(try journal("show", bare, "1").output.contains("journal.copyOf = "))
       #expect(try journal("replay", path, "--no-history").code == 2)
       #expect(try journal("replay", path, "--at", "3", "--to", copy).code == 3)
+    }
+  }
+
+  /// Someone who knows git, and has read `journal help` and no more.
+  @Test func aNewcomersQuestionsAreAnsweredByWhatHelpSays() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let journalOfBooks = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      func day(_ number: Int) -> Date { Date(timeIntervalSinceNow: TimeInterval(number) * 86_400) }
+      try journalOfBooks.commit(by: "Ana", note: "moving in", date: day(-9)) { draft in
+        for title in ["Dun", "Emma"] {
+          try draft.addItem(kind: "book", attributes: ["title": .string(title)])
+        }
+      }
+      try journalOfBooks.commit(by: "Bob", note: "spelling", date: day(-8)) {
+        try $0.updateItem(1, set: ["title": .string("Dune")])
+      }
+      try journalOfBooks.commit(by: "Bob", note: "tidy up", date: day(-8)) { try $0.deleteItem(2) }
+      try journalOfBooks.commit(by: "Eve", note: "newer", date: day(-1)) { try $0.addItem(kind: "film") }
+      try journalOfBooks.close()
+      let help = try journal("help").output
+      for command in [
+        "history Books.journal item:42", "find Books.journal --deleted", "restore Books.journal item:42\n",
+      ] {
+        #expect(help.contains("journal \(command)"))
+      }
+      #expect(
+        try journal("history", path, "item:1").output.contains(
+          "Bob  spelling\n~ item:1  Dune\n    title: \"Dun\" → \"Dune\""))
+      #expect(try journal("find", path, "--deleted").output.contains("item:2      book              3  Emma"))
+      // It was gone by then: what to ask for instead is said.
+      let early = try journal("restore", path, "item:2", "--at", "yesterday")
+      #expect(early.code == 1)
+      #expect(early.error.contains("it was deleted by revision 3; item:2@2 is what it was before"))
+      #expect(try journal("restore", path, "item:2", "--dry-run").output.contains("+ item:2  Emma"))
+      #expect(
+        try journal("restore", path, "item:2").output.hasPrefix("entry 5 restored item:2 as of revision 2"))
+      // What is there needs a point.
+      #expect(try journal("restore", path, "item:1").code == 2)
+      #expect(try journal("restore", path, "item:7").code == 2)
+      let reverted = try journal(
+        "revert", path, "--author", "bob", "--since", "9 days ago", "--until", "7 days ago")
+      #expect(reverted.code == 0)
+      #expect(reverted.output.contains("entry 3, by Bob: tidy up\nnothing to do"))
+      #expect(reverted.output.contains("entry 2, by Bob: spelling\nentry 6 reverted entry 2: spelling"))
+      #expect(try journal("log", path, "-n", "1").output.contains("reverted entry 2"))
     }
   }
 

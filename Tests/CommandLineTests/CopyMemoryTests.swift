@@ -35,7 +35,7 @@ import Testing
       for number in 1...count {
         let text = Data(random.bytes(1500)).base64EncodedString()
         pending.append(
-          try journal.submit { try $0.updateItem(number % 20 + 1, set: ["text": .string(text)]) })
+          try journal.submit { try $0.updateItem(EntityID(number % 20 + 1), set: ["text": .string(text)]) })
         if pending.count == 256 {
           for commit in pending { _ = try commit.wait() }
           pending = []

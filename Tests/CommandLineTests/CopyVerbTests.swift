@@ -90,7 +90,7 @@ import Testing
       #expect(try journal("stat", path, "--json").output.contains(#""base":2,"#))
       let verified = try journal("verify", path, "--deep").output
       #expect(
-        verified.contains("history before revision 2 was pruned; the state that it begins with is the one"))
+        verified.contains("history before revision 2 was pruned; the state that it begins with is proven"))
       #expect(try journal("verify", path, "--json").output.contains(#""base":2,"baseProven":true"#))
       #expect(try journal("bisect", path, "item:1").output.contains("from the beginning"))
       #expect(try journal("doctor", path).code == 0)
@@ -204,7 +204,7 @@ import Testing
         if place == backup {
           let run = try journal("backup", path, backup)
           #expect(
-            run.code == 0 && run.error.contains("erased in the journal, so the backup was written anew"))
+            run.code == 0 && run.error.contains("the journal had an erasure, so the backup was rewritten"))
           #expect(try journal("backup", path, backup).error == "")
         }
         for name in try FileManager.default.subpathsOfDirectory(atPath: place) {

@@ -16,8 +16,8 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
   private let realCommitCount = 273
 #endif
 
-/// Histories of a list of countries, held against git at sampled commits: one that is made here, and a real one that
-/// adds to it where it stands beside the package.
+/// Histories of a list of countries, compared with git at sampled commits: one that is made here, and a real one that
+/// adds to it where it stands next to the package.
 @Suite struct CorpusTests {
   private static let isRealHistoryThere = FileManager.default.fileExists(atPath: corpusPath)
   private static let absence: Comment =

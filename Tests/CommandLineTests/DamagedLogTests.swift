@@ -55,6 +55,31 @@ import Testing
     }
   }
 
+  /// Listing entries builds no state, so it does not read the entries before them.
+  @Test func logPrintsTheNewestEntriesWhereOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
+    try withLargeJournal { path in
+      let snapshots = "\(path)/snapshots"
+      for name in try FileManager.default.contentsOfDirectory(atPath: snapshots) {
+        try FileManager.default.removeItem(atPath: "\(snapshots)/\(name)")
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
+      let table = URL(
+        filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+      var bytes = try Data(contentsOf: table)
+      // Past the first block, which opening reads to learn where the table begins.
+      bytes[bytes.count / 3] ^= 1
+      try bytes.write(to: table)
+      #expect(try journal("replay", path).code == 3)
+      let log = try journal("log", path, "-n", "3")
+      #expect(log.code == 0, "\(log.error)")
+      #expect(
+        log.output.split(separator: "\n").dropFirst().map { $0.split(separator: " ")[0] } == [
+          "100", "99", "98",
+        ])
+      #expect(try journal("log", path).code == 3)
+    }
+  }
+
   /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
   private func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
     try withTemporaryFolder { folder in

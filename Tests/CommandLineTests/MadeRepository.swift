@@ -14,7 +14,7 @@ struct MadeRepository {
   let path: String
   private var stream = Data()
   private var seconds = 1_500_000_000
-  /// The branches that earlier calls of `write` made; fast-import must be told to go on there.
+  /// The branches that earlier calls of `write` made; fast-import must be told to continue there.
   private var written: Set<String> = []
   private var new: Set<String> = []
 

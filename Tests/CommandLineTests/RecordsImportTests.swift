@@ -128,11 +128,11 @@ import Testing
       let outcome = try importRecords(folder, repository.path)
       let lines = outcome.error.split(separator: "\n").map { line in String(line.drop { $0 != ":" }) }
       let expected = [
-        ": data/things.json is no valid JSON array, so it changes nothing: line 1, column 13 (byte 12): "
+        ": data/things.json is not a valid JSON array, so it changes nothing: line 1, column 13 (byte 12): "
           + "'}' where a key in quotation marks should be",
         ": data/things.json: skipped 2 objects without a usable \"id\", 1 element that is no object, "
           + "1 object whose \"id\" a later one has (A)",
-        ": data/things.json is no valid JSON array, so it changes nothing: line 1, column 1 (byte 0): "
+        ": data/things.json is not a valid JSON array, so it changes nothing: line 1, column 1 (byte 0): "
           + "a value that is not an array where '[' should be",
       ]
       #expect(lines == expected)

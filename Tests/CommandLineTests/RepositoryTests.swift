@@ -43,7 +43,7 @@ import Testing
       #expect(result.code == 3)
       #expect(
         String(decoding: result.error, as: UTF8.self)
-          == "journal: git can't be started: it is not installed, or not in PATH\n")
+          == "journal: git can't be started: it is not installed or not in PATH\n")
     }
   }
 

@@ -28,7 +28,7 @@ func run(
   return (process.terminationStatus, try Data(contentsOf: names[1]), try Data(contentsOf: names[2]))
 }
 
-/// Where the program under test was built: beside the tests.
+/// Where the program under test was built: next to the tests.
 var journalPath: String {
   let tests = URL(fileURLWithPath: CommandLine.arguments[0])
   #if os(Linux)

@@ -67,4 +67,112 @@ struct ShareVerbTests {
       #expect(try journal("join", address, other).code == 1)
     }
   }
+
+  // MARK: Erasing
+
+  /// An erased entry keeps its digest, so the server's old rows would pass for the same history.
+  @Test func whatWasErasedOnOneNodeIsSharedAgainOnlyWithoutTheOldRows() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      #expect(try journal("share", one, address).code == 0)
+      let shared = try journal("erase", one, "item:1", "--reason", "asked for")
+      #expect(shared.code == 2 && shared.error.contains("make it local with unshare"), "\(shared)")
+      #expect(try journal("unshare", one).code == 0)
+      #expect(try journal("erase", one, "item:1", "--reason", "asked for").code == 0)
+      let again = try journal("share", one, address)
+      #expect(again.code == 3 && again.error.contains("what was erased here"), "\(again)")
+      #expect(try !journal("stat", one).output.contains("shared at"))
+
+      // As Documentation/Shared.md has it.
+      for table in ["journal_logs", "journal_entries", "journal_images", "journal_image_pieces"] {
+        try server.sql("DELETE FROM \(table)", at: address)
+      }
+      #expect(try journal("share", one, address).code == 0)
+      let other = folder.path("Other.journal")
+      #expect(try journal("join", address, other).code == 0)
+      #expect(try journal("verify", other, "--deep").code == 0)
+      #expect(try journal("cat", other, "image:1").code != 0)
+      let rows = "SELECT count(*) FROM journal_entries WHERE position('Dune'::bytea IN bytes) > 0"
+      #expect(try server.sql(rows, at: address) == "0\n")
+      #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
+    }
+  }
+
+  // MARK: Settings
+
+  @Test func aServerThatMayLoseWhatItConfirmsIsAcceptedWithAnOption() throws {
+    let server = try PostgresServer(["fsync=off"])
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      let refused = try journal("share", one, server.address)
+      #expect(refused.code == 3 && refused.error.contains("fsync is off"), "\(refused)")
+      #expect(try journal("share", one, server.address, "--unsafe-settings").code == 0)
+      #expect(try journal("tag", one, "first", "--by", "ana").code == 3)
+      #expect(try journal("tag", one, "first", "--by", "ana", "--unsafe-settings").code == 0)
+    }
+    try server.stop()
+  }
+
+  // MARK: TLS and passwords
+
+  /// The server takes nothing but TLS and a password, which come from a service file and a password file.
+  @Test func aServiceFileAndAPasswordFileConnectWithTLS() throws {
+    let server = try PostgresServer()
+    let certificate = try server.requireTLS()
+    try server.sql("CREATE ROLE app LOGIN PASSWORD 's3cret'")
+    try server.sql("GRANT CREATE ON SCHEMA public TO app")
+    try server.stop()
+    try server.start()
+    let stranger = try PostgresServer()
+    let strange = try stranger.requireTLS()
+    try withTemporaryFolder { folder in
+      func file(_ name: String, _ text: String) throws -> String {
+        try text.write(toFile: folder.path(name), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(name))
+        return folder.path(name)
+      }
+      // Readable by this user only where the server is another's.
+      func copy(_ path: String, _ name: String) throws -> String {
+        try file(name, try String(contentsOfFile: path, encoding: .utf8))
+      }
+      let own = try copy(certificate, "own.crt")
+      let common = "host=127.0.0.1\nport=\(server.port)\ndbname=postgres\nuser=app\nconnect_timeout=5\n"
+      let services = try file(
+        "services",
+        "[books]\n\(common)sslmode=verify-full\nsslrootcert=\(own)\n"
+          + "[ca]\n\(common)sslmode=verify-ca\nsslrootcert=\(own)\n"
+          + "[strange]\n\(common)sslmode=verify-ca\nsslrootcert=\(try copy(strange, "strange.crt"))\n"
+          + "[plain]\n\(common)sslmode=disable\n")
+      let environment = [
+        "PGSERVICEFILE": services,
+        "PGPASSFILE": try file("passwords", "127.0.0.1:\(server.port):*:app:s3cret\n"),
+      ]
+      let one = try make("One.journal", in: folder)
+      let strange = try journal("share", one, "service=strange", environment: environment)
+      #expect(strange.code == 3 && strange.error.contains("certificate verify failed"), "\(strange)")
+      let plain = try journal("share", one, "service=plain", environment: environment)
+      #expect(plain.code == 3 && plain.error.contains("no pg_hba.conf entry"), "\(plain)")
+      let nobody = try journal(
+        "share", one, "service=books", environment: ["PGSERVICEFILE": services, "PGPASSFILE": "/dev/null"])
+      #expect(nobody.code == 3 && nobody.error.contains("password"), "\(nobody)")
+
+      let shared = try journal("share", one, "service=books", environment: environment)
+      #expect(shared.code == 0, "\(shared)")
+      let other = folder.path("Other.journal")
+      #expect(try journal("join", "service=ca", other, environment: environment).code == 0)
+      #expect(try journal("tag", other, "first", "--by", "ana", environment: environment).code == 0)
+      let stat = try journal("stat", other, environment: environment)
+      #expect(stat.output.contains("service=ca") && stat.output.contains("up to date"), "\(stat)")
+      for name in [one, other] {
+        for file in try FileManager.default.subpathsOfDirectory(atPath: name) {
+          guard let bytes = try? Data(contentsOf: URL(filePath: "\(name)/\(file)")) else { continue }
+          #expect(bytes.range(of: Data("s3cret".utf8)) == nil, "\(file)")
+        }
+      }
+    }
+    try server.stop()
+    try stranger.stop()
+  }
 }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Snapshots belong to whoever has them: programs that know nothing of this one read them.
+/// Snapshots can be read by other programs, which know nothing of this one.
 @Suite struct SnapshotReadersTests {
   /// Finds its way by what the archive says of itself, and prints what `replay --json` prints.
   private static let script = """

@@ -3,29 +3,51 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the pages show of terminal sessions, held against the program. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the
-/// environment they are written anew instead.
+/// Compares the terminal sessions on the pages with the output of the program. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the
+/// environment, it rewrites them instead.
 @Suite struct TranscriptTests {
   private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     .standardizedFileURL
 
-  @Test func theSessionsOfTheReadmeAreReal() throws {
+  @Test(arguments: [
+    "README.md": "Dun\n",
+    "Documentation/GettingStarted.md": nil,
+  ])
+  func theProgramOfAPageAndItsSessionsAreReal(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in
-      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
-      struct Book: Codable {
-        var title: String
-        var stars: Int?
+      let program = journalPath.replacing(/journal$/, with: "DocumentedCode")
+      let result = try run("bash", ["-c", "cd \"$1\" && \"$0\" \"$2\"", program, folder.path, page])
+      #expect(result.code == 0)
+      let printed = String(decoding: result.output, as: UTF8.self)
+      if let output {
+        #expect(printed == output)
+      } else {
+        #expect(try text(of: page).contains("```\n\(printed)```\n"))
       }
-      let dune = try journal.commit(by: "ana", note: "a present") { draft in
-        try draft.addItem(kind: "book", encoding: Book(title: "Dun"))
-      }.value
-      try journal.commit(by: "bob", note: "spelling") { draft in
-        try draft.replaceAttributes(ofItem: dune, encoding: Book(title: "Dune", stars: 5))
-      }
-      try journal.commit(by: "eve", note: "tidy up") { try $0.deleteItem(dune) }
-      try journal.close()
-      try check("README.md", in: folder, count: 1)
+      try check(page, in: folder)
     }
+  }
+
+  /// Every `journal` command of every page, those without a session too: the verb and its options exist.
+  @Test func eachCommandOnAPageIsOneOfTheProgram() throws {
+    let folder = root.appending(path: "Documentation")
+    let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path).map { "Documentation/\($0)" }
+    let commands = /(?:^\$ |`|\| )journal ([a-z-]+)([^`|\n]*)/.anchorsMatchLineEndings()
+    var help: [String: String] = [:]
+    var count = 0
+    for page in pages + ["README.md"] {
+      for command in try text(of: page).matches(of: commands) {
+        let verb = String(command.1)
+        let text = try help[verb] ?? journal("help", verb).output
+        help[verb] = text
+        #expect(!text.isEmpty, "\(page): journal \(verb)")
+        for option in command.2.matches(of: /(?:^| )(--?[a-z][a-z-]*)/) {
+          #expect(text.contains(option.1), "\(page): journal \(verb) \(option.1)")
+        }
+        count += 1
+      }
+    }
+    #expect(count > 60)
   }
 
   @Test func theSessionsAboutAuditAndRestoreAreReal() throws {
@@ -50,7 +72,7 @@ import Testing
         try draft.updateItem(1, set: ["stars": .integer(4)])
       }
       try journal.close()
-      // Of an app that goes on.
+      // An app keeps this one open.
       let shop = try CatalogJournal.create(at: folder.url.appending(path: "Shop.journal"))
       try shop.commit(by: "till 1", note: "opening", date: date("2026-08-06T08:00:00Z")) { draft in
         try draft.addItem(kind: "order", attributes: ["title": .string("2 × Dune")])
@@ -81,42 +103,72 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+  func theSessionsAboutSharedJournalsAreReal() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func date(_ text: String) -> Date? { Timestamp(text)?.date }
+      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
+        try draft.addItem(kind: "book", attributes: ["title": .string("Dun")])
+      }
+      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
+        try draft.updateItem(1, set: ["title": .string("Dune")])
+      }
+      try journal.close()
+      try check(
+        "Documentation/Shared.md", in: folder,
+        standingFor: ("postgresql://app@db.example.org/books", address))
+    }
+  }
+
+  private func text(of page: String) throws -> String {
+    try String(contentsOf: root.appending(path: page), encoding: .utf8)
+  }
+
   /// Runs each `$ journal …` of a page, in order, and compares what it prints with what the page says.
-  /// - Parameter count: how many sessions there are, the others being for the reader to try; nil for all.
-  private func check(_ page: String, in folder: TemporaryFolder, count: Int? = nil) throws {
-    let url = root.appending(path: page)
-    let text = try String(contentsOf: url, encoding: .utf8)
+  /// - Parameter standingFor: what the page says, and what it stands for here.
+  private func check(
+    _ page: String, in folder: TemporaryFolder, standingFor: (text: String, meaning: String)? = nil
+  ) throws {
+    let text = try text(of: page)
     var found = text
     let blocks = text.matches(of: /```\n(\$ (?:journal|rm) [^`]*)```\n/)
-    for block in blocks.prefix(count ?? .max) {
-      found = found.replacing(block.1, with: try session(String(block.1), in: folder), maxReplacements: 1)
+    for block in blocks {
+      found = found.replacing(
+        block.1, with: try session(String(block.1), in: folder, standingFor), maxReplacements: 1)
     }
     #expect(!blocks.isEmpty)
     if ProcessInfo.processInfo.environment["JOURNAL_WRITE_TRANSCRIPTS"] != nil {
-      try found.write(to: url, atomically: true, encoding: .utf8)
+      try found.write(to: root.appending(path: page), atomically: true, encoding: .utf8)
     }
     #expect(found.withoutTimes == text.withoutTimes)
   }
 
-  private func session(_ text: String, in folder: TemporaryFolder) throws -> String {
+  private func session(
+    _ text: String, in folder: TemporaryFolder, _ standingFor: (text: String, meaning: String)?
+  ) throws -> String {
     let commands = text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
     return try commands.map { command in
-      let line = command.dropFirst(2).replacing(#/^journal /#, with: "\"$0\" ")
+      var line = command.dropFirst(2).replacing(#/^journal /#, with: "\"$0\" ")
+      if let standingFor { line = line.replacing(standingFor.text, with: "'\(standingFor.meaning)'") }
       let result = try run(
         "bash", ["-c", "cd \"$1\" && \(line) 2>&1", journalPath, folder.path], environment: ["COLUMNS": "100"]
       )
-      // Where the test has made it is no matter.
-      return command + "\n"
-        + String(decoding: result.output, as: UTF8.self).replacing(folder.path + "/", with: "")
+      // The path of the temporary folder is not part of the page.
+      var output = String(decoding: result.output, as: UTF8.self).replacing(folder.path + "/", with: "")
+      if let standingFor { output = output.replacing(standingFor.meaning, with: standingFor.text) }
+      return command + "\n" + output
     }.joined(separator: "\n")
   }
 }
 
 extension String {
-  /// The text without digests, and without moments other than those of the page's own journal.
+  /// The text without digests and ids, and without dates other than those that the test gives to its entries.
   fileprivate var withoutTimes: String {
     replacing(/20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]+Z)?/) { match in
       match.output.0.hasPrefix("2026-08-0") ? String(match.output.0) : "<now>"
     }.replacing(/[0-9a-f]{64}/, with: "<digest>")
+      .replacing(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.ignoresCase(), with: "<id>")
   }
 }

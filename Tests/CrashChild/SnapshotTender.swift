@@ -3,7 +3,7 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// One thread that takes and drops snapshots for ever, beside those that the journal takes by itself.
+/// One thread that takes and drops snapshots forever, in addition to those that the journal takes by itself.
 struct SnapshotTender: Sendable {
   let journal: Journal<Logbook>
   let seed: UInt64

@@ -3,7 +3,7 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// One thread that commits for ever.
+/// One thread that commits forever.
 struct Writer: Sendable {
   let journal: Journal<Logbook>
   let number: Int

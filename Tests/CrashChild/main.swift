@@ -9,9 +9,11 @@
 // journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
 // path (`ShortFollower`).
 //
+// Or: "bank", the path of a node of a shared journal, and what `BankNode` needs.
+//
 // Or: "erase" or "prune", the journal's path, and a number (`KilledErasure`).
 //
-// Or: "backup", the journal's path, and that of a backup, which is brought up to date again and again beside who writes:
+// Or: "backup", the journal's path, and that of a backup, which is updated again and again while others write:
 // "backup <acknowledged before> <revision>".
 //
 // With the path of a backup behind the seed it is brought up to date in the same way.
@@ -43,6 +45,15 @@ if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "count",
     try CountedCommits.run(URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true), count)
     exit(0)
   } catch { fail("\(error)") }
+}
+if CommandLine.arguments.count == 7, CommandLine.arguments[1] == "bank",
+  let threads = Int(CommandLine.arguments[4]), let firstTurn = Int(CommandLine.arguments[5]),
+  let seed = UInt64(CommandLine.arguments[6])
+{
+  BankNode(
+    url: URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true), name: CommandLine.arguments[3],
+    threads: threads, firstTurn: firstTurn, seed: seed
+  ).run()
 }
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "short" {
   do {

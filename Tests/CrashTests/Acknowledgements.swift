@@ -1,7 +1,7 @@
 import Journaling
 import LogbookModel
 
-/// What several writers were told, who each commit turn after turn: held against a journal that was cut off.
+/// What several writers were told, who each commit turn after turn: compared with a journal that was cut off.
 struct Acknowledgements: Sendable {
   struct Turn: Hashable, Sendable {
     var writer: Int
@@ -17,8 +17,8 @@ struct Acknowledgements: Sendable {
     turns[revision] = Turn(writer: writer, turn: turn)
   }
 
-  /// What is wrong with the journal, nil when nothing is: all that was acknowledged must be there, in its
-  /// place, and nothing that no writer had begun.
+  /// What is wrong with the journal, nil if nothing is: all that was acknowledged must be there, in its place, and
+  /// nothing that no writer had begun.
   mutating func problem(with journal: Journal<Logbook>) throws -> String? {
     let newest = turns.keys.max() ?? 0
     let head = journal.head

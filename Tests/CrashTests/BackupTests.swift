@@ -9,7 +9,7 @@ import Testing
 extension Battery {
   /// Interrupts backups in every way there is: the journal is unharmed, and so is the last good backup.
   @Suite struct BackupTests {
-    /// At random moments, by the process that writes or by another one; whoever writes is killed, and whoever backs up.
+    /// At random moments, by the process that writes or by another one; the writer or the backing process is killed.
     @Test func backupsBesideWritersOutliveTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let moments = Battery.size(24, long: 500)

@@ -4,16 +4,15 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// What a journal promises, held against everything that can happen to a process, a disk and a folder.
+/// What a journal promises, tested with everything that can happen to a process, a disk and a folder.
 ///
 /// All tests run one after the other, as each takes all cores. By default they take a few minutes;
 /// `JOURNAL_BATTERY=long` makes them take what the time before a release allows. Random choices come from a
 /// seed that is printed and can be given back in `JOURNAL_TEST_SEED`.
 @Suite(.serialized) struct Battery {
-  static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
+  static let isLong = TestLength.isLong
 
-  /// Picks the size of a test.
-  static func size(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
+  static func size(_ usual: Int, long: Int) -> Int { TestLength.size(usual, long: long) }
 }
 
 /// Calls `body` with a new folder in memory, where there is one: the crash tests make and open thousands of

@@ -9,7 +9,7 @@ import Testing
 extension Battery {
   /// What passes, such as a process that has all its descriptors in use for a moment, must pass.
   @Suite struct CommitShortageTests {
-    /// Without a thread to be had, commits, closing and opening waited for ever.
+    /// Without a thread to be had, commits, closing and opening waited forever.
     @Test func aJournalWorksWhereNoThreadCanBeHad() throws {
       try withFolderInMemory { folder in
         let process = Process()

@@ -61,7 +61,7 @@ extension Battery {
       }
     }
 
-    /// A journal of ten commits, all in LevelDB's log, and what it is held against.
+    /// A journal of ten commits, all in LevelDB's log, and what it is compared with.
     private func withJournal(_ body: (URL, Oracle) throws -> Void) throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")

@@ -47,7 +47,7 @@ extension Battery {
       return pages
     }
 
-    @Test(arguments: [Kind.file, .fork, .salvage, .restored])
+    @Test(arguments: Kind.allCases)
     func whicheverOperationOfACopyFailsTheSourceAndTheLastCopyAreWhole(
       _ kind: Kind
     ) throws {

@@ -53,7 +53,7 @@ extension Battery {
 private enum Damage: Int, CaseIterable, Sendable {
   case flippedBit, flippedByte, zeroed, cut
 
-  /// The damaged bytes, nil when that changes nothing.
+  /// The damaged bytes, nil if that changes nothing.
   func applied(to bytes: [UInt8], at index: Int) -> [UInt8]? {
     var altered = bytes
     switch self {

@@ -45,7 +45,7 @@ extension Battery {
           #expect(verification.problems.map(\.description) == [])
           #expect(verification.erasedEventCount == report.eventCount)
           #expect(verification.checkpointCount >= 1)
-          // It goes on: what is new follows, and a second erasure too.
+          // It continues: what is new follows, and a second erasure too.
           try journal.commit { try $0.write(77, "after") }
           try journal.takeSnapshot()
           try journal.close()

@@ -84,6 +84,33 @@ extension Battery {
       }
     }
 
+    /// In turns, each with a new journal: what else the machine does slows both.
+    @Test func theWriterCommitsAboutAsFastWhenItIsFollowed() throws {
+      try withFolderInMemory { folder in
+        func microseconds(_ name: String, followed: Bool) throws -> Double {
+          let url = URL(fileURLWithPath: "\(folder)/\(name).journal")
+          defer { try? FileManager.default.removeItem(at: url) }
+          try Journal<Logbook>.create(at: url).close()
+          let follower = followed ? try Child(["follow", url.path, "0"]) : nil
+          let lines = try Child(["count", url.path, "3000"]).end()
+          _ = try follower?.kill()
+          let line = try #require(lines.first { $0.hasPrefix("microseconds ") })
+          return try #require(Double(line.dropFirst(13)))
+        }
+        var (alone, followed): ([Double], [Double]) = ([], [])
+        for turn in 0..<Battery.size(7, long: 41) {
+          if turn % 2 == 0 { alone.append(try microseconds("\(turn)a", followed: false)) }
+          followed.append(try microseconds("\(turn)b", followed: true))
+          if turn % 2 == 1 { alone.append(try microseconds("\(turn)c", followed: false)) }
+        }
+        // The quickest of each, as whatever else the machine does only makes them slower.
+        let ratio = try #require(followed.min()) / #require(alone.min())
+        print("follow: commits take \(ratio) times as long when followed")
+        // Were the writer to do something for its followers, or to wait for them, it would be a multiple.
+        #expect(ratio < 1.5)
+      }
+    }
+
     @Test func aFollowerWithoutDescriptorsWaitsForThem() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")

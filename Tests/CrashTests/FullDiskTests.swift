@@ -72,7 +72,7 @@ extension Battery {
         try #require(turn < 3000, "the disk never got full")
       }
 
-      // Reading goes on.
+      // Reading continues.
       let count = acknowledged.turns.count
       #expect(journal.head.revision >= count)
       #expect(try journal.entry(at: count).note == "\(count)")

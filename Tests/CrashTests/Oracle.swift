@@ -3,18 +3,18 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// What a recovered journal is held against: the commits that were made, and which were acknowledged.
+/// What a recovered journal is compared with: the commits that were made, and which were acknowledged.
 ///
 /// The question is always the same: is it a prefix of the commits, in order, with every acknowledged one, its
-/// digests in agreement; is its state what these commits make, whatever it stands on; is every snapshot whole that
-/// the log knows; and does it go on from there?
+/// digests in agreement; is its state what these commits make, whatever it is based on; is every snapshot whole that
+/// the log knows; and does it continue from there?
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
   var digests: [ContentDigest] = []
   /// The notes that each commit may have: one where its outcome and its order are known.
   var notes: [Set<String>] = []
 
-  /// What is wrong with the journal, nil when nothing is.
+  /// What is wrong with the journal, nil if nothing is.
   /// - Parameters:
   ///   - acknowledged: the newest revision whose commit had returned.
   ///   - goesOn: whether to commit to it, close it and open it again as well.
@@ -77,7 +77,7 @@ struct Oracle: Sendable {
 }
 
 extension Journal where State == Logbook {
-  /// What is wrong with the journal by itself, nil when nothing is: its entries, its state, which may stand on a
+  /// What is wrong with the journal by itself, nil if nothing is: its entries, its state, which may stand on a
   /// snapshot, and every snapshot that has a record. A crash costs none of these.
   func problem() throws -> String? {
     let verification = try verify(deep: true)

@@ -12,7 +12,7 @@ struct Trace: Sendable {
   }
 
   var operations: [FileOperation] = []
-  /// How many operations there had been when `create` returned; nil when it never did.
+  /// How many operations there had been when `create` returned; nil if it never did.
   var creation: Int?
   var acknowledgements: [Acknowledgement] = []
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What puts another log in the place of a journal's own, beside those who read it and under power losses.
+  /// What puts another log in the place of a journal's own, while others read it and under power losses.
   @Suite struct ReplacementTests {
     @Test(arguments: NameModel.allCases)
     func anErasureOrPruningThatAPowerLossEndsIsDoneOrNot(_ model: NameModel) throws {
@@ -61,7 +61,7 @@ extension Battery {
       findings.report()
     }
 
-    /// What is wrong with a journal whose replacement was interrupted; nil when it is done or was never begun.
+    /// What is wrong with a journal whose replacement was interrupted; nil if it is done or was never begun.
     private func problem(
       _ pages: Pages, _ head: Head, at url: URL, isErasure: Bool, _ done: Counter
     ) throws -> String? {

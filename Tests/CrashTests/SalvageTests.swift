@@ -221,7 +221,7 @@ extension Battery {
       #expect(revision == 0 || journal.head.digest == original.digests[revision - 1], "\(deeds)")
       let verification = try journal.verify(deep: true)
       try #require(verification.isSound, "\(deeds): \(verification.problems)")
-      // Without HEAD nobody can tell that there was more.
+      // Without HEAD it can't be known that there was more.
       let isKnown = report.acknowledgedRevision == original.digests.count
       if isKnown {
         #expect((report.end == nil) == (revision == original.digests.count), "\(deeds): \(report)")

@@ -39,7 +39,7 @@ final class Scenario: Sendable {
     return options
   }
 
-  /// The first error, nil when all went well.
+  /// The first error, nil if all went well.
   var failure: JournalError? { progress.withLock { $0.failure } }
   /// What failed commits threw.
   var commitFailures: Set<JournalError.Code> { progress.withLock { $0.codes } }

@@ -2,7 +2,7 @@ import Foundation
 import Journaling
 import LogbookModel
 
-/// A journal with entries in a table and in the log, a blob, and a snapshot that its newest state stands on, as
+/// A journal with entries in a table and in the log, a blob, and a snapshot that its newest state is based on, as
 /// bytes.
 struct SmallJournal: Sendable {
   /// Bytes of one file that are altered one after the other.

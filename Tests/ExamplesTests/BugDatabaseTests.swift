@@ -80,7 +80,7 @@ import Testing
       #expect(try database?.thumbnail(of: second) == nil)
       #expect(database?.journal.state.imageCount == 0)
       #expect(try #require(try database?.add(Bug(title: "Third"))) != second)
-      // Whoever deletes by mistake has not lost it.
+      // An item that was deleted by mistake is not lost.
       let before = RevisionSelector.head(back: 2)
       #expect(try database?.bugs(asOf: before).ids == [first, second])
       #expect(try database?.fullImage(of: second, asOf: before) == large)

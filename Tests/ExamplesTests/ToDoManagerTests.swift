@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  /// Nobody tells the manager that the app will be closed, or that it was.
+  /// The manager is not told that the app will be closed, or that it was.
   @Test func whatIsAddedIsOnTheDiskAtOnce() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "ToDo.journal")

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Journaling
 
-/// The archive of a small catalog, and what it says when it was altered and nobody compares checksums.
+/// The archive of a small catalog, and what it says when it was altered and checksums are not compared.
 struct ForgedArchive {
   /// The catalog, as the log has it.
   let version: Version<Catalog>

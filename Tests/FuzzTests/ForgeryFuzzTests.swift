@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Alters what the tables of a journal's log hold, under checksums that are right, as only ill will does:
-/// opening and reading give an error or the same answers, and the process goes on.
+/// opening and reading give an error or the same answers, and the process continues.
 @Suite struct ForgeryFuzzTests {
   @Test func aForgedTableIsAnErrorOrMakesNoDifference() throws {
     var mutator = Mutator()

@@ -7,7 +7,7 @@ import Testing
 @testable import Journaling
 
 /// Alters archives of snapshots under checksums that are right, as only ill will does. Such a snapshot can lie
-/// about the state (`verify(deep:)` finds that), and nothing else: the process goes on, and in bounded time.
+/// about the state (`verify(deep:)` finds that), and nothing else: the process continues, and in bounded time.
 @Suite struct SnapshotFuzzTests {
   @Test(.timeLimit(.minutes(60))) func anAlteredArchiveIsRefusedOrReplacedOrRead() throws {
     let seed = SeededGenerator().seed

@@ -4,7 +4,7 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// Attempts to reach a journal from where nobody may.
+/// Attempts to reach a journal from where access is forbidden.
 @Suite struct AccessTests {
   private func withBooks(editable: Bool = true, _ body: (ServedJournal) throws -> Void) throws {
     try withTemporaryFolder { folder in

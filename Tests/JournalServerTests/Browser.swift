@@ -122,7 +122,7 @@ final class Browser {
   func click(_ selector: String) throws { try run("document.querySelector(`\(selector)`).click()") }
 
   /// Waits until something holds in the page.
-  /// - Throws: ``ClientFailure`` with what is shown when it does not.
+  /// - Throws: ``ClientFailure`` with what is shown if it does not.
   func wait(_ condition: String) throws {
     let end = Date() + 20
     while Date() < end {

@@ -8,7 +8,7 @@ import TestSupport
 final class Client {
   private let descriptor: Int32
 
-  /// - Throws: ``ClientFailure`` when nobody listens.
+  /// - Throws: ``ClientFailure`` if no server listens.
   init(port: UInt16, timeout: Int = 20) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var time = timeval(tv_sec: timeout, tv_usec: 0)

@@ -158,7 +158,7 @@ struct PageTests {
       try browser.open("http://\(served.host)/entries/4")
       try browser.wait("document.getElementById('revert')")
       try browser.click("#revert")
-      try browser.wait("document.querySelector('dialog').innerText.includes('in the way')")
+      try browser.wait("document.querySelector('dialog').innerText.includes('Conflicting')")
       #expect(try browser.run("return document.getElementById('confirm').disabled") as? Bool == true)
       try browser.press(Browser.Key.escape)
       // What was deleted comes back.

@@ -5,7 +5,7 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// What the API answers, held against the library and what the command line prints.
+/// What the API answers, compared with the library and what the command line prints.
 @Suite struct ReadingTests {
   private func withBooks(_ body: (ServedJournal) throws -> Void) throws {
     try withTemporaryFolder { folder in

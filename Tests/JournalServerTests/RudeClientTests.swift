@@ -164,7 +164,7 @@ import Testing
       }
       round()
       let before = Self.residentBytes
-      // The app goes on through the library meanwhile.
+      // The app continues through the library meanwhile.
       for number in 1...3 {
         round()
         try journal.commit(by: "app") { try $0.updateItem(2, set: ["turn": .integer(Int64(number))]) }

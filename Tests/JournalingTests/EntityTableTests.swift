@@ -38,15 +38,15 @@ struct EntityTableTests {
     table.delete(2, at: 5)
     for table in [table, try table.frozen()] {
       for (event, words) in [
-        (JournalEvent(entity: .account(1), previous: 1, change: .add(EntityRecord())), "it is there"),
+        (JournalEvent(entity: .account(1), previous: 1, change: .add(EntityRecord())), "it exists"),
         (JournalEvent(entity: .account(0), previous: 0, change: .add(EntityRecord())), "numbers go from 1"),
         (
           JournalEvent(entity: .account(3), previous: 0, change: .add(EntityRecord())),
-          "and 4 was given already"
+          "and 4 was assigned already"
         ),
         (JournalEvent(entity: .account(2), previous: 2, change: .add(EntityRecord())), "the newest one is 5"),
         (JournalEvent(entity: .account(9), previous: 1, change: .add(EntityRecord())), "the newest one is 0"),
-        (JournalEvent(entity: .account(2), previous: 5, change: .delete), "it is not there"),
+        (JournalEvent(entity: .account(2), previous: 5, change: .delete), "it does not exist"),
         (JournalEvent(entity: .account(4), previous: 1, change: .delete), "the newest one is 4"),
       ] {
         var changed = table
@@ -104,7 +104,7 @@ struct EntityTableTests {
     #expect(table.problems(kind: "account") == [])
     table.add(1, EntityRecord(), at: 2)
     #expect(
-      table.problems(kind: "account") == ["1 entities of the kind account are there, but 2 are counted"])
+      table.problems(kind: "account") == ["1 entities of the kind account exist, but 2 are counted"])
   }
 
   @Test func aTableKnowsTheHighestNumberOfItsLayersAndNotOfTheirEntities() throws {
@@ -116,7 +116,7 @@ struct EntityTableTests {
     #expect(try table.frozen(highest: 9).highest == 9)
     #expect(
       try table.frozen(highest: 0).problems(kind: "account").contains(
-        "account:1 is there, but no number above 0 was given"))
+        "account:1 exists, but no number above 0 was assigned"))
   }
 }
 

@@ -109,7 +109,7 @@ import Testing
   @Test func aSnapshotKeepsWhatWasErasedApartFromWhatWasDeleted() throws {
     try withErased { _, url in
       let journal = try Journal<Ledger>.open(at: url)
-      // One below events that are still to come on what was erased, and one above.
+      // One below events that are left on what was erased, and one above.
       try journal.takeSnapshot(asOf: .revision(3))
       try journal.takeSnapshot()
       let replayed = try journal.version(replayedTo: .head()).state

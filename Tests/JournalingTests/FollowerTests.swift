@@ -158,7 +158,7 @@ import Testing
       #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).head.revision == 1)
       try? journal.close()
       isFailing.withLock { $0 = false }
-      // Nobody writes: what is whole is what the next writer will find.
+      // No process writes: what is whole is what the next writer will find.
       let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
       let again = try Journal<Ledger>.open(at: url)
       #expect(look.head == again.head)
@@ -215,7 +215,7 @@ import Testing
     try await withLedger { journal, url in
       try await journal.commit { _ = try $0.open(owner: "Ana") }
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
-      // HEAD names an entry that nobody has written.
+      // HEAD names an entry that was never written.
       let folder = try JournalFolder(url, hook: nil)
       let digest = try #require(ContentDigest(bytes: [UInt8](repeating: 7, count: 32)))
       let marker = try HeadMarker(folder, id: journal.id)

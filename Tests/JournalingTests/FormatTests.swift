@@ -5,8 +5,8 @@ import Testing
 
 @testable import Journaling
 
-/// Documentation/Format.md, held against the code: the bytes in it are frozen here, and a journal that is made
-/// of them by hand must open for ever.
+/// Documentation/Format.md, compared with the code: the bytes in it are frozen here, and a journal that is made of them
+/// by hand must open forever.
 @Suite struct FormatTests {
   // MARK: Reading
 
@@ -56,7 +56,7 @@ import Testing
       let state = try journal.state(asOf: .revision(3))
       #expect(StateDigest.digest(of: state)?.hex == Documented.stateDigest)
 
-      // And it goes on from there.
+      // And it continues from there.
       try journal.commit { try $0.deposit(1, on: 1) }
       #expect(try journal.entry(at: 5).previousDigest.hex == Documented.digests[3])
       try journal.close()

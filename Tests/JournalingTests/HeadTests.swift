@@ -7,7 +7,7 @@ import Testing
 
 @testable import Journaling
 
-/// HEAD while commits and flushes go on, and the order of what a commit rests on.
+/// HEAD while commits and flushes continue, and the order of what a commit rests on.
 @Suite struct HeadTests {
   /// With two slots that were written in turn, a power loss could find both in writes that were not confirmed.
   @Test(arguments: [true, false])

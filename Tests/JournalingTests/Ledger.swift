@@ -1,6 +1,6 @@
 import Journaling
 
-/// A domain of one's own: accounts with an owner and a balance. This page is all it takes.
+/// A domain of your own: accounts with an owner and a balance. This page is all it takes.
 struct Ledger: EventSourced {
   static let schema = "ledger/1"
   static let kindNames = ["account"]

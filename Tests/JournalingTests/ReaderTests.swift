@@ -108,7 +108,7 @@ import Testing
   }
 }
 
-/// What the reader says of a journal that nobody has open.
+/// What the reader says of a journal that no process has open.
 func read(_ journal: URL) throws -> [String: Any] {
   let reader = URL(filePath: #filePath).deletingLastPathComponent().appending(
     path: "Reader/journal_reader.py")

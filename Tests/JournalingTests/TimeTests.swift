@@ -191,7 +191,7 @@ import Testing
         return notes
       }()
       for number in 1...50 { try await journal.commit(note: "\(number)") { try $0.deposit(1, on: 1) } }
-      // Whoever reads sees all that was committed before the journal was closed only if it has read it by
+      // A reader sees all that was committed before the journal was closed only if it has read it by
       // then, so the end is awaited from the other side.
       for try await entry in journal.newEntries(after: 49) where entry.revision == 51 { break }
       try await Task.sleep(for: .milliseconds(50))

@@ -2,7 +2,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// The index on values that a state of one's own can keep.
+/// The index on values that a state of your own can keep.
 struct ValueIndexTests {
   @Test func membersAreFoundByWhatTheyAreWorthBelowZeroToo() {
     var index = ValueIndex()

@@ -98,7 +98,7 @@ import Testing
     #expect(compared > (KeyedCorpus.hasAdditions ? 20 : 3))
   }
 
-  /// The fields that are texts, numbers and truth values.
+  /// The fields that are texts, numbers and booleans.
   private static func line(_ fields: [String: FieldValue]) -> String {
     fields.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.compactMap {
       key, value in
@@ -151,7 +151,7 @@ import Testing
     json.dump(lines, sys.stdout)
     """
 
-  /// Nil when Python can't read the file.
+  /// Nil if Python can't read the file.
   private func pythons(_ file: URL, _ folder: TemporaryFolder, classes: [String]) throws -> [String: Set<
     String
   >]? {

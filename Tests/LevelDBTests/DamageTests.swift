@@ -68,7 +68,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
-      // All of them, since closing may have left the table of an unfinished compaction, which nobody needs.
+      // All of them, since closing may have left the table of an unfinished compaction, which is not needed.
       for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
       }

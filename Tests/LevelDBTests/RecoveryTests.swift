@@ -161,7 +161,7 @@ import Testing
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
       let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
-      // The records once more: whole, with right checksums, and none that LevelDB would write there.
+      // The records once more: whole, with right checksums, but different from those that LevelDB would write there.
       try edit(manifest) { $0 += $0 }
       #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
       #expect(code { try Database(path: path, access: .existing) } == .damaged)

@@ -6,14 +6,14 @@ import TestSupport
 /// Passes bytes between clients and a server, and cuts a connection after as many bytes as it is told.
 final class CuttingProxy: Sendable {
   let port: Int
-  private let target: Int
+  private let target: Lock<Int>
   private let listener: Int32
   /// After how many bytes from then on the next connections are cut; never when nil.
   private let limit = Lock<Int?>(nil)
   private let open = Lock<Set<Int32>>([])
 
   init(to target: Int) throws {
-    self.target = target
+    self.target = Lock(target)
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     (port, _) = try unsafe Self.withLoopback(port: 0) { [listener] address, length in
       guard unsafe bind(listener, address, length) == 0, listen(listener, 64) == 0 else { return -1 }
@@ -27,6 +27,9 @@ final class CuttingProxy: Sendable {
   /// Cuts after so many bytes in either direction, counted from now on; lets everything pass when nil.
   func cut(after byteCount: Int?) { limit.withLock { $0 = byteCount } }
 
+  /// Passes later connections to another server.
+  func redirect(to target: Int) { self.target.withLock { $0 = target } }
+
   func close() {
     shutdown(listener, Int32(SHUT_RDWR))
     Glibc.close(listener)
@@ -38,7 +41,7 @@ final class CuttingProxy: Sendable {
       let client = Glibc.accept(listener, nil, nil)
       guard client >= 0 else { return }
       let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      let connected = unsafe try? Self.withLoopback(port: target) { address, length in
+      let connected = unsafe try? Self.withLoopback(port: target.withLock { $0 }) { address, length in
         unsafe connect(server, address, length)
       }
       guard connected != nil else {

@@ -6,7 +6,7 @@ import PostgresLog
 import TestSupport
 import Testing
 
-/// Nodes that go on writing while connections, servers and standbys fail: what was acknowledged is in the log once, and all
+/// Nodes that write while connections, servers and standbys fail: acknowledged commits are in the log once, and all
 /// nodes come to the same history.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct FailureTests {
@@ -141,7 +141,7 @@ struct FailureTests {
       for _ in 0..<2 {
         #expect(writing.wait(for: 20))
         try server.kill()
-        // Reading goes on.
+        // Reading continues.
         #expect(nodes[0].state.pages.count > 0)
         try server.start()
       }
@@ -176,6 +176,48 @@ struct FailureTests {
       #expect(status?.summary?.contains("no standby") == true && status?.missingCount == 0)
     }
     try standby.stop()
+  }
+
+  /// What a primary has flushed and its standby has not got comes back with the primary, and would be lost in a failover: a
+  /// node that had it would be left with another history.
+  @Test func nodesTakeOverNothingThatTheStandbyHasNotGot() throws {
+    let primary = try PostgresServer()
+    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+    try primary.sql("SELECT pg_reload_conf()")
+    try withTemporaryFolder { folder in
+      try share(at: primary.address, in: folder)
+      let nodes = try nodes(2, at: primary.address, in: folder)
+      try nodes[1].close()
+      let revision = Lock<Revision?>(nil)
+      let done = DispatchGroup()
+      try standby.pause(true)
+      done.enter()
+      let isStarted = Threads.start {
+        let commit = try? nodes[0].commit(by: "late") { try $0.write(2, "late") }
+        revision.withLock { $0 = commit?.revision }
+        done.leave()
+      }
+      try #require(isStarted)
+      usleep(500_000)
+      try primary.kill()
+      try primary.start()
+      #expect(try primary.sql("SELECT revision FROM journal_logs") == "2\n")
+      let other = try Journal<Logbook>.open(
+        at: folder.url.appending(path: "Node1.journal"), options: Self.options)
+      usleep(2_000_000)
+      #expect(other.head.revision == 1)
+      #expect(revision.withLock { $0 } == nil)
+      try standby.pause(false)
+      done.wait()
+      #expect(revision.withLock { $0 } == 2)
+      try other.catchUp()
+      #expect(other.head == nodes[0].head)
+      try other.close()
+      try nodes[0].close()
+    }
+    try standby.stop()
+    try primary.stop()
   }
 
   /// A process that is killed in the midst of an append may have stored it; the other nodes then have it, too.
@@ -246,7 +288,7 @@ struct FailureTests {
     }
   }
 
-  /// A server that is stopped and goes on, as in a machine that is short of everything.
+  /// A server that is stopped and continues, as in a machine that is short of everything.
   @Test func aServerThatIsPausedLosesNothing() throws {
     let server = try PostgresServer()
     try withTemporaryFolder { folder in

@@ -43,6 +43,21 @@ struct ServerTests {
     try server.stop()
   }
 
+  /// It only reads, and what it has confirmed is the primary's to say.
+  @Test func aStandbyIsRefusedAndTheErrorSaysWhatToName() throws {
+    let primary = try PostgresServer()
+    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
+    for isAccepted in [false, true] {
+      let found = error { try create(at: standby.address, accepting: isAccepted) }
+      #expect(
+        found?.code == .unreachable && found?.message.contains("target_session_attrs=read-write") == true)
+    }
+    let both = "postgresql://journal@127.0.0.1:\(standby.port),127.0.0.1:\(primary.port)/postgres"
+    try create(at: "\(both)?target_session_attrs=read-write")
+    try standby.stop()
+    try primary.stop()
+  }
+
   @Test func aServerThatIsNotThereIsUnreachable() throws {
     let found = error { try create(at: "postgresql://app@127.0.0.1:1/books") }
     #expect(found?.code == .unreachable)

@@ -102,7 +102,7 @@ private struct CountingKey: Comparable, Sendable {
     var found = 0
     while changes.next() != nil { found += 1 }
     #expect(found == 105)
-    // A path in each tree for the six places, and the nodes beside them that were split or mended.
+    // A path in each tree for the six places, and the nodes next to them that were split or mended.
     #expect(changes.visitedNodes <= 6 * 2 * 3 * (old.height + 1))
     #expect(changes.visitedNodes < nodes / 5)
   }

@@ -3,7 +3,7 @@ public import Foundation
 /// Property lists and archives to read.
 ///
 /// Those in `Tests/Corpus/keyed` come with the package: they were made for it, some of them to break readers. Where a
-/// folder `shared/corpus/keyed` stands beside the package, its files are added: other programs have left them, and not
+/// folder `shared/corpus/keyed` stands next to the package, its files are added: other programs have left them, and not
 /// all are ours to hand on.
 public enum KeyedCorpus {
   /// A file that a table of the corpus names.
@@ -26,7 +26,7 @@ public enum KeyedCorpus {
   private static let folder = tests.appending(path: "Corpus/keyed").standardizedFileURL
   private static let additions = tests.appending(path: "../../shared/corpus/keyed").standardizedFileURL
 
-  /// Whether there are files beside those that come with the package.
+  /// Whether there are files in addition to those that come with the package.
   public static let hasAdditions = FileManager.default.fileExists(atPath: additions.path)
   /// Why a test is skipped that adds to the others.
   public static let absence =

@@ -2,7 +2,7 @@ import Foundation
 
 /// A PostgreSQL server of the tests' own: on the loopback, as an ordinary user, gone when the process ends.
 package final class PostgresServer: Sendable {
-  /// Where the programs of PostgreSQL are; nil when they are not installed.
+  /// Where the programs of PostgreSQL are; nil if they are not installed.
   package static let programs: String? = {
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
     let folders = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }
@@ -20,8 +20,8 @@ package final class PostgresServer: Sendable {
       "\(FileManager.default.temporaryDirectory.path)/journal-postgres-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     try asOrdinaryUser { user in _ = try runProgram("chown", ["\(user)", path]) }
-    // It goes on in the background, in a session of its own, and what starts it ends at once: a child that has ended and
-    // that nobody has waited for would keep exit tests from being noticed.
+    // It runs in the background in a separate session, and the process that starts it ends at once: a child that has
+    // ended, but was not waited for, would keep exit tests from being noticed.
     let tidy = """
       {
         while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
@@ -36,8 +36,15 @@ package final class PostgresServer: Sendable {
     return path
   }
 
+  /// Makes an empty folder where all servers are, to mount something at.
+  package static func makeFolder() throws -> String {
+    let path = try "\(root.get())/\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    return path
+  }
+
   /// The superuser can't run a server, so it is another user's.
-  private static let userID = 65534
+  package static let userID = 65534
 
   private static func asOrdinaryUser(_ body: (Int) throws -> Void) rethrows {
     if geteuid() == 0 { try body(userID) }
@@ -51,10 +58,12 @@ package final class PostgresServer: Sendable {
   /// - Parameters:
   ///   - settings: as `name=value`.
   ///   - primary: the server that it is to be a standby of, under the name given.
-  package init(_ settings: [String] = [], standbyOf primary: PostgresServer? = nil, name: String = "standby")
-    throws
-  {
-    path = try "\(Self.root.get())/\(UUID().uuidString.prefix(8))"
+  ///   - folder: where its data is to be; nil for where all servers are.
+  package init(
+    _ settings: [String] = [], standbyOf primary: PostgresServer? = nil, name: String = "standby",
+    in folder: String? = nil
+  ) throws {
+    path = try "\(folder ?? Self.root.get())/\(UUID().uuidString.prefix(8))"
     port = try Self.freePort()
     if let primary {
       try run(
@@ -102,6 +111,21 @@ package final class PostgresServer: Sendable {
       "psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address ?? self.address, "-c", text])
   }
 
+  /// Has clients but the superuser of the tests connect with TLS and a password only, from the next start on.
+  /// - Returns: the path of the server's certificate, which it has signed itself.
+  package func requireTLS() throws -> String {
+    try run(
+      "openssl",
+      [
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+        "subjectAltName=IP:127.0.0.1", "-keyout", "\(path)/server.key", "-out", "\(path)/server.crt",
+      ])
+    let rules = "host all journal 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+    try run(
+      "sh", ["-c", "printf '\(rules)' >'\(path)/pg_hba.conf'; echo ssl=on >>'\(path)/postgresql.conf'"])
+    return "\(path)/server.crt"
+  }
+
   package func start() throws {
     try run("pg_ctl", ["start", "-w", "-s", "-t", "30", "-D", path, "-l", "\(path).log"])
   }
@@ -118,12 +142,14 @@ package final class PostgresServer: Sendable {
       ])
   }
 
+  package var isRunning: Bool { (try? run("pg_ctl", ["status", "-D", path])) != nil }
+
   package func stop() throws { try run("pg_ctl", ["stop", "-w", "-s", "-m", "immediate", "-D", path]) }
 
   /// Makes a standby the primary.
   package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-D", path]) }
 
-  /// Stops all its processes from running, or lets them go on.
+  /// Stops all its processes from running, or lets them continue.
   package func pause(_ isPaused: Bool) throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
     try Self.runProgram(

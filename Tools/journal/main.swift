@@ -1,4 +1,4 @@
 import Foundation
 
-// All there is happens in Program, where tests can reach it.
+// Everything happens in Program, where tests can call it.
 exit(Program.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,16 +1,15 @@
 import Files
 import Locks
 
-/// HEAD: which entry was the newest one acknowledged (``EntryLog/acknowledged()``).
+/// HEAD: the newest acknowledged entry (``EntryLog/acknowledged()``).
 ///
-/// LevelDB opens in silence when its log was cut or deleted; this file is what tells that entries are gone. It may
-/// lag behind the log (it is flushed about every second), never be ahead of it.
+/// LevelDB opens silently if its log was cut or deleted; HEAD detects that entries are missing. It may lag behind the
+/// log (it is flushed about every second), but is never ahead of it.
 ///
-/// 1. It has three slots. One holds the newest mark that the drive has confirmed, and is not written; one may be
-///    on its way to the drive; marks go to the third. So whatever a power loss does to writes that were not
-///    confirmed, a whole slot is left.
+/// 1. It has three slots. One has the newest mark that the drive has confirmed, and is not written; one may be in a
+///    flush; marks go to the third. So whatever a power loss does to unconfirmed writes, one slot stays intact.
 /// 2. Marking never waits for a flush.
-/// 3. The file has one name. A second one is a backup's, which must stay as it is: then a new file takes its place.
+/// 3. The file has one name. A second one is that of a backup, which must not change: then a new file replaces it.
 ///
 /// Safe to use from several threads.
 final class HeadMarker: Sendable {
@@ -23,7 +22,7 @@ final class HeadMarker: Sendable {
     static let count = 3
   }
 
-  /// The open file; shared by who marks and who flushes.
+  /// The open file, shared by the threads that mark and flush.
   private final class OpenFile: Sendable {
     let file: File
     init(_ file: consuming File) { self.file = file }
@@ -38,7 +37,7 @@ final class HeadMarker: Sendable {
     var flushing: Int?
     /// The slot of the marks since.
     var current: Int?
-    /// Why nothing more is marked: after a failure, what the file holds is unknown.
+    /// Why marking has ended: after a failure, the contents of the file are unknown.
     var failure: JournalError?
 
     /// Where the next mark goes.
@@ -56,10 +55,10 @@ final class HeadMarker: Sendable {
   private let id: JournalID
   private let folder: Folder
   private let state: Lock<State>
-  /// Held by who flushes.
+  /// Held during a flush.
   private let turn = Lock(())
 
-  /// Makes the file of a new journal.
+  /// Creates the file of a new journal.
   static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
     let head = format.head
     try folder.root.write(
@@ -68,22 +67,22 @@ final class HeadMarker: Sendable {
   }
 
   /// Reads the newest mark.
-  /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if no slot is intact, or HEAD is another journal's.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
     try read(folder.root.file(name, .reading), id: id)
   }
 
-  /// The same of the open file, which another process may be marking.
+  /// Reads the newest mark of an open file, which another process may be marking.
   static func read(_ file: borrowing File, id: JournalID) throws(JournalError) -> LogMark {
     try readSlots(file, id: id).mark
   }
 
   /// Opens HEAD for marking.
-  /// - Parameter slotCount: fewer for a test, which shows that fewer are not enough.
+  /// - Parameter slotCount: fewer in a test that shows that fewer are not enough.
   init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
     let file = try folder.root.file(Self.name, .updating)
     let (mark, slot) = try Self.readSlots(file, id: id)
-    // A process that was killed may have left marks that the drive does not have yet.
+    // A killed process may have left marks that are not flushed yet.
     try file.flush()
     self.id = id
     self.folder = folder.root
@@ -91,12 +90,12 @@ final class HeadMarker: Sendable {
     state = Lock(State(slotCount: slotCount, open: OpenFile(file), durable: slot))
   }
 
-  /// Fails when nothing is marked any more.
+  /// Fails if marking has ended.
   func check() throws(JournalError) {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  /// Notes the newest acknowledged entry. It reaches the drive with the next ``flush()``.
+  /// Marks the newest acknowledged entry. The next ``flush()`` makes it durable.
   func mark(_ mark: LogMark) throws(JournalError) {
     try state.withLock { state throws(JournalError) in
       if let failure = state.failure { throw failure }
@@ -113,11 +112,11 @@ final class HeadMarker: Sendable {
     }
   }
 
-  /// Puts a file of our own in the place of one that has another name too, or none any more.
+  /// Replaces the file if it has a second name, or no name any more.
   private func replace(_ state: inout State, with mark: LogMark) throws(JournalError) {
     try folder.write(Self.name, Self.contents(mark, id: id))
     try folder.flush()
-    // A flush in progress is of the old file, and confirms nothing of this one.
+    // A flush in progress concerns the old file, and confirms nothing here.
     state = State(
       slotCount: state.slotCount, open: OpenFile(try folder.file(Self.name, .updating)), durable: 0)
   }
@@ -134,7 +133,7 @@ final class HeadMarker: Sendable {
       }
       guard let open else { return }
       do throws(JournalError) { try open.file.flush() } catch {
-        // The system may take what it could not write for written, so no second flush can be trusted.
+        // After a failed flush the system may drop the data and report success, so a second flush can't be trusted.
         state.withLock { $0.failure = error }
         throw error
       }
@@ -158,7 +157,7 @@ final class HeadMarker: Sendable {
     if let failure { throw failure }
   }
 
-  /// A file whose first slot has the mark.
+  /// The bytes of a file whose first slot has the mark.
   private static func contents(_ mark: LogMark, id: JournalID) -> [UInt8] {
     let slot = encode(mark, id: id)
     return slot + [UInt8](repeating: 0, count: Slot.count * Slot.stride - slot.count)
@@ -179,8 +178,8 @@ final class HeadMarker: Sendable {
     _ file: borrowing File, id: JournalID
   ) throws(JournalError) -> (mark: LogMark, slot: Int) {
     var found = try FoundSlots(file, id: id)
-    // A slot that another process is writing is not whole for less than a microsecond. One that stays so was torn by a
-    // power loss.
+    // A slot that another process is writing is torn for less than a microsecond. One that stays torn is from a power
+    // loss.
     for _ in 0..<10 where found.hasTorn { found = try FoundSlots(file, id: id) }
     if let newest = found.newest { return newest }
     throw JournalError(
@@ -191,11 +190,11 @@ final class HeadMarker: Sendable {
       path: file.path)
   }
 
-  /// What one look at the file gives.
+  /// The result of reading the file once.
   private struct FoundSlots {
     var newest: (mark: LogMark, slot: Int)?
     var hasForeign = false
-    /// Whether a slot has been written to and is not whole.
+    /// Whether a slot was written and is torn.
     var hasTorn = false
 
     init(_ file: borrowing File, id: JournalID) throws(JournalError) {

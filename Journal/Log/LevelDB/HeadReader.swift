@@ -1,9 +1,9 @@
 import Files
 import Locks
 
-/// HEAD, for one who reads it again and again while another process marks it. See ``HeadMarker``.
+/// Reads HEAD repeatedly while another process marks it. See ``HeadMarker``.
 ///
-/// The file stays open, so that a look takes no descriptor. Safe to use from several threads.
+/// The file stays open, so that reading needs no new descriptor. Safe to use from several threads.
 final class HeadReader: Sendable {
   private final class OpenFile: Sendable {
     let file: File
@@ -18,7 +18,7 @@ final class HeadReader: Sendable {
   private let place: LogPlace
   private let open: Lock<OpenFile>
 
-  /// - Throws: ``JournalError``: `damaged` when there is no HEAD.
+  /// - Throws: ``JournalError``: `damaged` if there is no HEAD.
   init(_ place: LogPlace) throws(JournalError) {
     self.place = place
     open = Lock(try Self.openFile(place))
@@ -29,10 +29,10 @@ final class HeadReader: Sendable {
   }
 
   /// The newest mark.
-  /// - Throws: ``JournalError`` with code `damaged` when no slot is whole, or HEAD is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if no slot is whole, or HEAD is another journal's.
   func read() throws(JournalError) -> LogMark {
     var open = open.withLock { $0 }
-    // The marker puts a new file in its place when a backup has a hard link to it.
+    // The marker replaces the file if a backup has a hard link to it.
     if try place.folder.root.status(of: HeadMarker.name)?.identity != open.identity {
       open = try Self.openFile(place)
       self.open.withLock { $0 = open }

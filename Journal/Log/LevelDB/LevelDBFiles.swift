@@ -2,7 +2,7 @@ import Files
 
 /// The files of LevelDB in the folder of a journal.
 enum LevelDBFiles {
-  /// Fails when a file is missing that must be there, or when there is something that LevelDB has not.
+  /// Fails if a required file is missing, or if there is a file that is not LevelDB's.
   static func check(_ place: LogPlace) throws(JournalError) {
     let root = place.folder.root
     for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
@@ -13,8 +13,8 @@ enum LevelDBFiles {
     }
   }
 
-  /// Parts from a backup of hard links what LevelDB writes to. It locks one file, and makes it when it is not there; all
-  /// others it only replaces.
+  /// Separates files that LevelDB writes to from a backup of hard links. That is only the lock file, which LevelDB
+  /// creates if it is missing; it only replaces the others.
   static func partFromBackups(_ entries: Folder) throws(JournalError) {
     if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
   }
@@ -24,13 +24,13 @@ enum LevelDBFiles {
     let folder = try place.entries()
     var byteCount = 0
     for name in try folder.names() {
-      // LevelDB may remove a file between the two looks.
+      // LevelDB may remove a file in between.
       if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
     }
     return byteCount
   }
 
-  /// Which names LevelDB gives to its files.
+  /// Whether a name is that of a LevelDB file.
   private static func isKnown(_ name: String) -> Bool {
     if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
     if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
@@ -38,7 +38,7 @@ enum LevelDBFiles {
     return parts.count == 2 && isNumber(parts[0]) && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
   }
 
-  /// LevelDB counts its files, and never gets near the numbers that are left out here.
+  /// LevelDB numbers its files, and never reaches the numbers that are excluded here.
   private static func isNumber(_ digits: Substring) -> Bool {
     (6...14).contains(digits.count) && digits.allSatisfy { $0.isASCII && $0.isNumber }
   }

@@ -2,14 +2,14 @@ import Files
 import LevelDB
 import Locks
 
-/// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that the
-/// order of keys is time; what the journal is under the letter `m`. HEAD marks what was acknowledged.
+/// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that keys are in
+/// the order of time; the journal's identity is under the letter `m`. HEAD marks the newest acknowledged entry.
 ///
-/// 1. Each key is written once, and nothing is overwritten or deleted.
-/// 2. An append returns when LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
+/// 1. Each key is written once, and never overwritten or deleted.
+/// 2. An append returns after LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
 ///    with each append.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LevelDBLog: EntryLog {
   private let database: Database
   private let place: LogPlace
@@ -19,9 +19,9 @@ final class LevelDBLog: EntryLog {
   /// Flushes HEAD about every second.
   private let flusher = Worker()
   private let newest: NewestRevision
-  /// Up to so many bytes.
+  /// The most bytes of a batch whose memory is reused.
   private static let keptByteCount = 1 << 20
-  /// Kept for its memory; `append` is called by one thread at a time.
+  /// Reused for its memory; `append` is called by one thread at a time.
   private let batch = Lock(WriteBatch())
 
   let limits: LogLimits
@@ -37,14 +37,14 @@ final class LevelDBLog: EntryLog {
     LogLimits(
       // LevelDB counts the bytes of a batch in 32 bits.
       appendByteCount: 1 << 30,
-      // What it needs to write its buffer out, twice.
+      // Twice what it needs to write its buffer.
       spareByteCount: 2 * options.writeBufferByteCount)
   }
 
-  // The thread would wait for ever.
+  // Otherwise the thread would wait forever.
   deinit { flusher.close() }
 
-  /// Makes the database of a new journal, and its HEAD.
+  /// Creates the database of a new journal, and its HEAD.
   static func create(in place: LogPlace) throws(JournalError) {
     try HeadMarker.create(place.folder, place.format)
     try JournalError.translatingLevelDB {
@@ -56,11 +56,11 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  /// Opens the database of a journal as it is on disk, and changes nothing there.
+  /// Opens the database of a journal without changing anything on disk.
   ///
-  /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
-  ///   in no file, or when the database is another journal's.
+  /// A torn tail of LevelDB's log was never acknowledged and is ignored.
+  /// - Throws: ``JournalError`` with code `damaged` if LevelDB reports damage, if an entry before the newest one is in
+  ///   no file, or if the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func open(
     in place: LogPlace, _ access: Database.Access, options: Database.Options
@@ -75,7 +75,7 @@ final class LevelDBLog: EntryLog {
     try using { try HeadMarker.read(place.folder, id: place.journal) }
   }
 
-  /// Lets LevelDB change its folder: it removes the log that it has made a table of.
+  /// Lets LevelDB change its folder: it removes a log that has become a table.
   func beginWriting() throws(JournalError) {
     try using {
       try LevelDBFiles.partFromBackups(try place.entries())
@@ -83,7 +83,7 @@ final class LevelDBLog: EntryLog {
       try database.beginWriting()
       let marker = try HeadMarker(place.folder, id: place.journal)
       let revision = newest.revision
-      // A crash can have kept the newest entry from it.
+      // After a crash, HEAD may not have the newest entry yet.
       if revision > marker.found.revision {
         let digest = try read(revision) { entry throws(JournalError) in
           try entry.digest(journal: place.journal)
@@ -102,21 +102,21 @@ final class LevelDBLog: EntryLog {
     guard newest.revision == revision else { throw .conflict(newest: newest.revision) }
     guard calls.enter() else { throw .refused(closed) }
     defer { calls.leave() }
-    // After a failed flush of HEAD, the next opening could not tell whether an entry is missing.
+    // After a failed flush of HEAD, the next opening could not detect a missing entry.
     do throws(JournalError) { try marker.check() } catch { throw .refused(error) }
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)
       if refusal == nil { try mark(LogMark(revision: last.revision, digest: last.digest), marker) }
     } catch {
-      // LevelDB says so when it has not tried.
+      // These codes mean that LevelDB has not tried.
       throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)
     }
     if let refusal { throw .refused(JournalError(refusal)) }
     newest.raise(to: last.revision)
   }
 
-  /// - Returns: why LevelDB could not begin to write, when that may pass; nil when all is written.
+  /// - Returns: the shortage because of which LevelDB could not begin to write; nil if everything is written.
   private func write(_ entries: [SealedEntry]) throws(JournalError) -> DatabaseError? {
     try JournalError.translatingLevelDB {
       try batch.withLock { batch in
@@ -203,7 +203,7 @@ final class LevelDBLog: EntryLog {
 }
 
 extension JournalError {
-  /// The one place where LevelDB's errors become the journal's.
+  /// The only place that converts LevelDB's errors to the journal's.
   static func translatingLevelDB<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     do {
       return try body()
@@ -216,12 +216,12 @@ extension JournalError {
     }
   }
 
-  /// - Parameter next: the entry that was to be read when something failed.
+  /// - Parameter next: the entry that was to be read.
   init(_ error: DatabaseError, readingAt next: Revision) {
     self.init(error, revision: error.code == .damaged ? next : nil)
   }
 
-  /// - Parameter revision: the first that is missing or altered, where the error does not know it itself.
+  /// - Parameter revision: the first missing or altered revision, if the error does not have it.
   init(_ error: DatabaseError, revision: Revision? = nil) {
     switch error.code {
     case .closed: self = .closed(path: error.path)

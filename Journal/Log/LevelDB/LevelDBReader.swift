@@ -4,26 +4,26 @@ import Foundation
 import LevelDB
 import Locks
 
-/// The log in LevelDB for one who reads, whether another process writes it meanwhile or not.
+/// The log in LevelDB for readers, with or without a writer in another process.
 ///
-/// 1. It changes nothing on disk, and takes no lock that a writer would meet.
-/// 2. It gives the entries up to the newest one that HEAD has named. If no process had the journal open for writing when
-///    this was opened, it gives the entries after that one too, because the next writer will find them.
-/// 3. Entries are never changed, so it does not matter in which file one is found. When a file is missing because the
-///    writer has moved its entries to another, the folder is looked at again (``LevelDBView``).
-/// 4. It learns of new entries by looking at HEAD again and again. While HEAD stays as it is, nothing else is read.
+/// 1. It changes nothing on disk, and takes no lock that a writer needs.
+/// 2. It shows the entries up to the newest one that HEAD has named. If no process had the journal open for writing
+///    when this was opened, it also shows the entries after that one, because the next writer will find them.
+/// 3. Entries never change, so it does not matter in which file one is found. If a file is missing because the writer
+///    has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
+/// 4. It polls HEAD to learn of new entries. While HEAD does not change, nothing else is read.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class LevelDBReader: EntryLog {
-  /// How long HEAD is not looked at: shorter while entries come than when none has come for a second.
+  /// The pause between two reads of HEAD: shorter while entries arrive than when none has arrived for a second.
   private static var shortPause: Duration { .milliseconds(2) }
   private static var longPause: Duration { .milliseconds(10) }
 
   private struct State: Sendable {
     var view: LevelDBView
-    /// The newest entry that is given.
+    /// The newest entry that is shown.
     var newest: Revision
-    /// What HEAD said when that was found.
+    /// The mark of HEAD at that time.
     var mark: LogMark
     var lastChange = ContinuousClock.now
   }
@@ -33,7 +33,7 @@ final class LevelDBReader: EntryLog {
   private let access: LogAccess
   private let head: HeadReader
   private let state: Lock<State>
-  /// Held by who looks for what is new.
+  /// Held during a refresh.
   private let turn = Lock(())
   private let calls = OpenCalls()
   private let isClosing = DispatchSemaphore(value: 0)
@@ -42,8 +42,8 @@ final class LevelDBReader: EntryLog {
   let limits: LogLimits
 
   /// Opens the log of a journal.
-  /// - Throws: ``JournalError`` with code `damaged` when an entry up to the newest acknowledged one is missing, or when
-  ///   the log is another journal's.
+  /// - Throws: ``JournalError`` with code `damaged` if an entry up to the newest acknowledged one is missing, or if the
+  ///   log is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   init(_ access: LogAccess, in place: LogPlace, options: Database.Options) throws(JournalError) {
     self.place = place
@@ -51,18 +51,18 @@ final class LevelDBReader: EntryLog {
     self.options = options
     limits = LevelDBLog.limits(options)
     head = try HeadReader(place)
-    // In this order: an entry that HEAD names is there.
+    // In this order, so that the entry that HEAD names is there.
     let mark = try head.read()
     let (view, newest) = try Self.firstView(in: place, options, through: mark)
     hasTornTail = view.database.hasTornTail
     state = Lock(State(view: view, newest: newest, mark: mark))
   }
 
-  /// A look at the log, and the newest entry that may be given of it.
+  /// A view of the log, and the newest entry to be shown.
   private static func firstView(
     in place: LogPlace, _ options: Database.Options, through mark: LogMark
   ) throws(JournalError) -> (LevelDBView, Revision) {
-    // Who comes or goes while it is looked at makes another look necessary; this often is more than enough.
+    // A writer that opens or closes the log in the meantime requires another attempt; this many are more than enough.
     for _ in 0..<3 {
       if try FolderLock.isHeld(place.folder) { break }
       let names = try place.entries().names()
@@ -80,7 +80,7 @@ final class LevelDBReader: EntryLog {
   func acknowledged() throws(JournalError) -> LogMark? {
     try using { () throws(JournalError) in
       let mark = try head.read()
-      // One of an entry that is not given says nothing of those that are.
+      // A mark of an entry that is not shown says nothing about those that are.
       return state.withLock { mark.revision > $0.newest ? $0.mark : mark }
     }
   }
@@ -118,7 +118,7 @@ final class LevelDBReader: EntryLog {
     }
   }
 
-  /// A look at the files that have taken the place of those that are gone.
+  /// A view of the files that have replaced the missing ones.
   private func anotherView(insteadOf old: LevelDBView) throws(JournalError) -> LevelDBView {
     try turn.withLock { _ throws(JournalError) in
       let (view, newest) = state.withLock { ($0.view, $0.newest) }
@@ -145,15 +145,15 @@ final class LevelDBReader: EntryLog {
       let isQuiet = state.withLock { now - $0.lastChange > .seconds(1) }
       let pause = min(isQuiet ? Self.longPause : Self.shortPause, deadline - now)
       if isClosing.wait(timeout: .now() + pause.timeInterval) == .success {
-        // For others that wait.
+        // Wakes other waiting threads.
         isClosing.signal()
         throw closed
       }
     }
   }
 
-  /// Takes note of what was acknowledged meanwhile.
-  /// - Returns: the newest entry that is given from now on.
+  /// Reads the newly acknowledged entries.
+  /// - Returns: the newest entry to be shown.
   private func refresh() throws(JournalError) -> Revision {
     let newest = state.withLock { $0.newest }
     let mark = try head.read()
@@ -161,12 +161,12 @@ final class LevelDBReader: EntryLog {
     return try turn.withLock { _ throws(JournalError) in
       var (view, newest) = state.withLock { ($0.view, $0.newest) }
       guard mark.revision > newest else { return newest }
-      // The writer of this mark has made its manifest before it.
+      // The writer of this mark has written its manifest before it.
       let isReopened = view.database.wasReopened
       if !isReopened {
         do throws(DatabaseError) { try view.readLogs() } catch { throw JournalError(error) }
       }
-      // LevelDB may also have begun another log.
+      // LevelDB may also have started another log.
       if isReopened || view.newest < mark.revision {
         view = try LevelDBView(place, options, through: mark.revision)
       }
@@ -213,7 +213,7 @@ final class LevelDBReader: EntryLog {
     guard calls.enter() else { throw closed }
     defer { calls.leave() }
     do throws(JournalError) { return try body() } catch {
-      // What is missing may have been pruned since this was opened.
+      // The missing entry may have been pruned since this was opened.
       guard error.code == .damaged, let base = try? place.folder.readBase(place.format),
         base.head != place.format.base?.head
       else { throw error }
@@ -226,6 +226,6 @@ final class LevelDBReader: EntryLog {
 }
 
 extension DatabaseError {
-  /// Whether a file is not there.
+  /// Whether a file is missing.
   fileprivate var isOfMissingFile: Bool { code == .damaged && osError == ENOENT }
 }

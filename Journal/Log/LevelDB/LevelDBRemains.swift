@@ -1,15 +1,15 @@
 import Files
 import LevelDB
 
-/// What can be read of LevelDB's files when LevelDB itself does not open them, and of HEAD.
+/// The remains of LevelDB's files, if LevelDB can't open them, and HEAD.
 struct LevelDBRemains: LogRemains {
   let journal: JournalID?
   let problems: [JournalError]
   private let folder: JournalFolder
-  /// Nil when the folder of the files can't be read.
+  /// Nil if the folder of the files can't be read.
   private let files: SalvagedFiles?
 
-  /// - Throws: ``JournalError`` when the files can't be looked at for now.
+  /// - Throws: ``JournalError`` if the files are temporarily unreadable.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's logs, which are held in memory.
   init(_ folder: JournalFolder) throws(JournalError) {
     self.folder = folder

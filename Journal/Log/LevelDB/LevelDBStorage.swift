@@ -1,8 +1,8 @@
 package import LevelDB
 
-/// Keeps logs in LevelDB, each in the folder of its journal.
+/// Stores logs in LevelDB, each in the folder of its journal.
 package struct LevelDBStorage: LogStorage {
-  /// How LevelDB works.
+  /// The options of LevelDB.
   package var options: Database.Options
 
   package init(options: Database.Options = Database.Options()) { self.options = options }
@@ -27,10 +27,10 @@ package struct LevelDBStorage: LogStorage {
 }
 
 extension JournalOptions {
-  /// Where journals keep their logs unless they are told.
+  /// The default storage of logs.
   static var usualStorage: any LogStorage { LevelDBStorage() }
 
-  /// How LevelDB works; tests make its buffer small, so that it changes files often.
+  /// The options of LevelDB; tests make its buffer small, so that it changes files often.
   package var database: Database.Options {
     get { (logStorage as? LevelDBStorage)?.options ?? Database.Options() }
     set { logStorage = LevelDBStorage(options: newValue) }

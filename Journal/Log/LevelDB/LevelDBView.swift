@@ -1,34 +1,34 @@
 import Files
 import LevelDB
 
-/// What LevelDB's files hold, as of one moment: its tables, and the entries of its logs.
+/// The contents of LevelDB's files at one moment: its tables, and the entries of its logs.
 ///
-/// A file that the writer removes afterwards is missing from the view, if it was not open yet: `hasChanged` of the
-/// database then says that another view finds its entries elsewhere.
+/// A file that the writer removes before it was opened here is missing from the view: `hasChanged` of the database then
+/// says that a new view finds its entries elsewhere.
 struct LevelDBView: Sendable {
-  /// The tables; of a log that nobody was writing, all of it.
+  /// The tables; without a writer, the whole log.
   let database: Database
   /// The entries of LevelDB's logs that are in no table, in order.
   private var logged: [[UInt8]] = []
   private var firstLogged: Revision
-  /// Whose log it is, if that is in LevelDB's first log still.
+  /// The journal's identity, if that is still in LevelDB's first log.
   private var loggedJournal: [UInt8]?
-  /// The newest entry that is there, acknowledged or not.
+  /// The newest entry, acknowledged or not.
   private(set) var newest: Revision
 
-  /// How often a view is tried to be taken of a folder that changes meanwhile. It changes each time that LevelDB has
-  /// filled a buffer, which takes far longer than a look.
+  /// How often a view of a changing folder is attempted. The folder changes each time that LevelDB has filled a buffer,
+  /// which takes far longer than an attempt.
   private static var attemptCount: Int { 100 }
 
-  /// A view of a log that nobody writes: with the checks of an opening for writing.
+  /// A view of a log without a writer, with the checks of an opening for writing.
   init(unused place: LogPlace, _ options: Database.Options) throws(JournalError) {
     (database, newest) = try Database.ofLog(in: place, .readOnly, options: options)
     firstLogged = newest + 1
   }
 
-  /// A view of a log that may be written meanwhile.
-  /// - Throws: ``JournalError`` with code `damaged` when one of the entries up to `revision` is missing, and no writer has
-  ///   put it elsewhere.
+  /// A view of a log that may have a writer.
+  /// - Throws: ``JournalError`` with code `damaged` if one of the entries up to `revision` is missing, and no writer
+  ///   has moved it.
   init(_ place: LogPlace, _ options: Database.Options, through revision: Revision) throws(JournalError) {
     for attempt in 1... {
       let folder = try place.entries()
@@ -36,7 +36,7 @@ struct LevelDBView: Sendable {
       do throws(DatabaseError) {
         database = try Database(in: folder, access: .inUse, options: options)
       } catch {
-        // An erasure puts another folder in its place.
+        // An erasure replaces the folder.
         if attempt < Self.attemptCount, try place.entries().status().identity != folder.status().identity {
           continue
         }
@@ -68,8 +68,8 @@ struct LevelDBView: Sendable {
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }
 
-  /// Adds what the logs have gained since. Entries that do not follow the newest one are left out: between them and it,
-  /// something was moved.
+  /// Adds the new entries of the logs. Entries that do not follow the newest one are ignored: the entries between were
+  /// moved.
   mutating func readLogs() throws(DatabaseError) {
     try database.readLogs { key, value in
       guard let revision = unsafe LogKey.revision(key.span.bytes) else {
@@ -83,13 +83,13 @@ struct LevelDBView: Sendable {
     }
   }
 
-  /// The bytes of an entry that is in a log; nil for any other.
+  /// The bytes of an entry in a log; nil for any other.
   private func logged(_ revision: Revision) -> [UInt8]? {
     revision >= firstLogged && revision - firstLogged < logged.count ? logged[revision - firstLogged] : nil
   }
 
-  /// Calls `body` with each entry of a range, in order or in reverse, until it answers false.
-  /// - Parameter next: the entry that would come next, also when this throws.
+  /// Calls `body` with each entry of a range, in order or in reverse, until it returns false.
+  /// - Parameter next: the entry that would come next, even if this throws.
   /// - Throws: `DatabaseError`, or what `body` throws.
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool, next: inout Revision,

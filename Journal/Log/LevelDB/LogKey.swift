@@ -24,11 +24,11 @@ enum LogKey {
 }
 
 extension Database {
-  /// Opens the database of a log that no process is writing, and finds its newest entry. Nothing on disk changes.
+  /// Opens the database of a log without a writer, and finds its newest entry. Nothing on disk changes.
   ///
-  /// A write that a power loss has torn at the end of LevelDB's own log was never acknowledged and is left out.
-  /// - Throws: ``JournalError`` with code `damaged` when LevelDB finds fault, when an entry before the newest one is
-  ///   in no table, or when the database is another journal's.
+  /// A torn tail of LevelDB's log was never acknowledged and is ignored.
+  /// - Throws: ``JournalError`` with code `damaged` if LevelDB reports damage, if an entry before the newest one is in
+  ///   no table, or if the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func ofLog(
     in place: LogPlace, _ access: Access, options: Options
@@ -47,13 +47,13 @@ extension Database {
         }
         return (database, try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 })
       } catch let error as DatabaseError {
-        // Without a way into the database, nothing from the first entry on can be trusted.
+        // If the database can't be opened, no entry can be trusted.
         throw JournalError(error, revision: 1)
       }
     }
   }
 
-  /// The newest entry that is in a table; the one before the first when there is none.
+  /// The newest entry in a table; the one before the first if there is none.
   /// - Throws: ``JournalError`` with code `damaged` unless the tables account for every revision up to it.
   func newestRevisionInTables(from first: Revision) throws -> Revision {
     var ranges: [ClosedRange<Revision>] = []
@@ -73,16 +73,16 @@ extension Database {
     return expected - 1
   }
 
-  /// Calls `body` with each entry of a range that is there, in order or in reverse, until it answers false.
-  /// - Parameter next: the entry after the last one that was given, also when this throws.
-  /// - Returns: whether the last call of `body` answered true.
+  /// Calls `body` with each existing entry of a range, in order or in reverse, until it returns false.
+  /// - Parameter next: the entry after the last one that was passed, even if this throws.
+  /// - Returns: whether the last call of `body` returned true.
   /// - Throws: `DatabaseError`, or what `body` throws.
   func readEntries(
     _ range: ClosedRange<Revision>, newestFirst: Bool, next: inout Revision,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws -> Bool {
     if range.count == 1 {
-      // A cursor looks into a table of each level; a lookup into the one that can have the key.
+      // A cursor reads a table of each level; a lookup reads only the one that can have the key.
       guard let value = try value(for: LogKey.entry(range.lowerBound)) else { return true }
       next = newestFirst ? range.lowerBound - 1 : range.lowerBound + 1
       return try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
@@ -123,7 +123,7 @@ extension Cursor {
 
 extension LogPlace {
   /// Fails unless a log belongs to this journal.
-  /// - Parameter found: what the log has under ``LogKey/journal``.
+  /// - Parameter found: the value under ``LogKey/journal``.
   func checkJournal(_ found: [UInt8]?) throws(JournalError) {
     guard let found else {
       throw JournalError(

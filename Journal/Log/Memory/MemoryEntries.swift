@@ -1,16 +1,16 @@
 import Locks
 
-/// The entries of a log in memory, which all its openings share.
+/// The entries of a log in memory, shared by all its openings.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class MemoryEntries: Sendable {
   private struct Contents: Sendable {
     var journal: JournalID?
-    /// That of revision 1 first.
+    /// Revision 1 is first.
     var entries: [[UInt8]] = []
     var byteCount = 0
     var hasWriter = false
-    /// Told of new entries: one for each opening that learns of them.
+    /// Notified of new entries: one for each opening that follows.
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
   }
 
@@ -25,7 +25,7 @@ final class MemoryEntries: Sendable {
     }
   }
 
-  /// - Returns: the newest revision, which is told when there are others, unless it is only for reading.
+  /// - Returns: the newest revision, which is raised by new entries unless the log is open only for reading.
   func open(_ access: LogAccess, of journal: JournalID) throws(JournalError) -> NewestRevision {
     try contents.withLock { contents throws(JournalError) in
       guard let found = contents.journal else {
@@ -55,7 +55,7 @@ final class MemoryEntries: Sendable {
 
   var byteCount: Int { contents.withLock { $0.byteCount } }
 
-  /// The bytes of an entry, nil when there is none of that revision.
+  /// The bytes of an entry, nil if there is none of that revision.
   func bytes(of revision: Revision) -> [UInt8]? {
     contents.withLock { contents in
       contents.entries.indices.contains(revision - 1) ? contents.entries[revision - 1] : nil

@@ -2,7 +2,7 @@ import Locks
 
 /// An opening of a log in memory.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 final class MemoryLog: EntryLog {
   private let entries: MemoryEntries
   private let access: LogAccess
@@ -18,11 +18,11 @@ final class MemoryLog: EntryLog {
 
   deinit { close() }
 
-  /// As much as an entry may have at all.
+  /// The limit of an entry.
   var limits: LogLimits { LogLimits(appendByteCount: EntryCoding.byteLimit, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 
-  /// Nothing can be lost of it without the process.
+  /// Nothing can be lost unless the process ends.
   func acknowledged() throws(JournalError) -> LogMark? {
     guard calls.enter() else { throw JournalError.closed() }
     calls.leave()

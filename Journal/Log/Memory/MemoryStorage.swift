@@ -1,8 +1,8 @@
-/// Keeps one log in memory, for tests and previews: it is gone with this object and the logs that it has opened.
+/// Stores one log in memory, for tests and previews, as long as this object or one of its open logs exists.
 ///
-/// The log can be opened again and again, by one writer and any number of readers at a time. Nothing of it is on disk.
+/// One writer and any number of readers can have the log open at a time. Nothing is on disk.
 ///
-/// Safe to use from many threads.
+/// Safe to use from any thread.
 package final class MemoryStorage: LogStorage {
   private let entries = MemoryEntries()
 

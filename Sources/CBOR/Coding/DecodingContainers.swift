@@ -131,7 +131,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }
 }
 
-/// Reads a value that is no container.
+/// Reads a value that is not a container.
 struct SinglePartContainer: SingleValueDecodingContainer {
   let decoder: PartDecoder
 

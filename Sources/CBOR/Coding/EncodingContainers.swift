@@ -82,7 +82,7 @@ struct UnkeyedNodeContainer: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { nested() }
 }
 
-/// Writes a value that is no container.
+/// Writes a value that is not a container.
 struct SingleNodeContainer: SingleValueEncodingContainer {
   let encoder: NodeEncoder
 
@@ -105,7 +105,7 @@ struct SingleNodeContainer: SingleValueEncodingContainer {
   }
 }
 
-/// A key that no type declares: a place in an array, or the superclass's.
+/// A key that no type declares: an index in an array, or the superclass's.
 enum PlaceKey: CodingKey {
   case index(Int)
   case superclass

@@ -1,7 +1,7 @@
-// `ValueEncoder` and `ValueDecoder` take a value as it is. Other coders, such as JSON's, write it as theirs write what
-// is in it, so bytes, dates and the width of numbers come back as what those coders make of them.
+// `ValueEncoder` and `ValueDecoder` preserve a value. Other coders, such as JSON's, encode its content in their own
+// way, so bytes, dates and the width of numbers may change.
 extension FieldValue: Codable {
-  /// Writes what is in the value.
+  /// Encodes the content of the value.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -18,8 +18,8 @@ extension FieldValue: Codable {
     }
   }
 
-  /// Reads the first of these that is there: null, a truth value, a number, a text, an array, a dictionary.
-  /// - Throws: `DecodingError` when none is.
+  /// Decodes the first of these that fits: null, a boolean, a number, a text, an array, a dictionary.
+  /// - Throws: `DecodingError` if none is.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {

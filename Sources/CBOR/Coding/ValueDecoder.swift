@@ -1,15 +1,15 @@
 import Foundation
 
-/// Makes anything `Decodable` of a ``Value``: the reverse of ``ValueEncoder``.
+/// Decodes any `Decodable` type from a ``FieldValue``: the reverse of ``ValueEncoder``.
 ///
-/// Numbers are read across kinds where nothing is lost: an integral double as an integer, an integer as the
-/// nearest floating-point number. A number that does not fit is an error, never another number. No other kinds
-/// are mixed: a truth is not a 1, and a text not a date.
+/// Numbers are converted between kinds if nothing is lost: an integral double to an integer, an integer to the nearest
+/// floating-point number. A number that does not fit is an error. No other kinds are converted: a boolean is not a 1,
+/// and a text not a date.
 public struct ValueDecoder: Sendable {
-  /// Handed to the values that decode themselves.
+  /// Passed to the values that decode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// A decoder that hands nothing on.
+  /// A decoder without user info.
   public init() {}
 
   /// Decodes a value of a type.
@@ -23,8 +23,8 @@ public struct ValueDecoder: Sendable {
 /// The `Decoder` of one part of a value.
 struct PartDecoder: Decoder {
   let value: FieldValue
-  /// The path of the container around, and the key in it: joined only for who asks, as most parts are scalars
-  /// whose path nobody ever reads.
+  /// The path of the enclosing container, and the key in it. They are joined only on demand, because the paths of most
+  /// scalars are never read.
   let containerPath: [any CodingKey]
   let key: (any CodingKey)?
   let sendableUserInfo: [CodingUserInfoKey: any Sendable]
@@ -52,7 +52,7 @@ struct PartDecoder: Decoder {
     SinglePartContainer(decoder: self)
   }
 
-  /// Foundation's own types as a ``Value`` has them, all others as they decode themselves.
+  /// Decodes Foundation's types as a ``FieldValue`` represents them, and all others as they decode themselves.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let native: Any
     if type == FieldValue.self {
@@ -73,7 +73,7 @@ struct PartDecoder: Decoder {
   }
 }
 
-/// The kinds of values, each read from what stands for it and from nothing else.
+/// The kinds of values, each read only from its own representation.
 extension PartDecoder {
   func bool() throws -> Bool {
     guard case .bool(let bool) = value else { throw mismatch(Bool.self, "true or false") }
@@ -144,7 +144,7 @@ extension PartDecoder {
     throw corrupted("\(number) is not a decimal number")
   }
 
-  /// Foundation reads as far as it understands and drops the rest, so the text is looked at before.
+  /// Foundation parses a prefix and ignores the rest, so the text is checked first.
   private static func isDecimal(_ text: String) -> Bool {
     text.wholeMatch(of: #/[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?/#) != nil
   }

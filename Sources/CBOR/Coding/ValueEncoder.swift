@@ -1,15 +1,15 @@
 import Foundation
 
-/// Makes a ``Value`` of anything `Encodable`.
+/// Encodes any `Encodable` value as a ``FieldValue``.
 ///
-/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` stay what they are, a `URL` is
-/// its text, a `Decimal` its digits as text (a double could not hold them all), a `UUID` its text. `Float` is
-/// widened, without loss. `nil` is `.null` where it is encoded; synthesized code leaves it out.
+/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` are kept, a `URL` becomes its text, a
+/// `Decimal` its digits as text (a double could not represent them all), a `UUID` its text. `Float` is widened, without
+/// loss. `nil` is `.null` if it is encoded; synthesized code omits it.
 public struct ValueEncoder: Sendable {
-  /// Handed to the values that encode themselves.
+  /// Passed to the values that encode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// An encoder that hands nothing on.
+  /// An encoder without user info.
   public init() {}
 
   /// Encodes a value.
@@ -20,8 +20,8 @@ public struct ValueEncoder: Sendable {
   }
 }
 
-/// A part of the value being made. Containers handed out go on writing into their node while the parts around
-/// are written, so nodes are references; all else is a value at once.
+/// A part of the value in progress. A container writes into its node while the parts around it are written, so nodes
+/// are references; everything else is a value at once.
 enum EncodedPart {
   case finished(FieldValue)
   case open(EncodedNode)
@@ -34,7 +34,7 @@ enum EncodedPart {
   }
 }
 
-/// What one `Encoder` writes into.
+/// The target of one `Encoder`.
 final class EncodedNode {
   enum Content {
     case nothing
@@ -45,7 +45,7 @@ final class EncodedNode {
 
   private(set) var content = Content.nothing
 
-  /// The whole value. Who encodes nothing is an empty dictionary, as with Foundation's encoders.
+  /// The whole value. A type that encodes nothing becomes an empty dictionary, as with Foundation's encoders.
   var value: FieldValue {
     switch content {
     case .nothing: .dictionary([:])
@@ -55,7 +55,7 @@ final class EncodedNode {
     }
   }
 
-  /// Makes the node a dictionary, or keeps it one: a type may ask for its container again.
+  /// Makes the node a dictionary, or keeps it one: a type may request its container again.
   func becomeDictionary() {
     switch content {
     case .nothing: content = .dictionary([:])
@@ -99,7 +99,7 @@ final class EncodedNode {
     return parts.count
   }
 
-  /// The node of a nested container that was asked for under the same key before, or a new one.
+  /// The node of a nested container that was requested under the same key before, or a new one.
   func nested(forKey key: String) -> EncodedNode {
     if case .dictionary(let parts) = content, case .open(let node) = parts[key] { return node }
     let node = EncodedNode()
@@ -139,14 +139,14 @@ struct NodeEncoder: Encoder {
     SingleNodeContainer(encoder: self)
   }
 
-  /// An encoder for what stands under `key`, writing into `node`.
+  /// An encoder for the value under `key`, writing into `node`.
   func nested(_ key: any CodingKey, node: EncodedNode) -> NodeEncoder {
     NodeEncoder(codingPath: codingPath + [key], userInfo: sendableUserInfo, node: node)
   }
 
-  /// Encodes a value: Foundation's own types as a ``Value`` has them, all others as they encode themselves.
+  /// Encodes a value: Foundation's types as a ``FieldValue`` represents them, all others as they encode themselves.
   func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
-    // The types are compared before anything is cast, as a cast takes many times longer.
+    // The types are compared before casting, because a cast takes many times longer.
     if T.self == FieldValue.self, let value = value as? FieldValue { return .finished(value) }
     if T.self == Date.self, let date = value as? Date { return .finished(.date(date)) }
     if T.self == Data.self, let data = value as? Data { return .finished(.data(data)) }

@@ -1,8 +1,8 @@
-/// Where in a record a value stands: an attribute, or a member of one that is a dictionary, at any depth.
+/// The path of a value in a record: an attribute, or a member of one that is a dictionary, at any depth.
 package struct AttributePath: Hashable, Sendable {
-  /// The names from the outside in.
+  /// The names, outermost first.
   package let names: [String]
-  /// The same as a record has them.
+  /// The names as encoded in records.
   private let keys: [[UInt8]]
 
   /// - Parameter names: at least one.
@@ -19,12 +19,12 @@ package struct AttributePath: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 
-  /// Where the value stands in a record's bytes, nil when it is missing.
+  /// The range of the value in a record's bytes, nil if it is missing.
   fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var range = 0..<bytes.count
     for key in keys {
       let map = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-      // What is no map has no such key. A tag or a text is seldom one by chance: its head says what it is.
+      // Anything but a map has no such key.
       guard unsafe map.first.map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
         let found = unsafe key.withUnsafeBytes({ unsafe FieldMap.range(ofKey: $0, in: map) })
       else { return nil }
@@ -44,8 +44,8 @@ extension EntityRecord {
     }
   }
 
-  /// Calls `body` with the key of the value at a path, and when that is an array with those of its elements, as
-  /// elements. An element that stands there twice is given twice.
+  /// Calls `body` with the key of the value at a path and, if it is an array, with the keys of its elements. A repeated
+  /// element is passed repeatedly.
   package func forEachKey(at path: AttributePath, _ body: (ValueKey) -> Void) {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
@@ -71,7 +71,7 @@ extension EntityRecord {
     }
   }
 
-  /// Calls `body` with each element of an array until it answers false.
+  /// Calls `body` with each element of an array until it returns false.
   private func forEachElement(
     of range: Range<Int>, in bytes: UnsafeRawBufferPointer, _ body: (ValueKey) -> Bool
   ) {
@@ -82,7 +82,7 @@ extension EntityRecord {
         guard body(try ValueKey(reading: &reader).asElement) else { return }
       }
     } catch {
-      // A record was checked when it was made, so this is out of reach.
+      // Unreachable, because a record was checked when it was made.
     }
   }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The place of a value in the one order in which indexes and queries have values.
+/// The sort key of a value in the order of indexes and queries.
 ///
 /// From the first to the last:
 ///
-/// 1. what is missing, and null, which are the same here;
+/// 1. missing and null, which are the same here;
 /// 2. false, then true;
-/// 3. numbers by what they are worth, whatever holds them: `.integer(1)` and `.double(1)` are one; NaN is the last;
+/// 3. numbers by value, whatever their type: `.integer(1)` and `.double(1)` are equal; NaN is last;
 /// 4. dates, the earliest first;
-/// 5. texts by the bytes of their UTF-8, which is the order of their Unicode scalars and knows no language;
+/// 5. texts by their UTF-8 bytes, which is the order of their Unicode scalars, independent of languages;
 /// 6. data by their bytes;
 /// 7. arrays and dictionaries, all of which are equal here.
 ///
@@ -20,12 +20,12 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     case missing, bool, number, date, text, data, composite
   }
 
-  /// The class in the first byte, 14 bytes of content, and how many of those the content has (15: more).
+  /// The class in the first byte, 14 bytes of content, and the length of the content (15 if it is longer).
   private let head: UInt128
-  /// What content there is beyond 14 bytes.
+  /// The content beyond 14 bytes.
   private let tail: [UInt8]?
 
-  /// Of what does not go into 128 bits, this many bytes do.
+  /// How many bytes of content fit into the head.
   private static let headByteCount = 14
 
   private init(head: UInt128, tail: [UInt8]? = nil) {
@@ -47,7 +47,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   package static let missing = ValueKey(.missing)
   private static let composite = ValueKey(.composite)
 
-  /// The key of a value; nil is one that is missing.
+  /// The key of a value; nil for a missing one.
   package init(_ value: FieldValue?) {
     switch value {
     case nil, .null: self = .missing
@@ -64,7 +64,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     }
   }
 
-  /// The number that a double is at most and, where it is a whole number beyond 2⁵³, what it exceeds that by.
+  /// The largest double that is not above an integer and, for integers beyond 2⁵³, the rest.
   private init(_ number: some FixedWidthInteger) {
     var floor = Double(number)
     let exact = Int128(number)
@@ -72,7 +72,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     self.init(.number, Self.content(floor) | UInt128(exact - Int128(floor)) << 40)
   }
 
-  /// The bits of a double such that they compare as the doubles do.
+  /// The bits of a double, transformed to compare as the doubles do.
   private static func content(_ number: Double) -> UInt128 {
     let bits = (number.isNaN ? Double.nan : number == 0 ? 0 : number).bitPattern
     let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
@@ -91,7 +91,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 }
 
 extension ValueKey {
-  /// Reads one item of any kind, of which no value is made.
+  /// Reads one item of any kind, without making a value.
   package init(reading reader: inout CBORReader) throws(CBORError) {
     let first = try reader.peek()
     switch first >> 5 {
@@ -124,8 +124,7 @@ extension ValueKey {
   /// The class of this key.
   private var rank: UInt8 { UInt8(truncatingIfNeeded: head >> 120) & 0x7F }
 
-  /// What is before all values of the same class that compare with this one, itself a possible value: all numbers but
-  /// NaN, all texts.
+  /// A key at or before all values of the same class that compare with this one: all numbers except NaN, all texts.
   package var leastOfClass: ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(-.infinity))
@@ -134,7 +133,7 @@ extension ValueKey {
     }
   }
 
-  /// What is not before any value of the same class that compares with this one, and before those of the next.
+  /// A key at or after all values of the same class that compare with this one, and before those of the next class.
   package var greatestOfClass: ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(.infinity))
@@ -143,7 +142,7 @@ extension ValueKey {
     }
   }
 
-  /// What comes right behind all texts that begin with this one; nil for the empty text, behind which there is none.
+  /// The key right after all texts that begin with this one; nil for the empty text, after which there is none.
   package static func end(ofPrefix text: String) -> ValueKey? {
     var bytes = Array(text.utf8)
     while bytes.last == 0xFF { bytes.removeLast() }
@@ -152,7 +151,7 @@ extension ValueKey {
     return unsafe bytes.withUnsafeBytes { unsafe ValueKey(.text, $0) }
   }
 
-  /// The same value as an element of an array. All elements are behind all values.
+  /// The same value as an element of an array. All elements come after all values.
   package var asElement: ValueKey { ValueKey(head: head | 1 << 127, tail: tail) }
 
   /// Whether this is an element of an array.

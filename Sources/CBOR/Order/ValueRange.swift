@@ -1,6 +1,6 @@
-/// A part of the order of values: what an index is asked for.
+/// A range in the order of values, for lookups in an index.
 ///
-/// A range holds values of one class only: numbers above 4 are no texts, and nothing that is missing.
+/// A range contains values of one class only: the numbers above 4 do not include texts or missing values.
 public struct ValueRange: Hashable, Sendable {
   package let lower: ValueKey
   package let upper: ValueKey
@@ -14,13 +14,13 @@ public struct ValueRange: Hashable, Sendable {
     self.includesUpper = includesUpper
   }
 
-  /// Whatever is equal to that value: `1` and `1.0` are. All arrays and dictionaries are equal here.
+  /// The values that equal that value: `1` and `1.0` do. All arrays and dictionaries are equal here.
   public static func equal(to value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key, true)
   }
 
-  /// What is missing, or null.
+  /// Missing and null values.
   public static var missing: ValueRange { ValueRange(.missing, true, .missing, true) }
 
   /// The values below one, of its class.
@@ -47,12 +47,12 @@ public struct ValueRange: Hashable, Sendable {
     return ValueRange(key, true, key.greatestOfClass, true)
   }
 
-  /// The values from one up to another, which is part of it; none when the first is above the second.
+  /// The values from one through another; none if the first is above the second.
   public static func from(_ lower: FieldValue, through upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), true)
   }
 
-  /// The values from one up to another, which is not part of it; none when the first is above the second.
+  /// The values from one up to, but not including, another; none if the first is above the second.
   public static func from(_ lower: FieldValue, below upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), false)
   }
@@ -72,7 +72,7 @@ public struct ValueRange: Hashable, Sendable {
     return ValueRange(key, true, key, true)
   }
 
-  /// All values, those that are missing first.
+  /// All values, missing ones first.
   public static let all = ValueRange(.missing, true, ValueKey(.array([])), true)
 
   /// Whether only one key is in the range.

@@ -12,7 +12,7 @@ extern "C" {
 /// Whether this processor has an instruction for CRC-32C.
 bool ccrc32c_is_available(void);
 
-/// Goes on with the remainder of a CRC-32C over more bytes. Only where `ccrc32c_is_available`.
+/// Continues a CRC-32C over more bytes. Only where `ccrc32c_is_available`.
 uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count);
 
 #if defined(__cplusplus)

@@ -72,7 +72,7 @@ int cfiles_status_of_name(int folder, const char *name, cfiles_status *status);
 /// How many bytes the file system has left for this user.
 int64_t cfiles_free_byte_count(int descriptor);
 
-/// Calls `body` with each name in a folder but "." and "..", in no order, until it answers false.
+/// Calls `body` with each name in a folder but "." and "..", in no order, until it returns false.
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);

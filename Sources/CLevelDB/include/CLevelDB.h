@@ -1,8 +1,8 @@
-// LevelDB behind a small C face: status codes instead of strings, an Env of our own under it, and no
-// C++ exception that leaves it. START HERE to read the module; then Folder.h, Inventory.h, StagedEnv.h.
+// LevelDB behind a small C interface: status codes instead of strings, our own Env, and no C++ exceptions. START HERE
+// to read the module; then Folder.h, Inventory.h, StagedEnv.h.
 //
-// Every function that can fail takes a `cldb_status` owned by its caller and fills it; nothing in it needs
-// to be freed. Pointers handed out for keys and values are borrowed: see each function for how long.
+// Every function that can fail fills a `cldb_status` owned by its caller; nothing in it needs to be freed. Returned
+// pointers to keys and values are borrowed: see each function for how long.
 
 #pragma once
 
@@ -22,7 +22,7 @@ typedef enum cldb_code : int32_t {
   CLDB_OK = 0,
   // No such database folder. An absent key is not an error and has no code.
   CLDB_NOT_FOUND,
-  // What is on disk contradicts itself: a checksum, a missing table, a link where a file should be.
+  // The files are inconsistent: a wrong checksum, a missing table, a link instead of a file.
   CLDB_DAMAGED,
   // The operating system refused; `os_error` says why.
   CLDB_IO,
@@ -32,9 +32,9 @@ typedef enum cldb_code : int32_t {
   CLDB_READ_ONLY,
   // A call after `cldb_close`.
   CLDB_CLOSED,
-  // Another user holds it: a second opener at open, a live iterator at close.
+  // It is in use: at opening by another opener, at closing by an iterator.
   CLDB_BUSY,
-  // The system has no descriptor to give; nothing was written, and the same write may succeed later.
+  // The system has no descriptor; nothing was written, and the same write may succeed later.
   CLDB_REFUSED,
   // An earlier write failed, so writes are refused until the database is opened again.
   CLDB_POISONED,
@@ -46,11 +46,11 @@ typedef enum cldb_code : int32_t {
 
 typedef struct cldb_status {
   cldb_code code;
-  // An errno where one is known, else 0.
+  // An errno if one is known, otherwise 0.
   int32_t os_error;
-  // UTF-8, ended by a zero byte, cut short where it doesn't fit.
+  // UTF-8, terminated by a zero byte, truncated if it doesn't fit.
   char message[512];
-  // The first key of what is missing or damaged, where that is known; else no bytes.
+  // The first missing or damaged key, if known; otherwise no bytes.
   uint8_t key[32];
   int32_t key_size;
 } cldb_status;
@@ -78,9 +78,9 @@ typedef struct cldb_operation {
   uint64_t offset;
 } cldb_operation;
 
-// Called before each operation that changes the disk, from any thread; for tests. Answers 0 to go on, or
-// an errno with which the operation then fails without being tried. For a write, lowering `*byte_count`
-// makes it a short write: so many bytes are written, and the rest is a new operation.
+// Called before each operation that changes the disk, from any thread; for tests. Returns 0 to continue, or an errno
+// with which the operation then fails without being tried. For a write, lowering `*byte_count` makes it a short write:
+// this many bytes are written, and the rest is a new operation.
 typedef int32_t (*cldb_hook)(void *_Nullable context, const cldb_operation *operation, size_t *byte_count);
 
 // The same for reads: called before each read(2) of `*byte_count` bytes, which it can make fewer.
@@ -89,26 +89,26 @@ typedef int32_t (*cldb_read_hook)(void *_Nullable context, const char *path, siz
 // MARK: Opening and closing
 
 typedef struct cldb_options {
-  // Changes nothing on disk, ever: what LevelDB rewrites at opening is kept in memory, and writes are refused.
+  // Never changes anything on disk: what LevelDB rewrites at opening stays in memory, and writes are refused.
   bool read_only;
-  // With `read_only`: another process may be writing the database meanwhile. Its logs are then not part of what is
-  // opened but read by `cldb_read_logs`.
+  // With `read_only`: another process may be writing the database. Its logs are then not part of the database but read
+  // by `cldb_read_logs`.
   bool in_use;
-  // Makes the folder and an empty database where there is none. A folder that holds what is left of a
-  // database without its CURRENT file is refused all the same.
+  // Creates the folder and an empty database if there is none. A folder with remains of a database without its CURRENT
+  // file is still refused.
   bool create_if_missing;
   // Refuses a database that is already there.
   bool error_if_exists;
-  // Opens a database whose log is damaged with what stands before the damage; `cldb_damage` then says where that is,
-  // and writing can't begin. Without, such a database is refused.
+  // Opens a database with a damaged log up to the damage; `cldb_damage` then has the place, and writing can't begin.
+  // Otherwise such a database is refused.
   bool up_to_damage;
   // Sizes in bytes. LevelDB clips them to what it can work with.
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
-  // A log up to this size goes on growing when the database is opened again; a larger one becomes a table.
+  // A log up to this size is reused when the database is opened again; a larger one becomes a table.
   size_t kept_log_size;
-  // For tests: as if the system had no thread to give.
+  // For tests: as if the system had no thread.
   bool without_thread;
   cldb_hook _Nullable hook;
   void *_Nullable hook_context;
@@ -120,18 +120,17 @@ typedef struct cldb_database cldb_database;
 typedef struct cldb_iterator cldb_iterator;
 typedef struct cldb_batch cldb_batch;
 
-// What stands for a folder's descriptor when the folder is to be opened by its path.
+// In place of a descriptor: opens the folder by its path.
 enum { CLDB_BY_PATH = -1 };
 
-// Opens the database in a folder and changes nothing there, except that a folder that is to be made is made. If the
-// caller has the folder open, `folder` is its descriptor, which stays the caller's: all files are then reached through
-// it, wherever the folder is now, and `path` is for messages. Else `folder` is CLDB_BY_PATH.
-// Returns NULL and fills `status` when that fails. To write, `cldb_begin_writing` must follow.
-// The result is safe to use from many threads and must be freed with `cldb_free`.
+// Opens the database in a folder without changing anything there, except creating a new folder. If the caller has the
+// folder open, `folder` is its descriptor, which the caller still owns: all files are then opened relative to it,
+// wherever the folder is now, and `path` is for messages. Otherwise `folder` is CLDB_BY_PATH. Returns NULL and fills
+// `status` when that fails. To write, `cldb_begin_writing` must follow. The result is safe to use from any thread and
+// must be freed with `cldb_free`.
 cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_options *options, cldb_status *status);
 
-// Whether the end of a log or a manifest was left out, because a power loss has torn a write there that was never
-// confirmed.
+// Whether a torn tail of a log or a manifest was ignored. It was never confirmed.
 bool cldb_has_torn_tail(const cldb_database *database);
 
 // False, with CLDB_DAMAGED, if the log is damaged and this was opened `up_to_damage`.
@@ -160,30 +159,29 @@ typedef struct cldb_entry {
 } cldb_entry;
 
 // For a database that is open as one `in_use`: calls `receive` with each key and value that its logs have gained since
-// the last call, in the order in which they were written; borrowed until it returns. What is being written at the
-// moment, and what was begun and never finished, is left out, and so are logs that were begun after opening. To be called by one thread at a time.
+// the last call, in the order in which they were written; borrowed until it returns. Incomplete writes are ignored, and
+// so are logs that were started after the opening. To be called by one thread at a time.
 bool cldb_read_logs(cldb_database *database, void (*receive)(void *context, const cldb_entry *entry), void *context,
                     cldb_status *status);
 
-// Whether tables or logs may have been removed since this was opened, as the writer has others in their place: a file
-// that is missing is no damage then, and what it held is found by opening the database anew.
+// Whether a writer may have replaced tables or logs since this was opened: a missing file is then not damage, and
+// opening the database again finds its contents.
 bool cldb_has_changed(const cldb_database *database);
 
-// Whether it was opened for writing since this was opened: what its logs held behind the last confirmed write may then
-// be gone, and another write stand in its place elsewhere.
+// Whether it was opened for writing since this was opened: unconfirmed writes in its logs may then have been replaced
+// by others.
 bool cldb_was_reopened(const cldb_database *database);
 
-// Puts on disk what opening has changed in memory, and lets writes begin. Nothing that is there is written over, and
-// nothing is removed that may be the only copy of an entry: it is refused then, with CLDB_DAMAGED, and `key` is the
-// entry's. After a failure the folder is as it was, but for files that were shown to be of no use, and the database can
-// only be closed.
+// Writes to disk what opening has changed in memory, and enables writing. Nothing is overwritten, and nothing is
+// removed that may be the only copy of an entry: then it fails with CLDB_DAMAGED and the entry's `key`. After a failure
+// the folder is unchanged, except for the removal of useless files, and the database can only be closed.
 bool cldb_begin_writing(cldb_database *database, cldb_status *status);
 
-// Waits for calls in progress and closes. False, with CLDB_BUSY, while iterators exist. Closing twice is
-// fine. After it every other call answers CLDB_CLOSED.
+// Waits for calls in progress and closes. False, with CLDB_BUSY, while iterators exist. Closing twice is allowed.
+// Afterwards every other call returns CLDB_CLOSED.
 bool cldb_close(cldb_database *database, cldb_status *status);
 
-// Closes if that has not been done, and frees. No iterator may exist, and no other call be in progress.
+// Closes if necessary, and frees. No iterator may exist, and no other call may be in progress.
 void cldb_free(cldb_database *database);
 
 // MARK: Reading
@@ -191,17 +189,17 @@ void cldb_free(cldb_database *database);
 // Receives a borrowed value, valid until it returns.
 typedef void (*cldb_receiver)(void *context, const void *bytes, size_t byte_count);
 
-// Calls `receive` once if the key is there, and not at all if it is not. False on failure only.
+// Calls `receive` once if the key exists, otherwise not at all. False only on failure.
 bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
               void *context, cldb_status *status);
 
-// A cursor over the state of this moment, at no entry. Checksums are verified, nothing is cached. It is
-// used by one thread at a time and freed, before the database is closed, with `cldb_iterator_free`.
+// A cursor over the current state, at no entry. Checksums are verified, nothing is cached. It is used by one thread at
+// a time and freed, before the database is closed, with `cldb_iterator_free`.
 cldb_iterator *_Nullable cldb_iterator_new(cldb_database *database, cldb_status *status);
 void cldb_iterator_free(cldb_iterator *iterator);
 
-// Each moves and fills `entry`; false when there is no entry there, or when reading failed. LevelDB skips
-// what it can't read and goes on, so `cldb_iterator_status` must be asked after every scan.
+// Each moves and fills `entry`; false if there is no entry, or if reading failed. LevelDB skips what it can't read and
+// continues, so `cldb_iterator_status` must be called after every scan.
 bool cldb_iterator_seek(cldb_iterator *iterator, const void *_Nullable key, size_t key_size,
                         cldb_entry *entry);
 bool cldb_iterator_seek_first(cldb_iterator *iterator, cldb_entry *entry);
@@ -223,11 +221,11 @@ bool cldb_approximate_size(cldb_database *database, const void *_Nullable first,
 
 // MARK: Salvage
 
-// What can be read of the files of a database that can't be opened, each file by itself and without its manifest.
+// The readable contents of the files of a database that can't be opened, file by file and without the manifest.
 typedef struct cldb_salvage cldb_salvage;
 
-// Looks at each table and log. Fails only if the folder can't be listed; what is wrong with a file is among the
-// problems. Nothing is changed. `folder` is as for `cldb_open`.
+// Reads each table and log. Fails only if the folder can't be listed; errors of files are among the problems. Nothing
+// is changed. `folder` is as for `cldb_open`.
 cldb_salvage *_Nullable cldb_salvage_open(const char *path, int folder, cldb_status *status);
 void cldb_salvage_free(cldb_salvage *salvage);
 
@@ -239,16 +237,16 @@ bool cldb_salvage_get(cldb_salvage *salvage, const void *key, size_t key_size, c
 bool cldb_salvage_last(cldb_salvage *salvage, const void *limit, size_t limit_size, cldb_receiver receive, void *context,
                        cldb_status *status);
 
-// Calls `receive` once with what is wrong with files, a line each.
+// Calls `receive` once with the problems of files, one on each line.
 void cldb_salvage_problems(cldb_salvage *salvage, cldb_receiver receive, void *context);
 
 // MARK: Writing
 
-// NULL when memory has run out.
+// NULL if memory has run out.
 cldb_batch *_Nullable cldb_batch_new(void);
 void cldb_batch_free(cldb_batch *batch);
 
-// False when memory has run out; the batch is then unchanged.
+// False if memory has run out; the batch is then unchanged.
 bool cldb_batch_put(cldb_batch *batch, const void *_Nullable key, size_t key_size,
                     const void *_Nullable value, size_t value_size);
 
@@ -256,8 +254,8 @@ bool cldb_batch_put(cldb_batch *batch, const void *_Nullable key, size_t key_siz
 void cldb_batch_clear(cldb_batch *batch);
 size_t cldb_batch_size(const cldb_batch *batch);
 
-// Applies the batch as a whole; with `sync` it returns when the drive has confirmed it. After any failure
-// it is unknown whether the batch is stored, and all further writes answer CLDB_POISONED.
+// Applies the batch as a whole; with `sync` it returns when the drive has confirmed it. After any failure it is unknown
+// whether the batch is stored, and all further writes return CLDB_POISONED.
 bool cldb_write(cldb_database *database, cldb_batch *batch, bool sync, cldb_status *status);
 
 #pragma clang assume_nonnull end

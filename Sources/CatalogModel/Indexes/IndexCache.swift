@@ -4,16 +4,16 @@ import Locks
 
 /// The indexes of the items of a catalog and of all states that follow from it, in memory.
 ///
-/// An index is no part of a state: it is made from the items of one, and follows them to another by what is different
-/// between the two tables. So commits and replays pay nothing for it, old states use it as new ones do, and it can't
-/// be wrong without the items being wrong.
+/// An index is not part of a state: it is built from the items of one state, and updated to another by the differences
+/// of the two tables. So commits and replays pay nothing for it, old states use it as new ones do, and it can't be
+/// wrong unless the items are.
 ///
-/// 1. Each index that is kept belongs to the table that is kept with it.
-/// 2. One that is asked for and not there is built in the background from the table it was asked for with; who asks
-///    meanwhile gets none, and scans.
-/// 3. A table that stands on another snapshot than those that are kept has its index built anew.
+/// 1. Each cached index belongs to the table that is cached with it.
+/// 2. A missing index is built in the background from the table of the query that needs it; queries in the meantime get
+///    none, and scan.
+/// 3. A table that is backed by another snapshot than the cached ones has its index rebuilt.
 ///
-/// Safe to use from many threads. What is kept is shared with the states, but for the lines of the indexes.
+/// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take memory of their own.
 final class IndexCache: Sendable {
   private struct Name: Hashable, Sendable {
     let kind: ItemKind
@@ -26,14 +26,14 @@ final class IndexCache: Sendable {
   }
 
   private struct Indexes: Sendable {
-    /// Those that were asked for last, the newest first.
+    /// The most recently used ones, newest first.
     var built: [Built] = []
     var isBeingBuilt = false
   }
 
-  /// A draft and the newest state are asked in turns, so two are kept.
+  /// A draft and the newest state are queried in turns, so two are cached.
   private static let keptCount = 2
-  /// Up to so many items an index is built while the query waits: that takes less than a scan or two.
+  /// Up to this many items, the query waits for the index: building it takes less than a scan or two.
   private static let waitingCount = 4096
 
   private let indexes = Lock<[Name: Indexes]>([:])
@@ -48,7 +48,7 @@ final class IndexCache: Sendable {
       return indexes[name]?.isBeingBuilt != true
     }
     guard builds else { return nil }
-    // Nothing waits for this: where the system has no thread for it, queries go on scanning.
+    // Nothing waits for this: if the system has no thread for it, queries continue to scan.
     DispatchQueue.global(qos: .utility).async { [weak self] in
       guard let self else { return }
       _ = build(name, table)
@@ -57,7 +57,7 @@ final class IndexCache: Sendable {
     return nil
   }
 
-  /// Builds an index, or brings one that is there up to date, while the caller waits.
+  /// Builds an index, or updates a cached one, while the caller waits.
   func prepare(
     _ path: AttributePath, of kind: ItemKind, in table: EntityTable, progress: (_ done: Int) -> Void
   ) {
@@ -65,7 +65,7 @@ final class IndexCache: Sendable {
     if keptIndex(name, table) == nil { _ = build(name, table, progress: progress) }
   }
 
-  /// One that is kept, brought to a table.
+  /// A cached index, updated to a table.
   private func keptIndex(_ name: Name, _ table: EntityTable) -> ValueIndex? {
     let kept = indexes.withLock { $0[name]?.built.first { $0.table.isNear(table) } }
     guard let kept else { return nil }
@@ -84,7 +84,7 @@ final class IndexCache: Sendable {
   }
 
   private func keep(_ built: Built, _ name: Name) {
-    // What is no longer kept is freed outside of the lock.
+    // Evicted indexes are freed outside of the lock.
     let old = indexes.withLock { indexes in
       let old = indexes[name]?.built ?? []
       indexes[name, default: Indexes()].built = [built] + old.prefix(Self.keptCount - 1)
@@ -93,7 +93,7 @@ final class IndexCache: Sendable {
     _ = old
   }
 
-  /// What is wrong with the indexes that are kept, once they are brought to a table: nothing, or a fault of this code.
+  /// Problems of the cached indexes after an update to a table, which would be bugs in this code.
   func problems(in table: EntityTable) -> [String] {
     let names = indexes.withLock { Array($0.keys) }
     return names.compactMap { name in
@@ -107,14 +107,15 @@ final class IndexCache: Sendable {
 }
 
 extension Catalog {
-  /// Builds the indexes of a type that are not there yet, or brings them up to date, and returns when they can be
-  /// used. Without this they are built in the background when a query first needs them, and queries scan meanwhile.
+  /// Builds or updates the indexes of a type, and returns when they can be used. Otherwise they are built in the
+  /// background when a query first needs them, and queries scan meanwhile.
   ///
-  /// They are kept in memory and belong to all states that follow from this one; when a journal is opened, they are
-  /// built again.
-  /// - Parameter progress: called now and then with the number of items that were looked at and that of all.
-  /// - Complexity: O(n log n) in the number of items for an index that is not there; in the number of items that are
-  ///   different for one that is.
+  /// They are in memory and shared by all states that follow from this one; they are rebuilt when a journal is opened.
+  /// - Parameters:
+  ///   - type: the type of items whose indexes are built.
+  ///   - progress: called regularly with the number of items that were read and the number of all items.
+  /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of differing items
+  ///   for a cached one.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {

@@ -1,7 +1,7 @@
 import CBOR
 import Locks
 
-/// The indexes of all types that were seen to look where their values are.
+/// The indexes of all types whose attribute names a value has confirmed.
 private let provenIndexes = Lock<Set<ProvenIndex>>([])
 
 private struct ProvenIndex: Hashable, Sendable {
@@ -10,8 +10,8 @@ private struct ProvenIndex: Hashable, Sendable {
 }
 
 extension CatalogItem {
-  /// Fails when an index looks for a property under another name than the one it is encoded with: its queries would
-  /// find nothing. Asked of each index until a value has shown that it is right.
+  /// Fails if an index uses another name for a property than its encoding: its queries would find nothing. Each index
+  /// is checked until a value has confirmed its name.
   static func checkIndexes(
     _ value: Self, encodedAs attributes: [String: FieldValue]
   ) throws(JournalError) {

@@ -12,12 +12,12 @@ struct Indexes {
     self.catalog = catalog
   }
 
-  /// The index on a path; nil when none is declared, and while one is being built.
+  /// The index on a path; nil if none is declared, and while one is being built.
   subscript(path: AttributePath) -> ValueIndex? {
     paths.contains(path) ? catalog.indexCache.index(on: path, of: kind, in: catalog.itemTable) : nil
   }
 
-  /// Whether an item of a category is one of the kind.
+  /// Whether an item of a category is of the kind.
   func isOfKind(_ number: Int) -> Bool {
     catalog.itemTable[number].map { kind.isKind(of: $0.record) } ?? false
   }
@@ -32,10 +32,10 @@ struct Candidates {
 
   private var source: Source
   private var numbers: [Int] = []
-  /// Whether numbers rise, each once.
+  /// Whether the numbers are strictly ascending.
   private let isRising: Bool
 
-  /// Nil when no index finds what the condition asks for.
+  /// Nil if no index can find the items of the condition.
   init?(_ condition: Condition, _ indexes: Indexes) {
     switch condition {
     case .value(let path, let range):
@@ -57,7 +57,7 @@ struct Candidates {
     }
   }
 
-  /// Collects so many more, and tells whether these were all.
+  /// Collects up to this many more, and returns whether these were all.
   mutating func collect(_ steps: Int) -> Bool {
     switch source {
     case .lines(var lines):
@@ -98,7 +98,7 @@ struct Candidates {
 }
 
 extension Condition {
-  /// The conditions of which one must hold for this one to, none of which is `any`.
+  /// The conditions of which this one is the disjunction, none of which is `any`.
   fileprivate var disjuncts: [Condition] {
     if case .any(let conditions) = self { conditions.flatMap(\.disjuncts) } else { [self] }
   }

@@ -1,9 +1,9 @@
 import CBOR
 
 extension Catalog {
-  /// Calls `body` with the items of a kind, in the order of their numbers, until it answers false.
+  /// Calls `body` with the items of a kind, in the order of their numbers, until it returns false.
   ///
-  /// A kind that many items are of is found faster by looking at all of them than by looking each up.
+  /// If many items are of the kind, scanning all items is faster than looking each one up.
   func forEachItem(
     ofKind kind: String, _ body: (_ number: Int, _ record: () -> EntityRecord?) -> Bool
   ) {
@@ -22,7 +22,7 @@ extension Catalog {
   }
 }
 
-/// A kind of items as records have it, so that it is found in one without making a text.
+/// An encoded kind of items, to compare with records without making a string.
 struct ItemKind: Hashable, Sendable {
   let name: String
   private let encoded: [UInt8]

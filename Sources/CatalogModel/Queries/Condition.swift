@@ -1,6 +1,6 @@
 import CBOR
 
-/// What a query asks of an item, without the type that it is an item of.
+/// A condition of a query, without the type of the items.
 indirect enum Condition: Sendable {
   case value(AttributePath, ValueRange)
   case category(Int?)
@@ -13,7 +13,7 @@ indirect enum Condition: Sendable {
   /// Holds for no item.
   static let none = Condition.any([])
 
-  /// Whether it holds. Only what it asks about is decoded.
+  /// Whether it holds. Only the parts that it concerns are decoded.
   func holds(for record: EntityRecord) -> Bool {
     switch self {
     case .value(let path, let range): range.contains(record, at: path)
@@ -24,7 +24,7 @@ indirect enum Condition: Sendable {
     }
   }
 
-  /// The conditions that must all hold for this one to, none of which is `all`.
+  /// The conditions of which this one is the conjunction, none of which is `all`.
   var conjuncts: [Condition] {
     if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }
   }

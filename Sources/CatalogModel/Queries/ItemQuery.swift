@@ -1,20 +1,19 @@
 import CBOR
 import Locks
 
-/// The items of a type that a state has, filtered, sorted and limited: a collection.
+/// The items of a type in a state, filtered, sorted and limited: a collection.
 ///
 /// ```swift
 /// let best = journal.state.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title).prefix(20)
-/// best.count                                     // nothing is decoded for this
+/// best.count                                     // decodes nothing
 /// for recipe in best { print(try recipe.value.title) }
 /// ```
-/// Without a `sorted(by:)` items are in the order of their numbers. A query is a value: it holds its state as it was,
-/// and no later commit changes its answer. It looks for its items when they are first asked for, once, and decodes
-/// each when its value is.
+/// Without `sorted(by:)`, items are in the order of their numbers. A query is a value: it retains its state, and later
+/// commits do not change its answer. It runs once, on first use, and decodes an item when its value is read.
 ///
-/// - Complexity: with indexes on what it looks for and sorts by, O(log n) and what is looked at, which is the answer
-///   when one of the conditions or the order is narrow. Otherwise O(n) in the items of the catalog, of which only the
-///   properties that are asked for are decoded. Then O(1) for each element's place, and O(log n) for its item.
+/// - Complexity: with indexes on the filtered and sorted properties, O(log n) and the lines read, which are about the
+/// answer if one condition or the order is selective. Otherwise O(n) in the items of the catalog, decoding only the
+/// properties that the query concerns. Then O(1) for the position of an element, and O(log n) for its item.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
   private var plan: QueryPlan
@@ -32,7 +31,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
   private func with(_ change: (inout QueryPlan) -> Void) -> ItemQuery {
     var plan = plan
-    // What was limited is filtered and sorted within that limit.
+    // A limited query is filtered and sorted within its limit.
     if plan.limit != nil || plan.offset > 0 {
       plan = QueryPlan(kind: plan.kind, indexed: [], source: answer)
     }
@@ -40,13 +39,13 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return ItemQuery(catalog, plan)
   }
 
-  /// Those of the items that a filter finds.
+  /// The items that a filter finds.
   public func filter(_ filter: ItemFilter<Model>) -> ItemQuery {
     with { $0.conditions.append(filter.condition) }
   }
 
-  /// The same items in another order; where that leaves two equal, by number, and when the last order is descending
-  /// by falling number.
+  /// The same items in another order. Items that compare equal are sorted by number, descending if the last sort key
+  /// is.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) -> ItemQuery {
     with { $0.orders = ([first] + others).map(\.order) }
   }
@@ -56,7 +55,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     by property: any KeyPath<Model, Property> & Sendable
   ) -> ItemQuery { sorted(by: .ascending(property)) }
 
-  /// The first items, so many at most.
+  /// The first items, at most this many.
   public func prefix(_ maxLength: Int) -> ItemQuery {
     precondition(maxLength >= 0, "A query can't be limited to a negative number of items.")
     var plan = plan
@@ -80,9 +79,9 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
   /// The position of the first item.
   public var startIndex: Int { 0 }
-  /// The position behind the last item. The items are looked for when it is first asked for.
+  /// The position after the last item. Runs the query.
   public var endIndex: Int { numbers.count }
-  /// How many items there are. None is decoded.
+  /// The number of items. Decodes nothing.
   public var count: Int { numbers.count }
 
   /// The item at a position. O(log n).
@@ -92,7 +91,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
-  /// The first item, nil when there is none. When it is the first to be asked for, no other is looked for.
+  /// The first item, nil if there is none. If the query has not run yet, it searches for only one item.
   public var first: StoredItem<Model>? {
     let query = answer.isKnown ? self : prefix(1)
     return query.isEmpty ? nil : query[0]
@@ -108,7 +107,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   }
 }
 
-/// The answer of a query, found when it is first asked for. Copies of a query share it.
+/// The answer of a query, found on first use. Copies of a query share it.
 final class QueryAnswer: Sendable {
   private let plan: QueryPlan
   private let found = Lock<[Int]?>(nil)
@@ -119,7 +118,7 @@ final class QueryAnswer: Sendable {
 
   func numbers(in catalog: Catalog) -> [Int] {
     if let numbers = found.withLock({ $0 }) { return numbers }
-    // Found outside of the lock: two threads that ask at once both look, and find the same.
+    // Found outside of the lock: two threads at once both search, and find the same.
     let numbers = plan.numbers(in: catalog)
     found.withLock { $0 = numbers }
     return numbers

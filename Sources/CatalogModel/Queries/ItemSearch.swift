@@ -1,34 +1,34 @@
 package import CBOR
 import JSON
 
-/// Items that are looked for by names that are only known at run time: what an HTTP client or the viewer asks.
+/// A search for items by names that are known only at run time, for HTTP clients and the viewer.
 ///
-/// Nothing is kept for it: it looks at every item of the kind, as an ``ItemQuery`` without indexes does.
+/// It uses no index: it scans every item of the kind, as an ``ItemQuery`` without indexes does.
 package struct ItemSearch: Hashable, Sendable {
-  /// By what it sorts.
+  /// A sort key.
   package struct Order: Hashable, Sendable {
-    /// An attribute, a place inside of one such as `name.common`, or `@modified`, `@created` and `@kind`.
+    /// An attribute, a path inside of one such as `name.common`, or `@modified`, `@created` and `@kind`.
     package var field: String
     package var isDescending: Bool
   }
 
-  /// What an attribute must be.
+  /// A condition on an attribute.
   package struct Comparison: Hashable, Sendable {
     package let field: String
     package let range: ValueRange
-    /// Whether everything but the range is wanted.
+    /// Whether values outside of the range match.
     package let isNegated: Bool
   }
 
-  /// What text, kind and category must be, and which parts are equal to something.
+  /// The text, the kind, the categories, and conditions of equality.
   package var query: EntityQuery
   package var comparisons: [Comparison] = []
-  /// Where none is left, items are in the order of their numbers.
+  /// Items that compare equal are in the order of their numbers.
   package var orders: [Order] = []
 
   package init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
-  /// Whether every item is wanted, in the order of numbers.
+  /// Whether every item matches, in the order of numbers.
   package var isEverything: Bool { query == EntityQuery() && comparisons.isEmpty && orders.isEmpty }
 
   /// Adds a condition as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
@@ -36,7 +36,7 @@ package struct ItemSearch: Hashable, Sendable {
   package mutating func add(condition text: String) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
-    // The first sign counts, and of two at one place the longer.
+    // The first operator counts, and of two at one place the longer.
     guard
       let (sign, place) = places.min(by: {
         ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count)
@@ -76,8 +76,8 @@ package struct ItemSearch: Hashable, Sendable {
 }
 
 extension Catalog {
-  /// The items that are looked for, in order.
-  /// - Parameter limit: how many are needed; all when nil.
+  /// The items that match, in order.
+  /// - Parameter limit: how many are needed; nil for all.
   /// - Complexity: O(n) for n items, or for those of the kind or the categories.
   package func items(_ search: ItemSearch, limit: Int? = nil) -> [Catalog.Item.ID] {
     let orders = search.orders.map { order in
@@ -101,7 +101,7 @@ extension Catalog {
       }
     }
     if let categories = search.query.categories {
-      // Several categories are rare, and an item is in one.
+      // An item is in one category, so no number comes twice.
       for id in categories.sorted().flatMap({ items(in: $0).map(\.id) }).sorted() {
         if let item = item(id), !take(item) { break }
       }

@@ -1,13 +1,13 @@
 import CBOR
 
-/// By what a query sorts, and in which direction.
+/// A sort key of a query, and its direction.
 ///
 /// ```swift
 /// recipes.sorted(by: .descending(\.stars), .ascending(\.title))
 /// ```
-/// The order is that of indexes, and knows no locale: what is missing first, false before true, numbers by what they
-/// are worth, dates, texts by the bytes of their UTF-8. Descending is the reverse of all that. For an order that a
-/// language knows, sort the values with one of Foundation's comparators.
+/// The order is that of indexes, and independent of locales: missing values first, false before true, numbers by value,
+/// dates, texts by their UTF-8 bytes. Descending is the exact reverse. For the order of a language, sort the values
+/// with one of Foundation's comparators.
 public struct ItemSort<Model: CatalogItem>: Sendable {
   let order: QueryOrder
 
@@ -22,7 +22,7 @@ public struct ItemSort<Model: CatalogItem>: Sendable {
   ) -> ItemSort { ItemSort(order: QueryOrder(path: AttributePath(of: property), isDescending: true)) }
 }
 
-/// The same without the type of the items.
+/// A sort key without the type of the items.
 struct QueryOrder: Sendable {
   let path: AttributePath
   let isDescending: Bool

@@ -1,19 +1,19 @@
 import CBOR
 
-/// Goes through the index of the first order.
+/// Iterates over the index of the first sort key.
 struct OrderedWalk {
   private(set) var numbers: [Int] = []
   private var lines: ValueIndex.Lines.Iterator
   private let conditions: [Condition]
   private let orders: [QueryOrder]
-  /// What is equal by the first order and is to be sorted by the others.
+  /// The items that are equal by the first sort key, to be sorted by the others.
   private var equals: [(number: Int, keys: [ValueKey])] = []
   private var key: ValueKey?
 
-  /// Nil when the first order has no index, and when there is no order.
+  /// Nil if there is no sort key, or the first one has no index.
   init?(_ plan: QueryPlan, _ conditions: [Condition], _ indexes: Indexes) {
     guard let first = plan.orders.first, let index = indexes[first.path] else { return nil }
-    // A condition on the same property says where to walk, and every line there fulfils it.
+    // A condition on the same property gives the range to walk, and every line in it fulfils the condition.
     let place = conditions.firstIndex { condition in
       if case .value(first.path, let range) = condition { !range.lower.isElement } else { false }
     }
@@ -25,7 +25,7 @@ struct OrderedWalk {
     lines = index.lines(in: range, reversed: first.isDescending).makeIterator()
   }
 
-  /// Goes on for so many lines, and tells whether it has found as many numbers as are needed, or all.
+  /// Reads this many more lines, and returns whether it has found as many numbers as needed, or all.
   mutating func walk(_ steps: Int, in catalog: Catalog, until needed: Int) -> Bool {
     for _ in 0..<steps {
       guard let line = lines.next() else {

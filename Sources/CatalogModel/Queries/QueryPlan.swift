@@ -2,21 +2,21 @@ import CBOR
 
 /// How a query finds the numbers of its items.
 ///
-/// There are three ways, and all give the same answer:
+/// There are three methods with the same answer:
 ///
-/// 1. The lines of an index for one of the conditions, each tested for the others, and then sorted.
-/// 2. The lines of the index for the first order, in that order, each tested for all conditions, until there are as
-///    many as are wanted.
-/// 3. A scan of all items of the kind.
+/// 1. Read the lines of an index for one condition, test each for the others, and sort.
+/// 2. Read the lines of the index for the first sort key, in that order, and test each for all conditions, until there
+///    are as many as needed.
+/// 3. Scan all items of the kind.
 ///
-/// Which of the ways of the first two kinds is the shortest is not known beforehand. So they race: each is given twice
-/// as many steps as before, in turns, until one is done. That takes a small multiple of the steps of the shortest, and
-/// needs no statistics that could be wrong.
+/// The fastest of the first two is not known in advance. So they race: each is given twice as many steps as before, in
+/// turns, until one is done. That takes a small multiple of the steps of the fastest, and needs no statistics that
+/// could be wrong.
 struct QueryPlan: Sendable {
   let kind: String
   /// The paths that have an index.
   let indexed: [AttributePath]
-  /// Where the items come from; nil: from the kind.
+  /// The source of the items; nil for all items of the kind.
   var source: QueryAnswer?
   var conditions: [Condition] = []
   var orders: [QueryOrder] = []
@@ -29,7 +29,7 @@ struct QueryPlan: Sendable {
     self.source = source
   }
 
-  /// How many items need be found, those that are left out included.
+  /// How many items must be found, including those that are skipped.
   private var needed: Int {
     guard let limit else { return .max }
     let (sum, overflows) = limit.addingReportingOverflow(offset)
@@ -45,7 +45,7 @@ struct QueryPlan: Sendable {
     return numbers
   }
 
-  /// The same from the first on; there may be more of them than needed.
+  /// The same from the first one on; there may be more than needed.
   private func everything(in catalog: Catalog) -> [Int] {
     let conjuncts = conditions.flatMap(\.conjuncts)
     if let source { return sift(source.numbers(in: catalog), conjuncts, in: catalog) }
@@ -67,7 +67,7 @@ struct QueryPlan: Sendable {
     return scan(conjuncts, in: catalog)
   }
 
-  /// Tests candidates and sorts them; without an order they stay in theirs.
+  /// Tests candidates and sorts them; without a sort key they keep their order.
   private func sift(_ candidates: [Int], _ conditions: [Condition], in catalog: Catalog) -> [Int] {
     if conditions.isEmpty && orders.isEmpty { return candidates }
     var selection = Selection(orders, needed: needed)
@@ -78,12 +78,12 @@ struct QueryPlan: Sendable {
     return selection.finish()
   }
 
-  /// Looks at every item of the kind.
+  /// Scans every item of the kind.
   private func scan(_ conditions: [Condition], in catalog: Catalog) -> [Int] {
     var selection = Selection(orders, needed: needed)
     let isFree = conditions.isEmpty && orders.isEmpty
     catalog.forEachItem(ofKind: kind) { number, row in
-      // The row of a number is looked up only when something is asked of it.
+      // A row is looked up only if a condition or a sort key needs it.
       if isFree { return selection.take(number, EntityRecord()) }
       guard let record = row() else { return true }
       return !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)

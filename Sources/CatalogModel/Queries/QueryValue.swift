@@ -1,12 +1,12 @@
 public import CBOR
 public import Foundation
 
-/// A type whose values queries compare: texts, numbers, dates, truth values, what is made of these by a raw value, and
-/// optional ones.
+/// A type whose values queries can compare: texts, numbers, dates, booleans, types with such a raw value, and optional
+/// ones.
 ///
-/// An enumeration needs nothing more than to say so: `enum Course: String, Codable, QueryValue { … }`.
+/// An enumeration only needs to declare conformance: `enum Course: String, Codable, QueryValue { … }`.
 public protocol QueryValue {
-  /// The value as an attribute has it; nil when it is missing.
+  /// The value of the attribute; nil if it is missing.
   var queryValue: FieldValue? { get }
 }
 
@@ -23,7 +23,7 @@ extension QueryValue where Self: BinaryInteger {
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
-  /// What is wrapped; nil is what is missing.
+  /// The wrapped value; nil is a missing one.
   public var queryValue: FieldValue? { flatMap(\.queryValue) }
 }
 
@@ -32,7 +32,7 @@ extension String: QueryValue {
   public var queryValue: FieldValue? { .string(self) }
 }
 extension Bool: QueryValue {
-  /// The truth value.
+  /// The boolean.
   public var queryValue: FieldValue? { .bool(self) }
 }
 extension Double: QueryValue {

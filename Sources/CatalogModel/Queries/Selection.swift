@@ -1,12 +1,12 @@
 import CBOR
 
-/// The best of what it is given, in order.
+/// Selects the first of the given items, in order.
 struct Selection {
   private let orders: [QueryOrder]
   private let needed: Int
   private var numbers: [Int] = []
   private var sorted: [(keys: [ValueKey], number: Int)] = []
-  /// The last of those that were good enough when they were last sorted.
+  /// The last item that was selected when they were last sorted.
   private var bound: (keys: [ValueKey], number: Int)?
 
   init(_ orders: [QueryOrder], needed: Int) {
@@ -14,13 +14,13 @@ struct Selection {
     self.needed = needed
   }
 
-  /// Takes an item; false when no further one can be among the best.
+  /// Takes an item; returns false if no further one can be selected.
   mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
     let orders = orders
     return take(number) { orders.map { record.key(at: $0.path) } }
   }
 
-  /// The same with what the orders look at.
+  /// The same with the sort keys.
   mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
@@ -29,7 +29,7 @@ struct Selection {
     let candidate = (keys: keys(), number: number)
     if let bound, orders.isBefore(bound, candidate) { return true }
     sorted.append(candidate)
-    // With few needed of many, twice as many are kept, and now and then the worse half goes.
+    // If few of many are needed, twice as many are kept, and sometimes the second half is dropped.
     if needed <= Self.boundedCount, sorted.count >= 2 * Swift.max(needed, 512) { sort() }
     return true
   }

@@ -12,10 +12,10 @@ extension AttributePath {
     func hash(into hasher: inout Hasher) { hasher.combine(keyPath as AnyKeyPath) }
   }
 
-  /// Paths that were made: to ask a key path for its names takes longer than many a query.
+  /// Caches paths, because reading the names of a key path takes longer than many queries.
   private static let known = Lock<[Property: AttributePath]>([:])
 
-  /// The attribute that a property is encoded as.
+  /// The attribute for a property.
   init<Model: CatalogItem>(of property: any PartialKeyPath<Model> & Sendable) {
     if let path = Self.known.withLock({ $0[Property(keyPath: property)] }) {
       self = path

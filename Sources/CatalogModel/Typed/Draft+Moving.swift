@@ -1,18 +1,18 @@
 extension Draft where State == Catalog {
-  /// Puts an item right behind another one of its kind, in an order that people make; nil: before all of them.
+  /// Moves an item right after another one of its kind, in a user-defined order; nil moves it to the start.
   ///
-  /// Items of several lists can share the order: an item that is right behind another in all of them is so in its
-  /// list too.
-  /// - Throws: ``JournalError`` with code `rejected` when one of the two is not there or of another kind, and
-  ///   `DecodingError` when the item's attributes don't make such a value.
-  /// - Complexity: O(log n) with an index on the property, otherwise O(n). One item is written; every now and then,
-  ///   when an item was put between the same two often, some 30 around it too.
+  /// Items of several lists can share one order: an item that is right after another in the whole order is also right
+  /// after it in its list.
+  /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind, and
+  ///   `DecodingError` if the item's attributes don't make such a value.
+  /// - Complexity: O(log n) with an index on the property, otherwise O(n). It writes one item; if items were often
+  ///   inserted in the same place, it sometimes writes some 30 neighbors too.
   public mutating func move<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     after other: ItemID<Model>?
   ) throws {
     let all = state.items(Model.self)
-    // The item itself is no neighbor of its new place.
+    // The item itself is not a neighbor of its new position.
     let place: ListOrder? = try other.map { other in
       guard let item = state.item(other) else {
         throw Rules.rejected("\(Catalog.name(of: other.entity)) is no \(Model.kind) that is there")
@@ -27,7 +27,7 @@ extension Draft where State == Catalog {
     if new.isLong { try spread(around: new, by: order) }
   }
 
-  /// Puts an item right before another one of its kind; nil: behind all of them.
+  /// Moves an item right before another one of its kind; nil moves it to the end.
   /// - Throws: as ``move(_:by:after:)``.
   /// - Complexity: as ``move(_:by:after:)``.
   public mutating func move<Model: CatalogItem>(
@@ -47,7 +47,7 @@ extension Draft where State == Catalog {
     try move(id, by: order, after: previous?.id)
   }
 
-  /// Gives the items around a place new places, evenly spread, so that they are short again.
+  /// Gives the items around a position new, evenly spread positions, so that their texts are short again.
   private mutating func spread<Model: CatalogItem>(
     around place: ListOrder, by order: any WritableKeyPath<Model, ListOrder> & Sendable
   ) throws {
@@ -56,7 +56,7 @@ extension Draft where State == Catalog {
     while true {
       let before = all.filter(order < place).sorted(by: .descending(order)).prefix(count)
       let behind = all.filter(order >= place).sorted(by: order).prefix(count)
-      // The outermost two stay where they are, unless they are the ends of the list.
+      // The outermost two keep their positions, unless they are the ends of the list.
       let low = before.count == count ? try before[count - 1].value[keyPath: order] : nil
       let high = behind.count == count ? try behind[count - 1].value[keyPath: order] : nil
       let moved =

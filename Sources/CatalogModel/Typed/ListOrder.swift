@@ -1,21 +1,21 @@
 public import CBOR
 
-/// The place of an item in an order that people make, such as rows that are dragged.
+/// The position of an item in a user-defined order, such as rows that can be dragged.
 ///
 /// ```swift
 /// struct Row: CatalogItem { …; static let indexes = [Index(\Row.order)]; var order: ListOrder }
 /// try journal.commit { try $0.move(row, by: \.order, after: other) }
 /// let rows = journal.state.items(Row.self).sorted(by: \.order)
 /// ```
-/// A place is a text of letters and digits, compared by its bytes. Between any two places there is another, so a row
-/// that moves gets a new one, and no other row is written.
+/// A position is a text of letters and digits, compared by its bytes. There is always another position between two, so
+/// a row that moves gets a new one, and no other row is written.
 ///
-/// A row at either end of the list adds about one character for each 62-fold of its rows. A row that is put again and
-/// again between the same two adds one for each five or so; at 32 characters `move` gives the rows around it
-/// new places, evenly spread.
+/// Appending to either end of the list adds one character whenever the list is 62 times as long. Inserting repeatedly
+/// in one place adds one for about every five rows; at 32 characters `move` gives the rows around it new, evenly spread
+/// positions.
 public struct ListOrder: Hashable, Comparable, Sendable {
-  /// The text: a whole number, whose first character says how many digits it has, and behind it digits of a fraction
-  /// to the base 62.
+  /// The text: an integer, whose first character is its number of digits, followed by the digits of a fraction to the
+  /// base 62.
   public let text: String
 
   private init(text: String) { self.text = text }
@@ -25,24 +25,23 @@ public struct ListOrder: Hashable, Comparable, Sendable {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  /// The place of the first row of a list.
+  /// The position of the first row of a list.
   public static let start = ListOrder(text: "a0")
 
-  /// A place between two others; nil stands for the start and the end of the list.
+  /// A position between two others; nil is the start or the end of the list.
   ///
-  /// When the two are equal or in the wrong order, as rows can be that were not placed by this type, it is one right
-  /// behind the first.
+  /// If the two are equal or in the wrong order, which this type never causes, it is one right after the first.
   public init(after previous: ListOrder?, before next: ListOrder?) {
     let isRising = if let previous, let next { previous < next } else { true }
     self.init(text: OrderText.between(previous?.text, isRising ? next?.text : nil))
   }
 
-  /// Places for so many rows, in order, as short as they can be.
+  /// The shortest positions for this many rows, in order.
   public static func places(
     _ count: Int, after previous: ListOrder? = nil, before next: ListOrder? = nil
   ) -> [ListOrder] {
     guard count > 0 else { return [] }
-    // At an end they are counted; in between each half is divided again.
+    // At an end they are counted up; in between, each half is divided again.
     guard previous != nil && next != nil else {
       var places: [ListOrder] = []
       for _ in 0..<count {
@@ -60,7 +59,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
       + places(count - before - 1, after: middle, before: next)
   }
 
-  /// From here on the rows around are given new places.
+  /// At this length, the rows around it get new positions.
   static let longByteCount = 32
 
   var isLong: Bool { text.utf8.count > Self.longByteCount }
@@ -68,7 +67,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
 
 extension ListOrder: Codable {
   /// Reads the text.
-  /// - Throws: `DecodingError` when it is none of a place.
+  /// - Throws: `DecodingError` if it is not the text of a position.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     text = try container.decode(String.self)

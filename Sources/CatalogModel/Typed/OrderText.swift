@@ -1,12 +1,12 @@
-/// The texts of places: a whole number and a fraction, as David Greenspan's "Implementing Fractional Indexing" has it.
+/// The texts of positions: an integer and a fraction, as in David Greenspan's "Implementing Fractional Indexing".
 ///
-/// The first character says the number's sign and length: "a" to "z" one to 26 digits, "Z" to "A" the same below zero.
+/// The first character is the integer's sign and length: "a" to "z" for one to 26 digits, "Z" to "A" for negative ones.
 /// So the texts compare by their bytes as the numbers do. A fraction does not end with a zero.
 enum OrderText {
   private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
   private static let zero = digits[0]
   private static let last = digits[61]
-  /// Before this number there is none, only fractions above it.
+  /// The least integer; below it there is nothing.
   private static let least = [UInt8(ascii: "A")] + Array(repeating: zero, count: 26)
 
   static func isPlace(_ text: String) -> Bool {
@@ -18,7 +18,7 @@ enum OrderText {
     return bytes.last != zero || bytes.count == length && bytes != least
   }
 
-  /// A text between two that are places, the first below the second.
+  /// A text between two positions, the first below the second.
   static func between(_ low: String?, _ high: String?) -> String {
     String(decoding: between(low.map { Array($0.utf8) }, high.map { Array($0.utf8) }), as: UTF8.self)
   }
@@ -29,7 +29,7 @@ enum OrderText {
     case (nil, let high?):
       let (whole, fraction) = split(high)
       if whole == least { return whole + middle([], fraction) }
-      // The whole number of a place with a fraction is below it.
+      // The integer of a position with a fraction is below it.
       return fraction.isEmpty ? decremented(whole) ?? least + middle([], nil) : whole
     case (let low?, nil):
       let (whole, fraction) = split(low)
@@ -50,7 +50,7 @@ enum OrderText {
     var high = high.map { $0[...] }
     while true {
       let lowDigit = low.popFirst().map(value) ?? 0
-      // Behind its last digit the upper one has zeros; they are not reached, as it is above.
+      // After its last digit the upper one has zeros; they are not reached, because it is above.
       let highDigit = high.map { $0.first.map(value) ?? 0 } ?? 62
       if high?.isEmpty == false { high?.removeFirst() }
       if highDigit - lowDigit > 1 {
@@ -61,7 +61,8 @@ enum OrderText {
         result.append(digits[lowDigit])
         continue
       }
-      // What the upper one has behind this digit may go. If it has nothing, all that is above the lower one will do.
+      // The digits of the upper one after this one can be dropped. If there are none, anything above the lower one will
+      // do.
       if high?.isEmpty == false {
         result.append(digits[highDigit])
         return result
@@ -88,7 +89,7 @@ enum OrderText {
     return (Array(text.prefix(length)), Array(text.dropFirst(length)))
   }
 
-  /// The next whole number, nil behind the greatest.
+  /// The next integer, nil after the greatest.
   private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
     var number = whole
     for index in number.indices.dropFirst().reversed() {
@@ -106,7 +107,7 @@ enum OrderText {
     }
   }
 
-  /// The whole number before, nil before the least.
+  /// The previous integer, nil before the least.
   private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
     var number = whole
     for index in number.indices.dropFirst().reversed() {

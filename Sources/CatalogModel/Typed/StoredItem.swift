@@ -1,6 +1,6 @@
-/// An item together with the type of its value, which is decoded when it is asked for.
+/// An item together with the type of its value, which is decoded on access.
 public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
-  /// The item with all its attributes, those that `Model` does not know included.
+  /// The item with all its attributes, including those that `Model` does not know.
   public let item: Catalog.Item
 
   init(_ item: Catalog.Item) { self.item = item }
@@ -15,25 +15,25 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
     get throws { try item.decode(Model.self) }
   }
 
-  /// An attribute, nil when the item has none of that name. Only this one is decoded.
+  /// An attribute, nil if the item has none of that name. Only this one is decoded.
   public subscript(name: String) -> FieldValue? { item[name] }
 
-  /// The number of its category, nil when it is in none.
+  /// The number of its category, nil if it is in none.
   public var category: CategoryID? { item.category }
-  /// The revision that added it, or that brought it back after it was deleted.
+  /// The revision that added it, or added it again after a deletion.
   public var created: Revision { item.created }
   /// The revision that changed it last.
   public var modified: Revision { item.modified }
 }
 
 extension Catalog {
-  /// The item of that number, nil when there is none or when it is of another kind. O(log n).
+  /// The item of that number, nil if there is none or it is of another kind. O(log n).
   public func item<Model: CatalogItem>(_ id: ItemID<Model>) -> StoredItem<Model>? {
     guard let item = item(id.item), item.kind.utf8.elementsEqual(Model.kind.utf8) else { return nil }
     return StoredItem(item)
   }
 
-  /// The value of an item, nil when there is none of that number or when it is of another kind.
+  /// The value of an item, nil if there is none of that number or it is of another kind.
   /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
   /// - Complexity: O(log n), and the size of the item.
   public func value<Model: CatalogItem>(of id: ItemID<Model>) throws -> Model? { try item(id)?.value }
@@ -44,6 +44,6 @@ extension Catalog {
   }
 
   /// The images of an item, in the order of their numbers.
-  /// - Complexity: grows with the answer, not with the catalog.
+  /// - Complexity: grows with the result, not with the catalog.
   public func images<Model: CatalogItem>(of id: ItemID<Model>) -> Images { images(of: id.item) }
 }

@@ -1,9 +1,9 @@
 extension CollectionDifference where ChangeElement: Hashable {
-  /// The difference between two arrays in which no element stands twice, with as few moves as there can be.
+  /// The difference between two arrays of unique elements, with the fewest moves.
   ///
-  /// The standard library's own takes time that grows with the length times the number of changes, which a list that
-  /// is sorted the other way would make minutes. What is in both and rises in both stays, and the longest such row is
-  /// found by bisection.
+  /// The standard library's algorithm takes time in proportion to the length times the number of changes, which is
+  /// minutes for a list that is reversed. Here, the longest common increasing subsequence stays in place; it is found
+  /// by binary search.
   /// - Complexity: O(n log n)
   static func between(_ old: [ChangeElement], and new: [ChangeElement]) -> CollectionDifference {
     let oldPlaces = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
@@ -17,14 +17,14 @@ extension CollectionDifference where ChangeElement: Hashable {
       changes.append(.insert(offset: offset, element: element, associatedWith: oldPlaces[element]))
     }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("The elements of an answer are not each there once.")
+      preconditionFailure("The elements of an answer are not unique.")
     }
     return difference
   }
 
-  /// The numbers of the longest part, not necessarily connected, of an array of different numbers that rises.
+  /// The longest increasing subsequence of an array of distinct numbers.
   private static func longestRise(of numbers: [Int]) -> Set<Int> {
-    // For each length the index of the least number that such a part can end with.
+    // For each length, the index of the least number that such a subsequence can end with.
     var ends: [Int] = []
     var previous: [Int?] = []
     for (index, number) in numbers.enumerated() {

@@ -1,28 +1,28 @@
 public import Observation
 
-/// The answer of a query on the main actor, kept up to date: what a screen shows.
+/// The answer of a query on the main actor, kept up to date for a user interface.
 ///
 /// ```swift
 /// @State private var recipes = LiveQuery(journal) { $0.items(Recipe.self).sorted(by: \.title) }
 /// var body: some View { List(recipes.items) { RecipeRow($0) } }
 /// ```
-/// It is observed as any `@Observable` class is, so a view is drawn again when the answer has changed, and when not,
-/// not. It does not keep the journal open; once that is closed, the last answer stays.
+/// It is `@Observable`, so a view is redrawn only if the answer has changed. It does not keep the journal open; after
+/// the journal is closed, the last answer stays.
 @MainActor @Observable public final class LiveQuery<Model: CatalogItem> {
   /// The newest answer.
   public private(set) var items: ItemQuery<Model>
-  /// What was different when ``items`` changed last; nil before it did.
+  /// The last change of ``items``; nil before the first one.
   public private(set) var newest: QueryUpdate<Model>?
 
   @ObservationIgnored private var watching: Task<Void, Never>?
 
-  /// Asks a query of a journal's newest state, now and whenever there is a newer one.
+  /// Runs a query on a journal's newest state, now and whenever there is a newer one.
   public init(_ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>) {
     items = query(journal.state)
     follow(journal.updates(of: query))
   }
 
-  /// Asks another query from now on: another search, another order.
+  /// Shows another query from now on, such as another search or order.
   public func show(
     _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
   ) {

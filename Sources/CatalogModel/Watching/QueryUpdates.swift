@@ -1,15 +1,15 @@
 extension Journal where State == Catalog {
-  /// The answer of a query, and then how it changes, each time that it does.
+  /// The answer of a query, and then each change of it.
   ///
   /// ```swift
   /// let updates = journal.updates { $0.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title) }
   /// for await update in updates {
   ///   for change in update.difference { … }              // rows to insert, remove and move
-  ///   for id in update.changed { … }                     // rows to draw again where they are
+  ///   for id in update.changed { … }                     // rows to redraw in place
   /// }
   /// ```
-  /// A commit that does not change the answer gives nothing. A reader that is slower than the commits is given the
-  /// newest answer next; its differences, applied in order to the first answer, always lead to the last. It ends when
+  /// A commit that does not change the answer produces no element. A reader that is slower than the commits skips
+  /// answers; the differences, applied in order to the first answer, always lead to the last. The sequence ends when
   /// the journal is closed or the task is cancelled, and does not keep the journal open.
   public func updates<Model: CatalogItem>(
     of query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
@@ -18,41 +18,41 @@ extension Journal where State == Catalog {
   }
 }
 
-/// An answer of a watched query, and how it differs from the one before.
+/// An answer of a watched query, and its difference from the previous one.
 public struct QueryUpdate<Model: CatalogItem>: Sendable {
   /// The items, as of ``revision``.
   public let items: ItemQuery<Model>
   /// The entry that the answer is as of.
   public let revision: Revision
-  /// How the numbers of the items differ from those of the answer before: what was inserted, removed and, where both
-  /// belong to one item, moved. For the first answer everything is inserted.
+  /// The difference of the items' numbers from the previous answer: what was inserted, removed and, if both concern one
+  /// item, moved. In the first answer everything is inserted.
   public let difference: CollectionDifference<ItemID<Model>>
-  /// Those that were there before and are another value now, in order, wherever they stand.
+  /// The items that were in the previous answer and have another value now, in order.
   public let changed: [ItemID<Model>]
 }
 
 /// The answers of a watched query.
 public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
-  /// An answer that differs from the one before.
+  /// An answer that differs from the previous one.
   public typealias Element = QueryUpdate<Model>
-  /// It does not fail.
+  /// Never fails.
   public typealias Failure = Never
 
   let versions: Versions<Catalog>
   let query: @Sendable (Catalog) -> ItemQuery<Model>
-  /// The answer that is known already; nil when none is.
+  /// The answer that is known already, if any.
   var shown: ItemQuery<Model>?
 
-  /// Starts with the answer of the state that is there.
+  /// Starts with the answer of the current state.
   public func makeAsyncIterator() -> Iterator {
     Iterator(versions: versions.makeAsyncIterator(), query: query, shown: shown)
   }
 
-  /// Asks the query of each newer state, until its answer is another.
+  /// Runs the query on each newer state until its answer differs.
   public struct Iterator: AsyncIteratorProtocol {
     private var versions: Versions<Catalog>.Iterator
     private let query: @Sendable (Catalog) -> ItemQuery<Model>
-    /// The numbers of the last answer, and the revision that each item was changed by.
+    /// The numbers of the last answer, and the revision that last changed each item.
     private var answer: [(id: ItemID<Model>, modified: Revision)]?
 
     fileprivate init(
@@ -64,8 +64,8 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
       answer = shown?.idsAndRevisions
     }
 
-    /// The next answer that is another; nil when the journal was closed or the task was cancelled.
-    /// - Complexity: that of the query for each newer state, and O(n log n) for an answer of n items that is another.
+    /// The next answer that differs; nil if the journal was closed or the task was cancelled.
+    /// - Complexity: that of the query for each newer state, and O(n log n) for a different answer of n items.
     public mutating func next() async -> QueryUpdate<Model>? {
       while let version = await versions.next() {
         let items = query(version.state)
@@ -85,7 +85,7 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 }
 
 extension ItemQuery {
-  /// The numbers of the items, and the revision that each was changed by.
+  /// The numbers of the items, and the revision that last changed each.
   fileprivate var idsAndRevisions: [(id: ItemID<Model>, modified: Revision)] {
     ids.map { ($0, catalog.itemTable.revision(of: $0.number)) }
   }

@@ -52,15 +52,15 @@ public struct ArchivedObject: Sendable {
     }
   }
 
-  /// The UID in a field that is a reference, or nil if there is no such field or its value stands in it directly.
-  /// 0 refers to nil.
+  /// The UID in a field that is a reference, or nil if there is no such field or its value stands in it directly. 0
+  /// refers to nil.
   ///
   /// It tells apart what the views can't: whether two fields share one string, say.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
     try fields.reference(named: key)
   }
 
-  /// All fields, for a reader that goes through them: no field is looked for among the others.
+  /// All fields, for a reader that iterates over them: no field is looked for among the others.
   ///
   /// - Throws: As ``keys``.
   package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }

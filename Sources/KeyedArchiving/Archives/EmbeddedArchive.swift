@@ -26,9 +26,9 @@ public struct EmbeddedArchive: Sendable {
   let list: PropertyList
   let range: Range<Int>
 
-  /// The way to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or
-  /// `people[2]`; after ` > ` the way goes on inside the archive that was found there. Of a way of more than 64 steps the last
-  /// ones, after `…`.
+  /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or
+  /// `people[2]`; after ` > ` it continues inside the archive that was found there. A path of more than 64 steps is cut to
+  /// its last ones, after `…`.
   public var keyPath: String { paths.text(path) }
 
   /// The archive, if the data are one.

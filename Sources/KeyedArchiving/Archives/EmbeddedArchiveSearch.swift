@@ -94,7 +94,7 @@ struct EmbeddedArchiveSearch {
     scan.referencesLeft -= 1
     guard scan.referencesLeft >= 0 else { throw limitExceeded("more references than bytes", source.list) }
     guard let (number, header) = try place(of: number, in: source) else { return }
-    // Only what is gone into or reported needs a path of its own.
+    // Only values that are searched or reported need a separate path.
     func path() -> Int { step.map { paths.add($0, after: parent, list: source.index) } ?? parent }
     if header.kind.isCollection {
       if scan.visited.insert(number) { scan.queue.append(Collection(header: header, path: path())) }

@@ -67,8 +67,8 @@ public struct KeyedArchive: Sendable {
     try graph.top.reference(named: key)
   }
 
-  /// The value under the key `root`, or else the only value there is. Nil if there are several, none of them `root`,
-  /// or none at all.
+  /// The value under the key `root`, or else the only value there is. Nil if there are several, none of them `root`, or
+  /// none at all.
   public var root: ArchivedValue? {
     get throws(ArchiveError) {
       if let value = try top("root") { return value }

@@ -8,7 +8,7 @@ package struct SharedContents {
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// Shorter ones take no memory beside the value, or next to none.
+  /// Shorter ones take no memory besides the value, or hardly any.
   private static let shortCount = 15
 
   init(_ graph: ArchiveGraph) {

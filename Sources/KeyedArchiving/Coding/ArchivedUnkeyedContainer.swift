@@ -45,7 +45,7 @@ struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
     }
   }
 
-  /// Decodes the next element, and goes on only if that succeeds.
+  /// Decodes the next element, and advances only if that succeeds.
   private mutating func next<T>(
     _ type: Any.Type, _ body: (ArchivedValueDecoder) throws -> T
   ) throws -> T {

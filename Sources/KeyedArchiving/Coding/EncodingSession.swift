@@ -122,7 +122,7 @@ final class EncodingSession {
     return members.node
   }
 
-  /// Turns what the containers collected into nodes, once nobody can add to them any more.
+  /// Turns the collected values of the containers into nodes, when no more can be added.
   func close() throws(ArchiveError) {
     for object in objects { object.close(self) }
     for encoder in superEncoders where encoder.encoded == nil {

@@ -10,8 +10,8 @@ public import Foundation
 /// let data = try encoder.encode(Bug(title: "Potato Bug", rating: 4), forKey: "Data")
 /// ```
 ///
-/// - A type with a name becomes an object of that class; numbers and truth values stand in its fields. Another
-///   type with keys becomes an `NSDictionary`, its keys in the order of their bytes.
+/// - A type with a name becomes an object of that class; numbers and booleans stand in its fields. Another type with
+///   keys becomes an `NSDictionary`, its keys in the order of their bytes.
 /// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are not
 ///   strings or integers, stand in the order of their encoded bytes, as Swift keeps them in another order each
 ///   time.

@@ -37,7 +37,7 @@ final class ValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
-  /// Whoever asks twice adds to the same object.
+  /// A second request adds to the same object.
   private func construction(isKeyed: Bool) -> ObjectUnderConstruction {
     if isKeyed, let inherited { return inherited }
     if let object {
@@ -55,7 +55,7 @@ final class ValueEncoder: Encoder {
     precondition(object == nil && single == nil, "A value encodes itself once.")
     single = value
     inherited?.set(SuperKey(), .node(node))
-    // Whoever has met the node already finds the value through it, unless it is the value of itself.
+    // A node that was met before leads to the value, unless it is its own value.
     var next = value
     while case .node(let other) = next {
       guard other !== node else { return }

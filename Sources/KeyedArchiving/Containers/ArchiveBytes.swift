@@ -52,7 +52,7 @@ import Synchronization
 
   /// Opens a file, and reads nothing yet.
   ///
-  /// - Throws: `io` when the file can't be opened or is none, `limitExceeded` when it is too large.
+  /// - Throws: `io` if the file can't be opened or is none, `limitExceeded` if it is too large.
   public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
   }
@@ -65,7 +65,7 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Whether the bytes of the page of that number, from 0, are as they should be. The last page may be
   ///     shorter than the others.
-  /// - Throws: `io` when there is not enough address space.
+  /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
     check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool
@@ -88,10 +88,10 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
-  /// Lends the bytes of a range.
+  /// Calls `body` with the bytes of a range.
   ///
-  /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when the file can't give them,
-  ///   and what `body` throws. The message names the place.
+  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if the file can't give them, and
+  ///   what `body` throws. The message names the place.
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
@@ -102,7 +102,7 @@ import Synchronization
 
   /// A copy of the bytes of a range.
   ///
-  /// - Throws: as ``withBytes(in:_:)``.
+  /// - Throws: as `withBytes(in:_:)`.
   public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
     let count = try checkedCount(range)
     let start = try unsafe pointer(at: range.lowerBound, count: count)

@@ -46,7 +46,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   ///
   /// At most 4 KiB are looked at.
   ///
-  /// - Throws: `malformed` when the range is not within the bytes, `io` or `damaged` when a file can't be read.
+  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if a file can't be read.
   public init(of bytes: ArchiveBytes, in range: Range<Int>? = nil) throws(ArchiveError) {
     let range = range ?? 0..<bytes.count
     let count = min(try bytes.checkedCount(range), Self.lookahead)

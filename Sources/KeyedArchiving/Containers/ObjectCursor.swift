@@ -1,13 +1,13 @@
 /// Reads many small objects of a property list in quick succession.
 ///
-/// An error that is thrown at each step costs more than the step. So the first thing that is wrong is noted, what
-/// can't be read is null or zero, and ``check()`` throws when something is to be made of what was read. Whoever goes
-/// through the members of a collection looks at ``hasFailed``, as its count may be of no use.
+/// A throwing call at each step costs more than the step. So the cursor notes the first error, returns null or zero for
+/// unreadable values, and ``check()`` throws before the values are used. A loop over the members of a collection checks
+/// ``hasFailed``, because the count may be invalid.
 ///
-/// All that is read is checked against the bytes, as everywhere in this module. Used by one thread.
+/// Everything is checked against the bytes, as everywhere in this module. Used by one thread.
 @safe package struct ObjectCursor {
   private let list: PropertyList
-  /// What was wrong first.
+  /// The first error.
   private var failure: ArchiveError?
 
   package init(_ list: PropertyList) { self.list = list }
@@ -104,8 +104,8 @@
 
   // MARK: - What a header describes
 
-  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values. That there is
-  /// an object of that number is checked by whoever reads it.
+  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values. The
+  /// reader of that object checks that it exists.
   package mutating func reference(_ header: ObjectHeader, _ index: Int) -> Int {
     guard header.kind.isCollection, index >= 0, index < list.memberCount(header) else {
       do throws(ArchiveError) { return try list.reference(header, index) } catch {
@@ -117,8 +117,8 @@
     return number(at: header.start &+ index &* width, width: width)
   }
 
-  /// The numbers of all members of a collection, checked to be there once and not one by one. That there are
-  /// objects of these numbers is checked by whoever reads them. Valid as long as the list's bytes are.
+  /// The numbers of all members of a collection, checked once to be in the bytes and not one by one. The reader of the
+  /// objects checks that they exist. Valid as long as the list's bytes are.
   package mutating func members(_ header: ObjectHeader) -> MemberNumbers {
     let width = list.referenceWidth
     let count = header.kind.isCollection ? list.memberCount(header) : 0

@@ -51,7 +51,7 @@ extension PropertyList {
     return uid
   }
 
-  /// Lends the bytes of data, or of a string as it is stored: ASCII, or UTF-16 with the higher byte first.
+  /// Calls `body` with the bytes of data, or of a string as it is stored: ASCII, or UTF-16 with the higher byte first.
   package func withContent<Result>(
     of header: ObjectHeader, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {

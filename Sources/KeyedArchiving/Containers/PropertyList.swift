@@ -40,8 +40,8 @@ public struct PropertyList: Sendable {
 
   /// Opens a property list.
   ///
-  /// - Throws: `unsupportedFormat` when the bytes are of another format, which the message names; `malformed` with
-  ///   the place when they break the rules of theirs; `limitExceeded`; `io` or `damaged` when a file can't be read.
+  /// - Throws: `unsupportedFormat` if the bytes are of another format, which the message names; `malformed` with the
+  ///   place if they break the rules of theirs; `limitExceeded`; `io` or `damaged` when a file can't be read.
   /// - Complexity: O(1) for a binary property list, O(count) for XML.
   public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     guard bytes.count <= limits.byteCount else {

@@ -33,8 +33,8 @@ extension PropertyList {
   ///
   /// A string is decoded as ``PropertyListValue`` describes; other objects cost nothing to speak of.
   ///
-  /// - Throws: `danglingReference` when there is no such object, `malformed` when it breaks the rules of the
-  ///   format, `io` or `damaged` when a file can't be read.
+  /// - Throws: `danglingReference` if there is no such object, `malformed` if it breaks the rules of the format, `io`
+  ///   or `damaged` when a file can't be read.
   public func object(_ number: Int) throws(ArchiveError) -> PropertyListObject {
     try object(header(number))
   }

@@ -63,8 +63,8 @@ extension PropertyList {
   /// What collections share is read once and shared in memory too. The work is bounded by
   /// ``ArchiveLimits/valueCount``.
   ///
-  /// - Throws: `cyclic` when a collection holds itself, `limitExceeded` when the tree is deeper or larger than the
-  ///   limits allow, `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
+  /// - Throws: `cyclic` if a collection holds itself, `limitExceeded` if the tree is deeper or larger than the limits
+  ///   allow, `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
     var builder = TreeBuilder(self)
     return try builder.tree(number ?? top)

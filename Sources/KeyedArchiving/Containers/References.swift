@@ -20,8 +20,8 @@ public struct References: Sendable {
 
   /// The number at an index from 0.
   ///
-  /// - Throws: `missing` when there is no such index, `danglingReference` when the property list has no such object,
-  ///   `io` or `damaged` when a file can't be read.
+  /// - Throws: `missing` if there is no such index, `danglingReference` if the property list has no such object, `io`
+  ///   or `damaged` when a file can't be read.
   /// - Complexity: O(1).
   public func number(at index: Int) throws(ArchiveError) -> Int {
     guard index >= 0, index < count else {

@@ -42,7 +42,7 @@ struct TextFormatSniffer {
     }
   }
 
-  /// `{` begins a dictionary in both: JSON goes on with a string and a colon.
+  /// `{` begins a dictionary in both: JSON continues with a string and a colon.
   private func dictionary(after start: Int) -> DataFormat {
     var position = skipBlanks(start)
     guard position < text.count else { return .unknown }

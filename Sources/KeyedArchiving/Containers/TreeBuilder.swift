@@ -80,7 +80,7 @@ struct TreeBuilder {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // Shorter ones take no memory beside the value, or next to none.
+      // Shorter ones take no memory besides the value, or hardly any.
       guard header.count > 15 else { return (try content(header), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)

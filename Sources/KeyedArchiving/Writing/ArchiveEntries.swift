@@ -8,7 +8,7 @@ struct ArchiveEntries: ~Copyable {
   private(set) var count = 0
   private var distances = OutputBuffer(capacity: 1_024)
   private var lastNumber = 0
-  /// The UIDs that were reserved, ascending, and beside each its object, once that is known.
+  /// The UIDs that were reserved, ascending, each with its object once that is known.
   private var reservedUIDs: [UInt32] = []
   private var reservedNumbers: [UInt32?] = []
 

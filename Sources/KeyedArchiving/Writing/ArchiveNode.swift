@@ -15,7 +15,7 @@ public final class ArchiveNode {
   public enum Value {
     /// No object: nil.
     case null
-    /// A truth value in the field itself, as `encodeBool` puts it.
+    /// A boolean in the field itself, as `encodeBool` puts it.
     case bool(Bool)
     /// An integer in the field itself.
     case integer(Int64)
@@ -49,8 +49,11 @@ public final class ArchiveNode {
 
   /// An object of a class with the given fields, in the order in which they will be written.
   ///
-  /// - Parameter unkeyed: what the class encodes without a key, `encode(_:)` after `encode(_:)`. It is written as `$0`,
-  ///   `$1`, and so on.
+  /// - Parameters:
+  ///   - archivedClass: the class that a reader will look for.
+  ///   - fields: the keys and values.
+  ///   - unkeyed: the values that the class encodes without a key, in the order of its `encode(_:)` calls. They are
+  ///     written as `$0`, `$1`, and so on.
   public convenience init(
     _ archivedClass: ArchivedClass, _ fields: KeyValuePairs<String, Value> = [:], unkeyed: [Value] = []
   ) {
@@ -58,7 +61,7 @@ public final class ArchiveNode {
   }
 
   deinit {
-    // Nodes that nobody else holds go one by one: each inside the other, a long chain would need a deep stack.
+    // Nodes without other references are freed one by one: recursion would need a deep stack for a long chain.
     var nodes: [ArchiveNode] = []
     Self.takeApart(&content, into: &nodes)
     while !nodes.isEmpty {
@@ -126,8 +129,9 @@ public final class ArchiveNode {
 
   /// The same for names that are known only when the program runs.
   ///
-  /// - Parameter archiver: the class that the archive says has written it: an app's own subclass, for a reader that
-  ///   insists on it.
+  /// - Parameters:
+  ///   - top: the names and values.
+  ///   - archiver: the class that the archive names as its writer: an app's subclass, for a reader that insists on it.
   /// - Throws: as ``archived()`` does, also if a name occurs twice.
   public static func archive(
     _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver

@@ -133,7 +133,7 @@ extension KeyedArchiveWriter {
   /// No object: nil.
   public var null: Value { known.null }
 
-  /// A truth value.
+  /// A boolean.
   public mutating func value(_ flag: Bool) throws(ArchiveError) -> Value {
     let place = flag ? 1 : 0
     if let number = known.bools[place] { return Value(number: number) }
@@ -198,7 +198,7 @@ extension KeyedArchiveWriter {
     try append(self.string(string))
   }
 
-  /// A truth value.
+  /// A boolean.
   public mutating func append(bool: Bool) throws(ArchiveError) {
     try append(isInCollection ? number(bool).value : value(bool))
   }

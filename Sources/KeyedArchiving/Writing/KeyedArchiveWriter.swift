@@ -165,6 +165,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// Foundation does it.
   ///
   /// - Parameters:
+  ///   - archivedClass: the class that a reader will look for.
   ///   - keys: in the order in which the values will be appended.
   ///   - unkeyedCount: how many values without a key follow those, as `encode(_:)` of an archiver writes them.
   /// - Throws: ``ArchiveError/Code/unencodable`` if a key occurs twice; what the sink throws.

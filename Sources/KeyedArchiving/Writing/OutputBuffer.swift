@@ -2,7 +2,7 @@
 ///
 /// 1. `used <= capacity`, and the bytes before `used` are written.
 /// 2. Without a sink `flushed` is 0: the buffer holds everything.
-/// 3. Whoever calls `put` has called `makeRoom` for those bytes before.
+/// 3. A caller of `put` has called `makeRoom` for those bytes before.
 @safe
 struct OutputBuffer: ~Copyable {
   /// Takes the next bytes; they are lent for the time of the call.

@@ -8,11 +8,11 @@ import Foundation
   import Darwin
 #endif
 
-/// A folder that is only read, and out of which nothing leads: names are single names, and links are refused.
+/// A folder for reading that nothing leads out of: names are single names, and links are refused.
 ///
-/// Each step is taken from the folder that is open already, so that nobody can put a link into the way meanwhile.
+/// Each step is relative to an open folder, so a link can't be inserted into the path in between.
 final class SourceFolder: Sendable {
-  /// What a name in a folder stands for.
+  /// The kind of a name in a folder.
   enum Kind: Sendable {
     case file
     case folder
@@ -23,7 +23,7 @@ final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens the folder that a user named; that one may be behind a link.
+  /// Opens the folder that a user named, which may be behind a link.
   init(_ url: URL) throws(LegacyError) {
     path = url.standardizedFileURL.path(percentEncoded: false)
     descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -37,9 +37,9 @@ final class SourceFolder: Sendable {
 
   deinit { _ = close(descriptor) }
 
-  /// The names in it, those of numbers in the order of the numbers.
+  /// The names in it, numeric ones in the order of the numbers.
   func names() throws(LegacyError) -> [String] {
-    // A stream closes its descriptor, so it gets one of its own, with a place of its own to read from.
+    // A stream closes its descriptor, so it gets a separate one, with a separate read position.
     let own = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard own >= 0, let stream = unsafe fdopendir(own) else {
       throw LegacyError(systemError: errno, "the folder can't be listed", path)
@@ -52,7 +52,7 @@ final class SourceFolder: Sendable {
           unsafe Array(UnsafeBufferPointer(start: name, count: strnlen(name, 256)))
         }
       }
-      // A name that is no UTF-8 can't be opened by a text, and is told apart from all others by its replacement.
+      // A name that is not UTF-8 can't be opened, and is recognized by its replacement character.
       let name = String(decoding: bytes, as: UTF8.self)
       if name != ".", name != ".." { names.append(name) }
     }
@@ -61,7 +61,7 @@ final class SourceFolder: Sendable {
     }
   }
 
-  /// What a name stands for; nil when nothing has it.
+  /// The kind of a name; nil if nothing has it.
   func kind(of name: String) throws(LegacyError) -> Kind? {
     var status = stat()
     guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -83,13 +83,13 @@ final class SourceFolder: Sendable {
     return SourceFolder(path: path, descriptor: opened)
   }
 
-  /// A file in this folder, or further down.
+  /// A file in this folder or in a folder below it.
   func file(_ names: [String]) throws(LegacyError) -> SourceFile {
     guard let first = names.first else { throw LegacyError(.notFound, "a file has a name", path: path) }
     if names.count > 1 { return try folder(first).file(Array(names.dropFirst())) }
     let path = "\(self.path)/\(first)"
     try checkName(first)
-    // A pipe must not make anybody wait.
+    // A pipe must not block.
     let opened = unsafe openat(descriptor, first, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard opened >= 0 else {
       if errno == ELOOP { throw Self.link(path) }
@@ -128,7 +128,7 @@ final class SourceFile: Sendable {
   let byteCount: Int
   private let descriptor: Int32
 
-  /// Opens the file that a user named; that one may be behind a link.
+  /// Opens the file that a user named, which may be behind a link.
   convenience init(_ url: URL) throws(LegacyError) {
     let path = url.standardizedFileURL.path(percentEncoded: false)
     let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -149,7 +149,7 @@ final class SourceFile: Sendable {
         nil
       }
     byteCount = Int(status.st_size)
-    // The descriptor is closed when this object goes, which it does when this throws.
+    // If this throws, deinitializing the object closes the descriptor.
     if let failure { throw failure }
   }
 
@@ -172,14 +172,14 @@ final class SourceFile: Sendable {
     return data
   }
 
-  /// The first bytes, to tell what it is.
+  /// The first bytes, to detect the type.
   func head() throws(LegacyError) -> [UInt8] {
     var head = [UInt8](repeating: 0, count: 64)
     let count = try read(into: &head, at: 0)
     return Array(head.prefix(count))
   }
 
-  /// Lends the bytes piece by piece.
+  /// Calls `body` with the bytes piece by piece.
   func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: Self.pieceByteCount)
     var offset = 0
@@ -201,7 +201,7 @@ final class SourceFile: Sendable {
 }
 
 extension String {
-  /// Whether it is one name, and not a way to somewhere else.
+  /// Whether it is a single name and not a path.
   var isSingleName: Bool {
     !isEmpty && self != "." && self != ".." && !utf8.contains(UInt8(ascii: "/")) && !utf8.contains(0)
       && utf8.count <= 255
@@ -215,7 +215,7 @@ extension String {
 }
 
 extension LegacyError {
-  /// What a failed call of the operating system means.
+  /// The error for a failed call of the operating system.
   init(systemError number: Int32, _ message: String, _ path: String) {
     let code: Code =
       switch number {

@@ -1,16 +1,16 @@
-/// Files that are written under other names, and get their own once the drive has all of them.
+/// Files that are written under temporary names, and renamed after all of them are flushed.
 ///
-/// Flushed one after the other, ten thousand small files take minutes, in which the drive does next to nothing.
+/// Flushing ten thousand small files one after the other takes minutes, while the drive is mostly idle.
 ///
-/// 1. A name is given after the drive has confirmed what it will stand for.
-/// 2. What has got no name when the batch goes is removed.
+/// 1. A file is renamed after the drive has confirmed its bytes.
+/// 2. Deinitializing the batch removes files that were not renamed.
 final class TargetBatch {
-  /// Above so many files the file system is flushed as a whole.
+  /// Above this many files, the whole file system is flushed.
   private static let fewFiles = 64
 
-  /// A file or a new folder that waits for its name.
+  /// A file or a new folder under a temporary name.
   private struct Pending {
-    /// The folder that it is in, if it is not the batch's own.
+    /// The folder that contains it, if it is not the batch's.
     let folder: String?
     let temporary: String
     let name: String
@@ -34,7 +34,7 @@ final class TargetBatch {
     }
   }
 
-  /// Writes a file into the folder, or into a folder in it that is there.
+  /// Writes a file into the folder, or into an existing folder in it.
   func write(
     _ name: String, in inner: String?,
     _ write: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
@@ -46,7 +46,7 @@ final class TargetBatch {
   }
 
   /// Makes a folder.
-  /// - Parameter fill: writes files into it, and gives the names of those that it could write.
+  /// - Parameter fill: writes files into it, and returns the names of those that it could write.
   func writeFolder(_ name: String, _ fill: (TargetFolder) throws -> [String]) throws {
     guard name.isSingleName else {
       throw LegacyError(.wrongUse, "\"\(name)\" can't be the name of a folder", path: folder.path)
@@ -57,7 +57,7 @@ final class TargetBatch {
     pending[pending.count - 1].files = try fill(inner)
   }
 
-  /// Returns when all have their names and the drive knows that.
+  /// Renames all files and returns when that is durable.
   func finish() throws {
     try flush()
     var folders: [String: TargetFolder] = [:]

@@ -9,15 +9,15 @@ import Foundation
   import Darwin
 #endif
 
-/// A folder that is written to, and out of which nothing leads. What is written has its name only when it is whole.
+/// A folder for writing that nothing leads out of. A file gets its name only when it is complete.
 final class TargetFolder {
-  /// How names of what is not finished end.
+  /// The suffix of unfinished files.
   static let temporarySuffix = ".new"
 
   let path: String
   private let descriptor: Int32
 
-  /// Opens the folder that a user named, making it if nothing has the name; its parent must be there.
+  /// Opens the folder that a user named, or creates it; its parent must exist.
   init(making url: URL) throws(LegacyError) {
     path = url.standardizedFileURL.path(percentEncoded: false)
     if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
@@ -34,10 +34,10 @@ final class TargetFolder {
 
   deinit { _ = close(descriptor) }
 
-  /// The same folder, to look at what is there.
+  /// The same folder, for reading.
   func source() throws(LegacyError) -> SourceFolder { try SourceFolder(URL(fileURLWithPath: path)) }
 
-  /// A folder in this one; made if nothing has the name.
+  /// A folder in this one, created if it does not exist.
   func folder(_ name: String, isNew: Bool) throws(LegacyError) -> TargetFolder {
     let path = "\(self.path)/\(name)"
     guard name.isSingleName else {
@@ -51,8 +51,8 @@ final class TargetFolder {
     return TargetFolder(path: path, descriptor: opened)
   }
 
-  /// Writes a file, of which nothing has the name yet, and does not flush it.
-  /// - Parameter write: is called with what appends bytes.
+  /// Writes a new file without flushing it.
+  /// - Parameter write: called with a function that appends bytes.
   func write(_ name: String, _ write: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
     let path = "\(self.path)/\(name)"
     guard name.isSingleName else {
@@ -86,7 +86,7 @@ final class TargetFolder {
     }
   }
 
-  /// Gives a file or a folder another name, in place of what has had it.
+  /// Renames a file or a folder, replacing the target.
   func rename(_ name: String, to newName: String) throws(LegacyError) {
     guard unsafe renameat(descriptor, name, descriptor, newName) == 0 else {
       throw LegacyError(systemError: errno, "it can't be given its name", "\(path)/\(newName)")
@@ -108,12 +108,12 @@ final class TargetFolder {
     }
   }
 
-  /// Returns when the drive has the names in the folder.
+  /// Flushes the names in the folder.
   func flush() throws(LegacyError) {
     try Self.flushed(cfiles_flush(descriptor, true), "the folder can't be flushed", path)
   }
 
-  /// Returns when the drive has the bytes of a file in the folder.
+  /// Flushes the bytes of a file in the folder.
   func flushFile(_ name: String) throws(LegacyError) {
     let file = unsafe openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else {
@@ -123,8 +123,8 @@ final class TargetFolder {
     try Self.flushed(cfiles_flush(file, false), "the file can't be flushed", "\(path)/\(name)")
   }
 
-  /// Returns when the drive has all that was written to the file system so far, where the system can be asked for that.
-  /// - Returns: whether it can.
+  /// Flushes the whole file system, if the operating system supports it.
+  /// - Returns: whether it does.
   func flushFileSystem() throws(LegacyError) -> Bool {
     let result = cfiles_flush_file_system(descriptor)
     if result == -ENOTSUP { return false }
@@ -141,7 +141,7 @@ final class TargetFolder {
   }
 }
 
-/// The system's function: inside of the type its name is taken.
+/// The system's function, whose name is hidden inside the type.
 private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   unsafe write(file, bytes, count)
 }

@@ -1,29 +1,27 @@
 import CatalogModel
 import Foundation
 
-/// Recognises the elements of a store that an earlier import brought.
+/// Matches the elements of a store with those of an earlier import.
 ///
-/// Elements of most files have neither names nor numbers, so they are told by what they say and where they stand:
-/// 1. by their key, where they have one;
-/// 2. by saying exactly the same. Of equal elements the first is the first, the second the second, and so on;
-/// 3. by an identifier or a name that only one on either side has;
-/// 4. by their place between two that were recognised, when they say something the same or when one stands there
-///    and one did before;
-/// 5. by saying most of the same among those that are left.
+/// Elements of most files have no identity, so they are matched by contents and position:
+/// 1. by key, if they have one;
+/// 2. by equal contents, equal elements in order;
+/// 3. by an identifier or a name that is unique on both sides;
+/// 4. by position between two matched elements, if they share some content or there is only one on each side;
+/// 5. by similarity among the rest.
 ///
-/// So an element that was put in, moved or taken out makes no other one a change, and one that was edited stays the
-/// item that it was.
+/// So inserting, moving or removing an element does not change others, and an edited element stays the same item.
 struct Alignment {
-  /// The index of the row that each item of the store is, nil for a new one.
+  /// The index of the row for each item of the store, nil for a new one.
   private(set) var rows: [Int?]
-  /// The rows of lists that were read whole, of which nothing was recognised.
+  /// The unmatched rows of lists that were read completely.
   private(set) var gone: [Int] = []
 
   private let store: LegacyStore
   private let memory: ImportMemory
   private var taken: [Bool]
 
-  /// - Parameter attributes: what the file once said of a row.
+  /// - Parameter attributes: the earlier contents of a row in the file.
   init(
     _ store: LegacyStore, fingerprints: [Data], _ memory: ImportMemory,
     attributes: (ImportMemory.Element) -> [String: FieldValue]
@@ -57,7 +55,7 @@ struct Alignment {
 
   private func mayBe(_ item: Int, _ row: Int) -> Bool {
     let (item, row) = (store.items[item], memory.rows[row])
-    // What is in no list of its own may have been in any.
+    // An item without its own list may have been in any.
     return store.lists.contains(row.list) || item.list == row.list || item.list.isEmpty || row.list.isEmpty
   }
 
@@ -156,7 +154,7 @@ struct Alignment {
   }
 
   private mutating func matchLikeness(_ known: [Int: [String: FieldValue]]) {
-    // What says the same stands under the bytes of what it says; of values that many have, a few are looked at.
+    // Elements are grouped by the bytes of each part; for frequent values, only a few are compared.
     let most = 16
     var saying: [[UInt8]: [Int]] = [:]
     for index in known.keys.sorted() where !taken[index] {
@@ -172,12 +170,12 @@ struct Alignment {
           if memory.rows[row].className == item.className { likeness[row, default: 0] += 1 }
         }
       }
-      // The first of those that are equally like it.
+      // The first of those with equal similarity.
       if let best = likeness.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }) { match(index, best.key) }
     }
   }
 
-  /// What an element says that is worth saying, each part encoded.
+  /// The significant parts of an element, encoded.
   private static func parts(of attributes: [String: FieldValue]) -> [[UInt8]] {
     attributes.compactMap { name, value in
       switch value {
@@ -187,19 +185,19 @@ struct Alignment {
     }
   }
 
-  /// Whether two elements say something the same that is worth saying.
+  /// Whether two elements share a significant part.
   private func shares(_ left: [String: FieldValue], _ right: [String: FieldValue]) -> Bool {
     !Set(Self.parts(of: left)).isDisjoint(with: Self.parts(of: right))
   }
 }
 
 extension LegacyStore {
-  /// Whether it holds items that are in no list of their own.
+  /// Whether it has items without a list.
   var hasDerivedItems: Bool { items.contains { $0.list.isEmpty } }
 
-  /// Whether what a row was may be there, and can't be read.
+  /// Whether the element of a row may exist but be unreadable.
   func isUnreadable(_ row: ImportMemory.Element) -> Bool {
-    // What is in no list of its own may be reached from what can't be read.
+    // An item without a list may be reachable only from an unreadable one.
     if row.list.isEmpty, !incompleteLists.isEmpty { return true }
     return incompleteLists.contains(row.list) || row.key.map { unreadableKeys.contains($0) } ?? false
   }

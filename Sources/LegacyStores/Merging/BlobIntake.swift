@@ -4,9 +4,9 @@ import Foundation
 import Locks
 import SHA256
 
-/// Brings the images of a store into a journal's blob store, each read once and in pieces.
+/// Adds the images of a store to a journal's blob store, each read once and in pieces.
 ///
-/// What an earlier import brought and is the same still is only read, not written.
+/// Unchanged images of an earlier import are only read, not written.
 struct BlobIntake {
   private static let chunkSize = 64
 
@@ -20,8 +20,8 @@ struct BlobIntake {
     knownSizes = Set(known.map(\.byteCount))
   }
 
-  /// The blobs of all images, in their order; a failure for what can't be read any more.
-  /// - Throws: ``JournalError`` when the journal does not take them.
+  /// The blobs of all images, in their order; a failure for one that has become unreadable.
+  /// - Throws: ``JournalError`` if the journal can't store them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob, LegacyError>?] {
     let results = Lock([Result<Blob, any Error>?](repeating: nil, count: images.count))
     for start in stride(from: 0, to: images.count, by: Self.chunkSize) {

@@ -1,41 +1,42 @@
 import CatalogModel
 import Foundation
 
-/// What earlier imports of a store brought, as the journal itself remembers it: which item each element of the
-/// files is, and what the files said of it at that time.
+/// The record of earlier imports of a store: the item for each element of the files, and the contents of the files at
+/// that time.
 ///
-/// It is kept in items of the kind ``kind`` beside the store's own, so the items of the app stay as the app would
-/// have them. As a part of the state it has a history, can be had as of any revision, and goes back with a restore:
-/// the next import then sees the files as changed.
+/// It is stored in separate items of the kind ``kind``, so the app's own items have no extra attributes. As a part of
+/// the state it has a history and past states, and a restore also restores it: the next import then sees the files as
+/// changed.
 struct ImportMemory {
-  /// The kind of the items that hold it.
+  /// The kind of its items.
   static let kind = "legacyStore"
-  /// How many elements one such item holds; another one follows. An import rewrites only those that change.
+  /// How many elements one such item has; further elements are in further items. An import rewrites only those that
+  /// change.
   static let partSize = 2_000
 
-  /// An element of a list, as the newest import saw it.
+  /// An element of a list, as of the latest import.
   struct Element: Equatable {
-    /// The number of its item, which may be gone.
+    /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
-    /// The item's attributes as of this revision are what the file said, but for ``kept``.
+    /// The item's attributes as of this revision are those of the file, except for ``kept``.
     var revision: Revision
-    /// Of the attributes that the file gives.
+    /// The fingerprint of the attributes in the file.
     var fingerprint: Data
     var list: String
     var key: String?
     var className: String
-    /// The number of the category that the file puts it in.
+    /// The number of its category in the file.
     var category: CategoryID?
-    /// The images that the file gives it.
+    /// Its images in the file.
     var images: [String: Picture] = [:]
-    /// What the file says of attributes of which the journal has another opinion; nil: the file has none.
+    /// The file's values of attributes that differ in the journal; nil if the file has none.
     var kept: [String: FieldValue?] = [:]
 
     static func == (left: Element, right: Element) -> Bool { left.value.isIdentical(to: right.value) }
   }
 
   struct Picture: Equatable {
-    /// The number of its image, which may be gone.
+    /// The number of its image, which may be deleted.
     var image: ImageID
     var blob: Blob
   }
@@ -54,7 +55,7 @@ struct ImportMemory {
 
   let source: LegacyStore.Source
   let name: String
-  /// The items that hold it, in the order of its parts.
+  /// Its items, in the order of its parts.
   private(set) var parts: [Catalog.Item.ID] = []
   var rows: [Element] = []
   var groups: [Group] = []
@@ -85,7 +86,7 @@ struct ImportMemory {
     }
   }
 
-  /// Which store an item holds the memory of.
+  /// The store of an item of this kind.
   private static func store(of item: Catalog.Item) -> (source: LegacyStore.Source, name: String)? {
     guard case .string(let text)? = item["source"], let source = LegacyStore.Source(rawValue: text) else {
       return nil
@@ -94,7 +95,7 @@ struct ImportMemory {
     return (source, "")
   }
 
-  /// The names of all stores of a source that a journal has a memory of.
+  /// The names of all stores of a source that were imported into a journal.
   static func names(_ catalog: Catalog, _ source: LegacyStore.Source) -> [String] {
     var names: Set<String> = []
     for item in catalog.items(ofKind: kind) {
@@ -103,7 +104,7 @@ struct ImportMemory {
     return names.sorted()
   }
 
-  /// Makes the items that hold the memory equal to it; items that are equal already get no event.
+  /// Updates the items of the memory; unchanged items get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
     let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {
       rows[$0..<min($0 + Self.partSize, rows.count)]
@@ -128,7 +129,7 @@ struct ImportMemory {
     while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
   }
 
-  /// The item that holds the first part, to which the store's own images belong.
+  /// The item of the first part, to which the store's own images belong.
   var firstPart: Catalog.Item.ID? { parts.first }
 }
 
@@ -153,7 +154,7 @@ extension ImportMemory.Element {
     return .array(parts)
   }
 
-  /// Takes what ``value`` made, nil for anything else.
+  /// Reads the form of ``value``, nil for anything else.
   init?(_ value: FieldValue) {
     guard case .array(let parts) = value, parts.count >= 7, case .integer(let item) = parts[0],
       case .integer(let revision) = parts[1], case .data(let fingerprint) = parts[2],

@@ -1,20 +1,20 @@
 import CatalogModel
 
-/// Gives the items of a list numbers that rise as the list does, and changes as few as it can.
+/// Gives the items of a list ascending order numbers, with as few changes as possible.
 enum ItemOrder {
-  /// New items stand this far apart, so that there is room between them for later ones.
+  /// The distance between new items, which leaves room for later ones.
   static let step: Int64 = 1_000
 
   struct Element {
     let item: Catalog.Item.ID
-    /// Where it stood in the list before; nil for what is new in it.
+    /// Its earlier position in the list; nil for a new item.
     let place: Int?
-    /// Its number now.
+    /// Its current number.
     let order: Int64?
   }
 
-  /// The items that get another number: those that are new in the list or stand elsewhere in it, and where there is
-  /// no room between two numbers, some behind them.
+  /// The items whose number changes: those that are new or moved and, if there is no room between two numbers, some
+  /// after them.
   static func changes(_ elements: [Element]) -> [(item: Catalog.Item.ID, order: Int64)] {
     let fixed = risingPlaces(elements)
     var changes: [(Catalog.Item.ID, Int64)] = []
@@ -26,7 +26,7 @@ enum ItemOrder {
     var index = 0
     while index < elements.count {
       if fixed.contains(index), let order = elements[index].order {
-        // A person may have put the items into another order; that stays. Only our own numbers make way.
+        // An order that the user has changed is kept. Only numbers of the import are changed.
         if isCrowded, let floor = last, order <= floor {
           last = floor + 1
           change(elements[index], to: floor + 1)
@@ -54,7 +54,7 @@ enum ItemOrder {
   }
 
   private static func room(after last: Int64?, before next: Int64?, _ count: Int64) -> (Int64, Int64) {
-    // Numbers at the ends of their range are nobody's order; they only must not overflow.
+    // Numbers near the ends of their range are not meaningful; they must only not overflow.
     let limit = Int64.max / 4
     let last = last.map { min(max($0, -limit), limit) }
     let next = next.map { min(max($0, -limit), limit) }
@@ -68,9 +68,9 @@ enum ItemOrder {
     }
   }
 
-  /// The most elements that stand in the same order as before.
+  /// The largest set of elements in unchanged order.
   private static func risingPlaces(_ elements: [Element]) -> Set<Int> {
-    // The longest rising subsequence, by patience sorting.
+    // The longest increasing subsequence, by patience sorting.
     var tails: [Int] = []
     var previous = [Int?](repeating: nil, count: elements.count)
     for (index, element) in elements.enumerated() {

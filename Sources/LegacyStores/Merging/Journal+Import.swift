@@ -2,26 +2,25 @@ public import CatalogModel
 import Foundation
 
 extension Journal where State == Catalog {
-  /// Brings what an app left on disk into the journal.
+  /// Imports an app's files into the journal.
   ///
   /// ```swift
   /// let report = try journal.importStore(.scaryBugs(in: privateDocuments))
   /// print(report.added, "bugs;", report.problems.count, "things to know")
   /// ```
   ///
-  /// The first import adds everything, in one entry or in one for each `entrySize` items. A later one of the same
-  /// store recognises what is there: elements that were changed in the files change their items, new ones are added,
-  /// and those that are gone are deleted; nothing else is touched, and when the files have not changed there is no
-  /// entry. What was changed in the journal meanwhile stays, unless the files have changed the same attribute too.
+  /// The first import adds everything, in one entry or in one for each `entrySize` items. A later import of the same
+  /// store updates the items of changed elements, adds new ones and deletes removed ones; nothing else changes, and
+  /// unchanged files make no entry. Changes in the journal stay, unless the files have changed the same attribute too.
   /// - Parameters:
-  ///   - store: what was read. Its ``LegacyStore/name`` tells it from other stores of the same source.
+  ///   - store: the store to import. Its ``LegacyStore/name`` tells it from other stores of the same source.
   ///   - author: the entries' author.
   ///   - note: the entries' note; one that says what was imported when nil.
   ///   - entrySize: how many items an entry may change.
-  ///   - progress: called now and then with the number of images that were read, and of all images.
+  ///   - progress: called regularly with the number of images that were read, and of all images.
   /// - Returns: what was done; its problems begin with those of the store.
-  /// - Throws: ``JournalError`` when the journal can't be written. Entries made before stay, and a later import goes
-  ///   on from there.
+  /// - Throws: ``JournalError`` if the journal can't be written. Earlier entries stay, and a later import continues
+  ///   from there.
   @discardableResult
   public func importStore(
     _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 10_000,
@@ -63,13 +62,13 @@ extension Journal where State == Catalog {
       isComplete = commit.value.0
       report.add(commit.value.1, isLast: isComplete)
       if !commit.isEmpty { report.revisions.append(commit.revision) }
-      // Nothing can be left when nothing was done.
+      // If nothing was done, nothing is left to do.
       if commit.isEmpty { break }
     }
     return report
   }
 
-  /// What an item's attributes were as of a revision; none when it was not there.
+  /// The attributes of an item as of a revision; none if it did not exist.
   private func attributes(ofItem id: Catalog.Item.ID, asOf revision: Revision, _ catalog: Catalog) -> [String:
     FieldValue]
   {
@@ -91,8 +90,8 @@ extension Journal where State == Catalog {
 }
 
 extension LegacyStore {
-  /// What tells whether the file says something else of an item. References count by what they lead to, since
-  /// indexes change with each element that comes or goes.
+  /// Detects changes of an item in the file. References count by their targets, because indexes change whenever an
+  /// element is added or removed.
   fileprivate func fingerprint(of item: LegacyItem) -> Data {
     let attributes = item.attributes.mapValues { value in
       value.resolvingReferences { key, target in
@@ -112,11 +111,11 @@ extension LegacyImportReport {
     deleted += other.deleted
     categories += other.categories
     images += other.images
-    // What an entry could not take, the next one finds again.
+    // A problem of one entry is found again by the next one.
     for problem in other.problems where !problems.contains(where: { $0.description == problem.description }) {
       problems.append(problem)
     }
-    // So it is with what the entries before have brought: there it is as it should be.
+    // Items of the previous entries now count as unchanged.
     if isLast { unchanged = other.unchanged - (added - other.added) - (updated - other.updated) }
   }
 }

@@ -1,26 +1,25 @@
 public import CatalogModel
 
-/// What an import did, and what it could not do.
+/// The result of an import.
 public struct LegacyImportReport: Sendable {
-  /// The entries that were made; none when nothing had changed.
+  /// The new entries; none if nothing had changed.
   public internal(set) var revisions: [Revision] = []
   /// How many items were added.
   public internal(set) var added = 0
-  /// How many items were changed, their images included.
+  /// How many items or their images were changed.
   public internal(set) var updated = 0
-  /// How many items were deleted, as the files have them no more.
+  /// How many items were deleted because the files no longer have them.
   public internal(set) var deleted = 0
-  /// How many items the files say nothing new of.
+  /// How many items have not changed in the files.
   public internal(set) var unchanged = 0
   /// How many categories were added, changed or deleted.
   public internal(set) var categories = 0
   /// How many images were added, changed or deleted.
   public internal(set) var images = 0
-  /// What could not be read or kept, and what is worth knowing: a change of the file and one of the journal's own
-  /// that met.
+  /// What could not be read or stored, and remarks, such as conflicting changes of the file and the journal.
   public internal(set) var problems: [LegacyProblem] = []
 
-  /// Whether everything that the files hold is in the journal.
+  /// Whether everything in the files is in the journal.
   public var isComplete: Bool { !problems.contains(where: \.isLoss) }
 
   mutating func note(_ place: String, _ reason: String, isLoss: Bool = false) {

@@ -45,7 +45,7 @@ extension StoreMerge {
   mutating func addCategory(
     _ category: LegacyCategory, _ inUse: inout Set<CategoryID>, _ draft: inout Draft<Catalog>
   ) throws -> CategoryID {
-    // One of the app's own of that name is meant, if there is one.
+    // If the app has a category with that name, it is used.
     if let there = draft.state.categories.first(where: {
       !inUse.contains($0.id) && $0.name.utf8.elementsEqual(category.name.utf8)
     }) {

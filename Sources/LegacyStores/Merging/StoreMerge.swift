@@ -1,15 +1,14 @@
 import CatalogModel
 import Foundation
 
-/// Brings a store into a catalog: makes the items what the files say, where the files say something new.
+/// Merges a store into a catalog: updates the items where the files have changed.
 ///
-/// What the files say is held against what they said at the import before, and not against the items. So a change
-/// that somebody made in the journal stays until the files change the same thing; then the files win, the report
-/// says so, and the journal's history has the other. What was deleted in the journal stays so unless the files have
-/// changed it; what the files have lost is deleted unless the journal has changed it.
+/// The files are compared with their contents at the previous import, not with the items. So a change in the journal
+/// stays until the files change the same part; then the files win, the report says so, and the journal's history has
+/// the other value. An item that was deleted in the journal stays deleted unless the files have changed it; an item
+/// that was removed from the files is deleted unless the journal has changed it.
 ///
-/// The result depends on nothing but the store and the catalog, so a run that was ended half way is gone on with by
-/// running it again.
+/// The result depends only on the store and the catalog, so an interrupted run is continued by running it again.
 struct StoreMerge {
   let store: LegacyStore
   let fingerprints: [Data]
@@ -17,17 +16,17 @@ struct StoreMerge {
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
-  /// What an item's attributes were as of a revision.
+  /// The attributes of an item as of a revision.
   let attributes: (_ item: Catalog.Item.ID, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
 
   var report = LegacyImportReport()
   var memory: ImportMemory
   var budget = 0
-  /// The number of each category of the store, nil when the journal has deleted it.
+  /// The number of each category of the store, nil if the journal has deleted it.
   var categories: [CategoryID?] = []
-  /// Where each category of the store stands in the memory.
+  /// The index in the memory for each category of the store.
   var groupIndexes: [Int] = []
-  /// The number of each item that is there.
+  /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
 
   init(
@@ -44,10 +43,10 @@ struct StoreMerge {
   }
 
   /// Changes up to `limit` items.
-  /// - Returns: whether that was all.
+  /// - Returns: whether everything is merged.
   mutating func run(_ draft: inout Draft<Catalog>, limit: Int) throws -> Bool {
     let hasReferences = store.items.contains { $0.attributes.values.contains(where: \.refersToItems) }
-    // Items that name each other come in one entry, so that no state has half of them.
+    // Items that refer to each other are added in one entry, so that no state has only some of them.
     budget = hasReferences ? .max : limit
     let before = draft.state
     let alignment = Alignment(store, fingerprints: fingerprints, memory) { baseAttributes($0, before) }
@@ -79,7 +78,7 @@ struct StoreMerge {
     }
     try order(&newRows, alignment, &draft)
     for row in newRows.compactMap(\.self) {
-      // What a list that was not read has already stays at its place there.
+      // Elements of lists that were not read keep their positions.
       if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
     }
     for index in alignment.gone {
@@ -91,12 +90,12 @@ struct StoreMerge {
       }
       if try delete(row, &draft) { budget -= 1 }
     }
-    // What is there and can't be read stays as it was.
+    // Unreadable elements are kept.
     let present = Set(rows.map(\.item))
     rows += memory.rows.enumerated().filter { index, row in
       !present.contains(row.item) && !alignment.gone.contains(index) && store.isUnreadable(row)
     }.map(\.element)
-    // List by list, whichever of them were read, so that the same state is always remembered the same.
+    // Sorted by list, so that the same state always has the same memory.
     memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
       .map(\.element)
     try finish(&draft, isComplete: isComplete)
@@ -104,7 +103,7 @@ struct StoreMerge {
   }
 
   mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
-    // What a category holds may name other categories and items, whose numbers are known only now.
+    // The fields of a category may refer to other categories and items, whose numbers are known only now.
     for (category, group) in zip(store.categories, groupIndexes) {
       memory.groups[group].fields = resolved(category.fields)
     }
@@ -131,7 +130,7 @@ struct StoreMerge {
     }
   }
 
-  /// Whether the file says anything else of an element than it did.
+  /// Whether an element has changed in the file.
   func isChanged(_ index: Int, _ old: ImportMemory.Element?) -> Bool {
     guard let old else { return true }
     let item = store.items[index]
@@ -149,7 +148,7 @@ struct StoreMerge {
 
   // MARK: One item
 
-  /// - Returns: what the memory shall know of it; nil when the catalog's rules do not let it in.
+  /// - Returns: the element for the memory; nil if the catalog's rules reject the item.
   mutating func merge(
     _ index: Int, _ old: ImportMemory.Element?, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element? {
@@ -187,7 +186,7 @@ struct StoreMerge {
     return row
   }
 
-  /// Notes that an item is as the file has it, but for what the journal has another opinion of.
+  /// Notes that an item is as in the file, except for attributes that differ in the journal.
   func agree(_ row: inout ImportMemory.Element, _ index: Int, _ catalog: Catalog, at revision: Revision) {
     guard let item = catalog.item(row.item) else { return }
     let wanted = resolved(store.items[index].attributes)
@@ -200,12 +199,12 @@ struct StoreMerge {
     }
   }
 
-  /// Attributes that follow from the place of an element and not from what it says.
+  /// Attributes that follow from the position of an element, not from its contents.
   func ownAttributes(_ index: Int) -> Set<String> {
     store.items[index].isDone == nil ? [] : ["done", "order"]
   }
 
-  /// What the file once said of an item.
+  /// The attributes of an item in the file at the previous import.
   func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: FieldValue] {
     var base = attributes(row.item, row.revision, catalog)
     for (name, value) in row.kept { base[name] = value }
@@ -231,7 +230,7 @@ struct StoreMerge {
     return row
   }
 
-  /// The number of a new item; nil when the catalog's rules do not let it in.
+  /// The number of a new item; nil if the catalog's rules reject it.
   private mutating func added(
     kind: String, category: CategoryID?, _ attributes: [String: FieldValue], _ item: LegacyItem,
     _ draft: inout Draft<Catalog>
@@ -298,7 +297,7 @@ struct StoreMerge {
     row.fingerprint = fingerprints[index]
   }
 
-  /// The second look at items that name others, when all of those have numbers.
+  /// The second pass over items with references, after all items have numbers.
   mutating func mergeReferences(
     _ index: Int, _ old: ImportMemory.Element?, _ row: ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element {

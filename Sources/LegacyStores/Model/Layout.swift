@@ -1,30 +1,31 @@
 import CatalogModel
 import KeyedArchiving
 
-/// A file of a store with everything in it that is no item and no category: a value with gaps, into which an export
-/// puts the items of its day.
+/// The layout of a file: everything that is not an item or a category, as a value with gaps that an export fills with
+/// items.
 ///
-/// Gaps and containers are dictionaries with these keys; all other values stand for themselves.
+/// Gaps and containers are dictionaries with these keys; all other values are literal.
 enum Layout {
-  /// How a property list is encoded: ``binary`` or ``xml``. Archives are always binary: every decoder takes both.
+  /// How a property list is encoded: ``binary`` or ``xml``. Archives are always binary, because every decoder reads
+  /// both.
   static let format = "format"
   static let binary = "binary"
   static let xml = "xml"
-  /// What the file holds.
+  /// The contents of the file.
   static let content = "content"
 
-  /// A keyed archive: its top values by key. In a property list, the data that such an archive is.
+  /// A keyed archive: its top values by key. In a property list, data that is such an archive.
   static let archive = "$archive"
   /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the collection's.
   static let list = "$list"
-  /// The first item of a list, or else its first category.
+  /// The first item of a list, or its first category if it has no items.
   static let element = "$element"
-  /// A collection in which each item of a list stands in an archive of its own.
+  /// A collection in which each item of a list has a separate archive.
   static let each = "$each"
-  /// An object that holds lists: its fields.
+  /// The fields of an object that contains lists.
   static let object = "$object"
 
-  /// Elements of a list that are no items; they come after the others.
+  /// Elements of a list that are not items; they come after the others.
   static let passedOver = "$passedOver"
 
   static func list(_ name: String, className: String?, passedOver elements: [FieldValue] = []) -> FieldValue {
@@ -47,7 +48,7 @@ enum Layout {
     return .dictionary(members)
   }
 
-  /// The archiver of the archive that a layout is.
+  /// The archiver of an archive's layout.
   static func archiver(of layout: [String: FieldValue]) -> String {
     if case .string(let name)? = layout[archiver] { name } else { KeyedArchiveWriter.standardArchiver }
   }

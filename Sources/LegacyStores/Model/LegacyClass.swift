@@ -1,24 +1,24 @@
 import CatalogModel
 import KeyedArchiving
 
-/// A class as an archive describes it, and how its objects encode their fields: what an export needs so that the
-/// app's `initWithCoder:` finds its keys.
+/// A class as an archive describes it, and how its objects encode their fields: so that an export has the keys that the
+/// app's `initWithCoder:` reads.
 struct LegacyClass: Sendable, Equatable {
-  /// What it inherits from, the class itself first; empty when the archive does not say.
+  /// The class and its superclasses; empty if the archive does not have them.
   var chain: [String] = []
   var hints: [String] = []
   /// How each field is encoded; see ``Form``.
   var fields: [String: String] = [:]
-  /// The fields in the order in which they were met.
+  /// The fields in the order of first occurrence.
   var order: [String] = []
-  /// How many objects were met, and how many had each field; not kept.
+  /// How many objects were found, and how many had each field; not stored.
   var count = 0
   var counts: [String: Int] = [:]
-  /// Fields that some objects had, and others had not.
+  /// Fields that only some objects had.
   private(set) var optional: Set<String> = []
-  /// Which attribute or part of a category each field is, as a path of keys: `annotation.latitude` is `latitude`.
+  /// The attribute or part of a category for each field, as a path of keys: `annotation.latitude` is `latitude`.
   var mapping: [String: String] = [:]
-  /// What its objects are: a kind of items, ``categories``, or nothing for parts of others.
+  /// What its objects become: a kind of items, ``categories``, or nothing for parts of others.
   var kind = ""
 
   /// The kind of a class whose objects are categories.
@@ -37,7 +37,7 @@ struct LegacyClass: Sendable, Equatable {
 
   init() {}
 
-  /// Notes how a field of one object is encoded. What was nil before says nothing.
+  /// Notes how a field of one object is encoded. A nil is replaced by a later form.
   mutating func note(_ key: String, _ form: String) {
     counts[key, default: 0] += 1
     guard let known = fields[key] else {
@@ -48,10 +48,10 @@ struct LegacyClass: Sendable, Equatable {
     if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
   }
 
-  /// Whether not all objects had a field.
+  /// Whether some objects lacked a field.
   func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
 
-  /// Adds what is known of the class from elsewhere.
+  /// Merges facts about the class from elsewhere.
   mutating func merge(_ other: LegacyClass) {
     noteOptional(other)
     let before = counts
@@ -62,7 +62,7 @@ struct LegacyClass: Sendable, Equatable {
     if kind.isEmpty { kind = other.kind }
   }
 
-  /// Notes which fields not all objects had, those that are known here and those elsewhere.
+  /// Notes the fields that some objects lacked, here or elsewhere.
   mutating func noteOptional(_ other: LegacyClass) {
     optional.formUnion(fields.keys.filter { isOptional($0) })
     optional.formUnion(other.fields.keys.filter { other.isOptional($0) })
@@ -70,12 +70,12 @@ struct LegacyClass: Sendable, Equatable {
     optional.formUnion(Set(fields.keys).symmetricDifference(other.fields.keys))
   }
 
-  /// The class as an archive's writer wants it: with as many ancestors as the archive named, or none.
+  /// The class for the writer of an archive: with the superclasses that the archive named, or none.
   func archived(_ name: String) -> ArchivedClass { ArchivedClass(name: name, chain: chain, hints: hints) }
 }
 
 extension LegacyClass {
-  /// As the store's own item keeps it.
+  /// The form in the store's own item.
   var value: FieldValue {
     .dictionary([
       "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
@@ -85,7 +85,7 @@ extension LegacyClass {
     ])
   }
 
-  /// Takes what ``value`` made; what makes no sense is left out.
+  /// Reads the form of ``value``; invalid parts are ignored.
   init(_ value: FieldValue) {
     guard case .dictionary(let members) = value else { return }
     chain = members["chain"].texts
@@ -116,7 +116,7 @@ extension FieldValue? {
 }
 
 extension LegacyClass {
-  /// Notes the keys of a dictionary that is an item.
+  /// Notes the keys of a dictionary item.
   mutating func note(_ dictionary: [String: FieldValue]) {
     count += 1
     for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.sort) }
@@ -124,7 +124,7 @@ extension LegacyClass {
 }
 
 extension FieldValue {
-  /// What sort of value it is, in a word for people.
+  /// The type of the value, in a word for people.
   fileprivate var sort: String {
     switch self {
     case .null: LegacyClass.Form.null

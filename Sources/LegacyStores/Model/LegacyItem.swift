@@ -2,23 +2,23 @@ import CatalogModel
 import Foundation
 import SHA256
 
-/// A thing in a store, as the item that it is to be.
+/// An object in a store, as the item that it becomes.
 struct LegacyItem: Sendable {
-  /// The list that it stands in; empty for one that is reached through its category alone.
+  /// Its list; empty for one that is reached only through its category.
   var list: String
-  /// What names it among all others of the list, where the store has such names: a document's folder.
+  /// Its key in the list, if the store has keys, such as a document's folder.
   var key: String?
   var kind: String
   /// The class of its object; empty for dictionaries and plain values.
   var className = ""
-  /// What the file says of it. May hold references, see ``Reference``.
+  /// Its contents in the file. May contain references, see ``Reference``.
   var attributes: [String: FieldValue]
   /// Which of the app's two lists it is on, for items that are done or not.
   var isDone: Bool?
   /// The index of its category in the store.
   var category: Int?
   var images: [LegacyImage] = []
-  /// Attributes of which something can't be read: what an earlier import brought stays.
+  /// Attributes that are partly unreadable: the values of an earlier import stay.
   var unreadable: Set<String> = []
 
   init(
@@ -31,7 +31,7 @@ struct LegacyItem: Sendable {
     self.attributes = attributes
   }
 
-  /// What a person would call it.
+  /// A short name for people.
   var label: String? { Self.label(of: attributes) }
 
   static func label(of attributes: [String: FieldValue]) -> String? {
@@ -44,12 +44,12 @@ struct LegacyItem: Sendable {
 
 /// A category in a store.
 struct LegacyCategory: Sendable {
-  /// The list that it stands in; empty for one that is reached through its items alone.
+  /// Its list; empty for one that is reached only through its items.
   var list: String
   var name: String
   var color: Catalog.Color?
   var className = ""
-  /// What the file says beside name and color; a catalog's category can't hold it, so the store's own item does.
+  /// Other fields than name and color. A catalog's category can't hold them, so the store's own item does.
   var fields: [String: FieldValue] = [:]
 
   init(list: String, name: String, color: Catalog.Color? = nil) {
@@ -63,9 +63,9 @@ struct LegacyCategory: Sendable {
 struct LegacyImage: Sendable {
   enum Content: Sendable {
     case data(Data)
-    /// A file in the folder that is being read, by the names on the way to it.
+    /// A file in the source folder, by its path.
     case file(SourceFolder, [String])
-    /// It is there and can't be read; what an earlier import brought stays.
+    /// It exists and can't be read; the one of an earlier import stays.
     case unreadable
   }
 
@@ -75,17 +75,17 @@ struct LegacyImage: Sendable {
   var byteCount: Int
 }
 
-/// What stands in attributes for something that is kept elsewhere.
+/// References in attributes to something that is stored elsewhere.
 ///
-/// Dictionaries whose keys begin with `$` are made by this module alone: a dictionary of an app with such a key is
-/// kept in the explicit form, with `NS.keys` and `NS.objects`.
+/// Only this module makes dictionaries whose keys begin with `$`: a dictionary of an app with such a key is stored in
+/// the explicit form, with `NS.keys` and `NS.objects`.
 enum Reference {
-  /// The class of an object that is kept as a dictionary of its fields.
+  /// The class of an object that is stored as a dictionary of its fields.
   static let objectClass = "$class"
   /// Gives an object a number within its item, and refers to an object by it.
   static let id = "$id"
   static let ref = "$ref"
-  /// An item of the store: its index while the store is being read, in a journal the item's number.
+  /// An item of the store: its index while the store is read, and its number in a journal.
   static let item = "$item"
   /// The same for a category.
   static let category = "$category"
@@ -103,7 +103,7 @@ enum Reference {
 }
 
 extension FieldValue {
-  /// Replaces each reference below this value by what `resolve` makes of it.
+  /// Replaces each reference inside this value by the result of `resolve`.
   func resolvingReferences(_ resolve: (_ key: String, _ target: Int) -> Value) -> Value {
     for key in [Reference.item, Reference.category] {
       if let target = Reference.target(key, of: self) { return resolve(key, target) }
@@ -115,7 +115,7 @@ extension FieldValue {
     }
   }
 
-  /// Whether there is a reference to another item below this value.
+  /// Whether this value contains a reference to another item.
   var refersToItems: Bool {
     if Reference.target(Reference.item, of: self) != nil { return true }
     switch self {
@@ -125,7 +125,7 @@ extension FieldValue {
     }
   }
 
-  /// Equal byte by byte: Swift's strings are equal when they only look so, and NaN is never equal.
+  /// Whether the values are equal byte by byte: Swift strings compare by canonical equivalence, and NaN is never equal.
   func isIdentical(to other: Value?) -> Bool {
     guard let other else { return false }
     return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes

@@ -1,7 +1,7 @@
 import CatalogModel
 public import Foundation
 
-/// What an app of NSCoding's days left on disk: read, understood as far as possible, and not yet brought anywhere.
+/// The files of an NSCoding-era app, read and interpreted as far as possible, but not yet imported.
 ///
 /// ```swift
 /// let store = try LegacyStore.scaryBugs(in: privateDocuments)
@@ -9,10 +9,9 @@ public import Foundation
 /// try journal.importStore(store)
 /// ```
 ///
-/// Reading touches nothing but the files that are named. A part that can't be read is one of the ``problems``, and
-/// the rest is there all the same.
+/// Only the given files are read. Unreadable parts are in ``problems``; the rest is read nevertheless.
 public struct LegacyStore: Sendable {
-  /// The way in which an app kept its things.
+  /// The way an app stored its data.
   public enum Source: String, Sendable, CaseIterable {
     /// Files that a keyed archiver wrote.
     case archive
@@ -24,26 +23,26 @@ public struct LegacyStore: Sendable {
     case scarybugs
   }
 
-  /// How the app kept its things.
+  /// How the app stored its data.
   public let source: Source
-  /// What tells this store from others of the same source in one journal; empty for the only one.
+  /// Distinguishes this store from others of the same source in one journal; empty for the only one.
   public var name = ""
-  /// What could not be read or was passed over, and why.
+  /// What could not be read or was skipped, and why.
   public var problems: [LegacyProblem] = []
 
-  /// What items can be grouped under.
+  /// The categories.
   var categories: [LegacyCategory] = []
-  /// The things themselves, list by list in the order of the files.
+  /// The items, list by list in the order of the files.
   var items: [LegacyItem] = []
-  /// The lists that were read as a whole: what they lack is gone.
+  /// The lists that were read completely: elements that they lack were removed.
   var lists: Set<String> = []
-  /// Keys of elements that are there and can't be read, so that nobody takes them for gone.
+  /// Keys of unreadable elements, which are not treated as removed.
   var unreadableKeys: Set<String> = []
-  /// Lists of which an element can't be read: none of theirs is taken for gone.
+  /// Lists with an unreadable element: none of their elements is treated as removed.
   var incompleteLists: Set<String> = []
-  /// Pictures and large data that belong to no item.
+  /// Pictures and large data without an item.
   var images: [LegacyImage] = []
-  /// The files, with everything in them that is no item and no category; see ``Layout``.
+  /// The files, with everything that is not an item or a category; see ``Layout``.
   var files: [String: FieldValue] = [:]
   /// The classes of the objects, by name.
   var classes: [String: LegacyClass] = [:]
@@ -51,13 +50,13 @@ public struct LegacyStore: Sendable {
   init(_ source: Source) { self.source = source }
 }
 
-/// Something of a store that could not be read, or that was passed over.
+/// A part of a store that could not be read or was skipped.
 public struct LegacyProblem: Sendable, CustomStringConvertible {
   /// Which part: a file, a folder, a key.
   public let place: String
-  /// What is wrong with it, in words that a person can act on.
+  /// The reason, in words that a person can act on.
   public let reason: String
-  /// False for what the app itself would have passed over, and for what is only worth knowing.
+  /// Whether data is lost. False if the app itself would have skipped it, and for remarks.
   public let isLoss: Bool
 
   init(_ place: String, _ reason: String, isLoss: Bool = true) {
@@ -72,18 +71,18 @@ public struct LegacyProblem: Sendable, CustomStringConvertible {
 
 /// Why a store can't be read or written at all.
 public struct LegacyError: Error, Sendable, CustomStringConvertible {
-  /// The kind of an error. New ones may come; switch with a `default`.
+  /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `notFound`.
     public let rawValue: String
     /// The code of that name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// There is no such file or folder, or nothing in it that is looked for.
+    /// There is no such file or folder, or nothing to import in it.
     public static let notFound = Code(rawValue: "notFound")
-    /// The file is there and can't be read.
+    /// The file exists and can't be read.
     public static let unreadable = Code(rawValue: "unreadable")
-    /// A call that makes no sense, such as a mapping to an attribute that does not exist.
+    /// An invalid call, such as a mapping to an attribute that does not exist.
     public static let wrongUse = Code(rawValue: "wrongUse")
     /// Something else has the name of a file that is to be written.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
@@ -95,9 +94,9 @@ public struct LegacyError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// A sentence for a person.
   public let message: String
-  /// The file or folder it is about.
+  /// The file or folder concerned.
   public let path: String?
-  /// What the error follows from.
+  /// The underlying error.
   public let cause: (any Error)?
 
   init(_ code: Code, _ message: String, path: String? = nil, cause: (any Error)? = nil) {
@@ -107,7 +106,7 @@ public struct LegacyError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the path in parentheses, and the cause.
+  /// The message, the path in parentheses, and the underlying error.
   public var description: String {
     var text = message
     if let path { text += " (\(path))" }
@@ -117,6 +116,6 @@ public struct LegacyError: Error, Sendable, CustomStringConvertible {
 }
 
 extension LegacyError: LocalizedError {
-  /// What ``description`` says: for an alert.
+  /// The ``description``, for an alert.
   public var errorDescription: String? { description }
 }

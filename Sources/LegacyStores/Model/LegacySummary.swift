@@ -1,8 +1,8 @@
-/// What a store holds, and what an import makes of it: for a look before anything is written.
+/// The contents of a store, and what an import would make of them, for a preview.
 public struct LegacySummary: Sendable {
-  /// A class of objects, or a sort of dictionaries.
+  /// A class of objects, or a kind of dictionaries.
   public struct Class: Sendable {
-    /// Its name; for dictionaries the kind in braces.
+    /// Its name, or for dictionaries the kind in braces.
     public let name: String
     /// How many there are.
     public let count: Int
@@ -18,9 +18,9 @@ public struct LegacySummary: Sendable {
     public let key: String
     /// How many objects have it; nil for a path.
     public let count: Int?
-    /// What stands behind it: `real`, `NSString`, the name of a class.
+    /// The type of its values: `real`, `NSString`, the name of a class.
     public let holds: String
-    /// What it becomes; nil where it is a part of something.
+    /// What it becomes; nil if it is a part of another attribute.
     public let attribute: String?
   }
 
@@ -37,7 +37,7 @@ public struct LegacySummary: Sendable {
 }
 
 extension LegacyStore {
-  /// What is in the store, and what an import would make of it.
+  /// The contents of the store, and what an import would make of them.
   public var summary: LegacySummary {
     var kinds: [String: Int] = [:]
     for item in items { kinds[item.kind, default: 0] += 1 }
@@ -64,6 +64,6 @@ extension LegacyStore {
 }
 
 extension String {
-  /// `$name` of a category is its name.
+  /// The `$name` of a category is its name.
   fileprivate var plainAttribute: String { hasPrefix("$") ? String(dropFirst()) : self }
 }

@@ -2,12 +2,12 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// Reads one keyed archive: finds the things and categories in it, and what is around them.
+/// Reads one keyed archive: finds its items and categories, and the structure around them.
 ///
-/// Things are the objects of an app's own classes that stand in collections of the archive, or alone at its top.
-/// Categories are the objects that things hold as their category. All else belongs to one of them, or to the file.
+/// Items are the objects of an app's own classes in collections of the archive, or alone at its top. Categories are the
+/// objects that items refer to as their category. Everything else belongs to one of them, or to the file.
 final class ArchiveReader {
-  /// A thing or a category that was met and not yet converted.
+  /// An item or a category that was found and not yet converted.
   private struct Pending {
     let value: ArchivedValue
     let list: String
@@ -15,7 +15,7 @@ final class ArchiveReader {
 
   private let survey: ClassSurvey
   private let mapping: FieldMapping
-  /// What an item is called that is of no class.
+  /// The kind of items without a class.
   private let plainKind: String
   private var pendingItems: [Pending] = []
   private var pendingCategories: [Pending] = []
@@ -26,17 +26,17 @@ final class ArchiveReader {
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
-  /// How many collections the search for those that hold themselves may still enter.
+  /// How many more collections the search for cycles may enter.
   private var stepsLeft: Int
 
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
-  /// Lists of which an element can't be read.
+  /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
-  /// Which of `pendingItems` became which of `items`; nil for those that could not be converted.
+  /// For each of `pendingItems`, its index in `items`; nil if it could not be converted.
   private(set) var indexes: [Int?] = []
   private var dictionaries: [String: LegacyClass] = [:]
   private var mappings: [String: (kind: String, mapping: [String: String])] = [:]
@@ -51,7 +51,7 @@ final class ArchiveReader {
     self.plainKind = plainKind
   }
 
-  /// The classes that were met, each with what became of its fields.
+  /// The classes found, each with the meaning of its fields.
   var classes: [String: LegacyClass] {
     var classes = objects.classes.merging(dictionaries) { first, _ in first }
     for (name, found) in mappings {
@@ -61,11 +61,11 @@ final class ArchiveReader {
     return classes
   }
 
-  /// Finds what is in the archive; called once.
-  /// - Parameter name: what its lists are called: that of the file, or the way to the data.
+  /// Finds the contents of the archive; called once.
+  /// - Parameter name: the name of its lists: that of the file, or the path to the data.
   /// - Returns: the layout of the archive.
   func find(name: String) throws -> FieldValue {
-    // In an order that does not depend on the writer.
+    // In an order that is independent of the writer.
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
     var top: [String: FieldValue] = [:]
     var whole: ArchivedValue?
@@ -76,14 +76,14 @@ final class ArchiveReader {
         top[field.name] = try layout(ofTop: value, list: list)
         if fields.count == 1 { whole = value }
       } catch {
-        // With nothing but that in it, the archive can't be read.
+        // If this is all it has, the archive is unreadable.
         if fields.count == 1 { throw error }
         problems.append(LegacyProblem(list, "\(error)"))
         incompleteLists.insert(list)
       }
     }
     if lists.isEmpty, fields.count == 1, let whole, !whole.isNull {
-      // Nothing in it looks like a thing of an app: the whole is one.
+      // Nothing in it looks like an item, so the whole archive is one.
       lists.insert(name)
       pendingItems.append(Pending(value: whole, list: name))
       top[fields[0].name] = Layout.element(name)
@@ -91,7 +91,7 @@ final class ArchiveReader {
     return Layout.archive(top, archiver: archive.archiver)
   }
 
-  /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` are two things.
+  /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` differ.
   private func layout(ofTop value: ArchivedValue, list: String) throws -> FieldValue {
     if case .object(let object) = value, object.className == "NSNull" {
       return .dictionary([Reference.objectClass: .string("NSNull")])
@@ -99,7 +99,7 @@ final class ArchiveReader {
     return try layout(of: value, list: list, isTop: true, depth: 0)
   }
 
-  // MARK: Around the things
+  // MARK: Around the items
 
   private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
     guard depth < 8, !holdsItself(value) else { return try literal(value, list) }
@@ -110,7 +110,7 @@ final class ArchiveReader {
       return Layout.element(list)
     }
     let className: String? = if case .object(let object) = value { object.className } else { nil }
-    // How often a member is in a counted set is a part of it that no list can say.
+    // A list can't represent the counts of a counted set.
     if className == nil || ClassSurvey.isSystem(className ?? "") && className != "NSCountedSet" {
       if let members = try value.array ?? value.set {
         return try layout(ofMembers: members, value, className, list, isTop)
@@ -138,7 +138,7 @@ final class ArchiveReader {
     ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ list: String,
     _ isTop: Bool
   ) throws -> FieldValue {
-    // An element that can't be read is no reason to lose the others.
+    // An unreadable element must not lose the others.
     let elements = (0..<members.count).map { index in
       Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
     }
@@ -169,7 +169,7 @@ final class ArchiveReader {
     return Layout.list(list, className: className)
   }
 
-  /// An app's object that holds collections of things, such as a singleton that archives itself.
+  /// An app's object that contains collections of items, such as a singleton that archives itself.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
     for field in try object.allFields() {
       guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
@@ -182,10 +182,10 @@ final class ArchiveReader {
     return false
   }
 
-  /// Whether a collection is among what its collections hold, so that it can't be written as lists in lists.
+  /// Whether a collection contains itself, so that it can't be written as nested lists.
   ///
-  /// The search does not go into the app's objects. It is given up in an archive that shares collections again and
-  /// again; what is not known to be a tree is kept as it stands.
+  /// The search does not enter the app's objects. It gives up in an archive that shares collections very often; then
+  /// the collection counts as cyclic.
   private func holdsItself(_ value: ArchivedValue) -> Bool {
     guard let start = collection(value), !start.isEmpty else { return false }
     var seen: Set<Int> = []
@@ -238,7 +238,7 @@ final class ArchiveReader {
     return value
   }
 
-  // MARK: Things and categories
+  // MARK: Items and categories
 
   private func isThing(_ object: ArchivedObject) -> Bool {
     survey.isCustom(object.className) || survey.categories.contains(object.className)
@@ -253,7 +253,7 @@ final class ArchiveReader {
   private func register(_ object: ArchivedObject, list: String) throws {
     if isCategory(object) {
       if case .category(let index)? = roles[object.uid] {
-        // Met through a thing before; its own list says more.
+        // It was found through an item before; its own list has more information.
         if pendingCategories[index].list.isEmpty {
           pendingCategories[index] = Pending(value: .object(object), list: list)
         }
@@ -272,7 +272,7 @@ final class ArchiveReader {
     pendingItems.append(Pending(value: .object(object), list: list))
   }
 
-  /// What an object is that another one holds.
+  /// The role of an object that another one refers to.
   private func role(of object: ArchivedObject) throws -> ObjectRole? {
     if let role = roles[object.uid] { return role }
     guard isCategory(object) || itemClasses.contains(object.className) else { return nil }
@@ -280,7 +280,7 @@ final class ArchiveReader {
     return roles[object.uid]
   }
 
-  /// Converts all that was found in the archive, and what is found on the way.
+  /// Converts everything found in the archive, including objects found on the way.
   func convert() throws {
     var (nextItem, nextCategory) = (0, 0)
     while true {
@@ -294,7 +294,7 @@ final class ArchiveReader {
         break
       }
     }
-    // What items and categories hold may name further ones.
+    // Items and categories may refer to further ones.
     while indexes.count < pendingItems.count || categories.count < pendingCategories.count {
       if categories.count < pendingCategories.count {
         categories.append(try category(pendingCategories[categories.count]))
@@ -396,7 +396,7 @@ final class ArchiveReader {
     pending.list.isEmpty ? plainKind : "\(pending.list)[\(indexes.count)]"
   }
 
-  /// Notes what of an item could not be read.
+  /// Notes the unreadable parts of an item.
   private func noteProblems(of item: inout LegacyItem, _ pending: Pending, _ plan: ItemPlan?) {
     problems += objects.problems.map { LegacyProblem("\(place(of: pending)).\($0.path)", $0.reason) }
     let className = ClassSurvey.shortName(item.className)
@@ -432,7 +432,7 @@ final class ArchiveReader {
     return item
   }
 
-  /// A category of which things hold nothing but the name.
+  /// A category that items refer to only by name.
   private func namedCategory(_ text: String) -> Int {
     if let index = namedCategories[text] { return index }
     namedCategories[text] = pendingCategories.count
@@ -446,7 +446,7 @@ final class ArchiveReader {
     }
   }
 
-  /// A thing that is no object: a dictionary, a text, a number.
+  /// An item that is not an object: a dictionary, a text, a number.
   private func plainItem(_ pending: Pending) throws -> LegacyItem {
     objects.begin()
     let value = try objects.attribute("value", pending.value) { try self.role(of: $0) }

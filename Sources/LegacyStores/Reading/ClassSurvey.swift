@@ -1,6 +1,6 @@
 import KeyedArchiving
 
-/// The classes of one or more archives, with the fields of their objects, and what each is to the store.
+/// The classes of one or more archives, with the fields of their objects, and their roles in the store.
 struct ClassSurvey {
   struct Class {
     var count = 0
@@ -9,10 +9,10 @@ struct ClassSurvey {
   }
 
   private(set) var classes: [String: Class] = [:]
-  /// What categories are.
+  /// The classes of categories.
   private(set) var categories: Set<String> = []
 
-  /// - Parameter categoryKey: the key under which items hold their category, if the user has named it.
+  /// - Parameter categoryKey: the key of an item's category, if the user has named it.
   init(_ inspections: [ArchiveInspection], categoryKey: String??) {
     for inspection in inspections {
       for found in inspection.classes {
@@ -40,7 +40,7 @@ struct ClassSurvey {
       }
     }
     guard categoryKey == nil else { return }
-    // A file may hold categories alone.
+    // A file may have only categories.
     for name in classes.keys where isCustom(name) && Self.shortName(name).lowercased().contains("categor") {
       let hasCategory = keys.contains { key in
         classes[name]?.fields[key]?.keys.contains { categories.contains($0) } ?? false
@@ -53,7 +53,7 @@ struct ClassSurvey {
     KindOfThing.categoryNameKeys.contains { classes[name]?.fields[$0] != nil }
   }
 
-  /// Whether a class is an app's own: known from the archives, and not a part of Apple's frameworks.
+  /// Whether a class belongs to an app: it is in the archives and not in Apple's frameworks.
   func isCustom(_ name: String) -> Bool { classes[name] != nil && !Self.isSystem(name) }
 
   /// Whether the name is one of Apple's frameworks'.
@@ -68,12 +68,12 @@ struct ClassSurvey {
     return false
   }
 
-  /// The key of a field in a class, of those wanted the first that is there.
+  /// The first of some keys that a class has.
   func key(_ wanted: [String], in name: String) -> String? {
     wanted.first { classes[name]?.fields[$0] != nil }
   }
 
-  /// The way from a class to a field, through objects that are parts of it; the shortest one.
+  /// The shortest path from a class to a field, through objects that are parts of it.
   func path(to wanted: [String], from name: String, avoiding others: Set<String>) -> String? {
     var next = [(name: name, path: "")]
     var seen: Set<String> = [name]
@@ -92,7 +92,7 @@ struct ClassSurvey {
     return nil
   }
 
-  /// The name of a class as a person would say it: without module, and readable where Swift has mangled it.
+  /// The name of a class for people: without its module, and demangled.
   static func shortName(_ name: String) -> String {
     let parts = demangled(name) ?? name.split(separator: ".").map(String.init)
     return parts.count > 1 ? parts.dropFirst().joined(separator: ".") : parts.first ?? name

@@ -1,4 +1,4 @@
-/// Which key of a file is which attribute, where the guess should be another.
+/// Overrides for the guess which key of a file is which attribute.
 ///
 /// ```swift
 /// var mapping = FieldMapping()
@@ -6,20 +6,20 @@
 /// try mapping.add("latitude=spot.lat")
 /// ```
 public struct FieldMapping: Sendable {
-  /// What is wanted, by attribute; nil where the attribute shall come from nowhere.
+  /// The keys by attribute; nil for an attribute without a source.
   private(set) var keys: [String: String?] = [:]
-  /// What the items shall be called; nil: guess.
+  /// The kind of the items; nil to guess it.
   public var kind: String?
 
-  /// No wishes: guess all of it.
+  /// No overrides.
   public init() {}
 
-  /// Adds `FIELD=KEY`: the attribute FIELD comes from KEY, a key or a path of keys with dots. With nothing behind
-  /// the sign, it comes from nowhere and the guess is dropped.
+  /// Adds `FIELD=KEY`: the attribute FIELD comes from KEY, a key or a path of keys with dots. Without a KEY, the
+  /// attribute has no source, and the guess is dropped.
   ///
-  /// FIELD is an attribute such as `name`, `note`, `latitude`; `category` for what holds an item's category; or
-  /// `category.name`, `category.color` and `category.items` for what a category has.
-  /// - Throws: ``LegacyError`` with code `wrongUse` for a text that says nothing of the kind.
+  /// FIELD is an attribute such as `name`, `note`, `latitude`; `category` for an item's category; or `category.name`,
+  /// `category.color` and `category.items` for the fields of a category.
+  /// - Throws: ``LegacyError`` with code `wrongUse` for a text of another form.
   public mutating func add(_ text: String) throws(LegacyError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else {
@@ -28,10 +28,10 @@ public struct FieldMapping: Sendable {
     keys[parts[0]] = parts[1].isEmpty ? .some(nil) : parts[1]
   }
 
-  /// Where an attribute shall come from: a key, nowhere, or nothing is said.
+  /// The override of an attribute: a key, no source, or no override.
   func wish(_ attribute: String) -> String?? { keys[attribute] }
 
-  /// The wishes for attributes that are no part of the guess.
+  /// The overrides of attributes that are not part of the guess.
   func others(_ known: [String]) -> [(attribute: String, key: String)] {
     keys.compactMap { attribute, key in
       guard let key, !known.contains(attribute), !attribute.hasPrefix("category") else { return nil }

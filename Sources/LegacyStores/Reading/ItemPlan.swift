@@ -1,19 +1,19 @@
 import CatalogModel
 
-/// How the objects of one class, or the dictionaries of one list, become items: which key is which attribute.
+/// How the objects of one class, or the dictionaries of one list, become items: the attribute for each key.
 struct ItemPlan {
   let kind: String
   private let thing: KindOfThing?
-  /// The key under which an item holds its category, nil when it has none.
+  /// The key of an item's category, nil if there is none.
   let categoryKey: String?
-  /// Each attribute, the path of keys to it, and what it must be.
+  /// Each attribute, the path of keys to it, and its type.
   private(set) var moves: [(path: String, attribute: String, sort: KindOfThing.Sort?)] = []
-  /// Which attribute each path is.
+  /// The attribute for each path.
   var mapping: [String: String] { Dictionary(moves.map { ($0.path, $0.attribute) }) { first, _ in first } }
 
   /// - Parameters:
-  ///   - name: what the items are called when they are nothing that is known.
-  ///   - find: the path to the first of some keys that is there.
+  ///   - name: the kind of the items if they are not a known one.
+  ///   - find: finds the path to the first of some keys that exists.
   init(
     thing: KindOfThing?, name: String, categoryKey: String?, mapping: FieldMapping,
     find: (_ keys: [String]) -> String?
@@ -35,17 +35,17 @@ struct ItemPlan {
       moves.removeAll { $0.path == key }
       moves.append((key, attribute, nil))
     }
-    // A place is both or neither.
+    // A place has both or neither.
     let isPlaced =
       moves.contains { $0.attribute == "latitude" } && moves.contains { $0.attribute == "longitude" }
     if !isPlaced { moves.removeAll { $0.attribute == "latitude" || $0.attribute == "longitude" } }
   }
 
   /// The plan for a class of an archive.
-  /// - Parameter others: the classes of other items and of categories, which are no parts of this one.
+  /// - Parameter others: the classes of other items and of categories, which are not parts of this one.
   init(className name: String, _ survey: ClassSurvey, avoiding others: Set<String>, _ mapping: FieldMapping) {
     func find(_ keys: [String]) -> String? {
-      // Only where a thing is may stand further down.
+      // Only coordinates are searched at greater depth.
       let isDeep = keys.contains {
         KindOfThing.latitudeKeys.contains($0) || KindOfThing.longitudeKeys.contains($0)
       }
@@ -80,7 +80,7 @@ struct ItemPlan {
       } else {
         nil
       }
-    // A category that is only a name is worth a category where the thing is a place.
+    // For places, a category that is only a name becomes a category.
     let textKey = thing?.name == "place" ? find(["category", "categoryName", "categoryType"]) : nil
     self.init(
       thing: thing, name: short,
@@ -88,7 +88,7 @@ struct ItemPlan {
       mapping: mapping, find: find)
   }
 
-  /// The attributes that something in a field becomes.
+  /// The attributes that come from a field.
   func attributes(from key: String, className: String) -> Set<String> {
     var attributes: Set<String> = [key, "\(className.isEmpty ? kind : className).\(key)"]
     for move in moves where move.path == key || move.path.hasPrefix(key + ".") {
@@ -101,8 +101,8 @@ struct ItemPlan {
   var isToDo: Bool { thing?.name == KindOfThing.toDo.name }
 
   /// The fields of an object as attributes of an item.
-  /// - Parameter className: goes before a field whose name an attribute of another meaning has.
-  /// - Returns: the attributes, and which field became which, as far as they are not called the same.
+  /// - Parameter className: the prefix of a field whose name another attribute has.
+  /// - Returns: the attributes, and the field for each attribute with another name.
   func attributes(
     _ fields: [String: FieldValue], className: String
   ) -> (attributes: [String: FieldValue], mapping: [String: String]) {
@@ -133,7 +133,7 @@ struct ItemPlan {
     return (result, mapping)
   }
 
-  /// A to-do's place without a name is none to that app; then all of it stays as it is.
+  /// The app ignores a to-do's place without a name; then the value is kept unchanged.
   private func isUsable(
     _ move: (path: String, attribute: String, sort: KindOfThing.Sort?), _ fields: [String: FieldValue]
   ) -> Bool {
@@ -145,7 +145,7 @@ struct ItemPlan {
 }
 
 extension FieldValue {
-  /// The value if it is of the sort; a whole number becomes one with a fraction, since writers store either.
+  /// The value if it has the type; an integer becomes a double if needed, because writers store either.
   func `as`(_ sort: KindOfThing.Sort?) -> Value? {
     switch (sort, self) {
     case (nil, _): self
@@ -169,7 +169,7 @@ extension [String: FieldValue] {
     return members.value(at: String(path[path.index(after: dot)...]))
   }
 
-  /// Takes away what stands at the end of a path, and objects of which nothing but their class is left.
+  /// Removes the value at the end of a path, and objects with nothing left but their class.
   mutating func remove(at path: String) {
     if removeValue(forKey: path) != nil { return }
     guard let dot = path.firstIndex(of: ".") else { return }
@@ -180,7 +180,7 @@ extension [String: FieldValue] {
     self[first] = isEmpty ? nil : .dictionary(members)
   }
 
-  /// Puts a value at the end of a path, making the dictionaries on the way.
+  /// Sets the value at the end of a path, creating the dictionaries on the way.
   mutating func set(_ value: Value, at path: String) {
     guard let dot = path.firstIndex(of: ".") else {
       self[path] = value

@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// What the small apps call their things and the properties of those, and under which keys apps have written them.
+/// The kinds and attributes of the small apps, and the keys under which apps have written them.
 ///
 /// The attributes are those of `Sources/Examples`, so that the models there read what an import made.
 struct KindOfThing {
@@ -13,15 +13,15 @@ struct KindOfThing {
     /// The attribute, as a path.
     let attribute: String
     let sort: Sort
-    /// Keys in files, the likeliest first.
+    /// Keys in files, most likely first.
     let keys: [String]
-    /// What it is when the file says nothing; nil when it may be absent.
+    /// The default value; nil if it may be absent.
     var standard: FieldValue?
   }
 
   let name: String
   let properties: [Property]
-  /// Attributes that come from elsewhere than the keys of a file.
+  /// Attributes that do not come from keys of a file.
   var others: [String] = []
 
   func property(_ attribute: String) -> Property? { properties.first { $0.attribute == attribute } }
@@ -88,7 +88,7 @@ struct KindOfThing {
     "kCLLocationCodingKeyCoordinateLongitude", "xCoordinate",
   ]
 
-  /// Keys under which a thing holds its category.
+  /// Keys of an item's category.
   static let categoryKeys = ["category", "poiCategory", "placeCategory", "cat", "categories"]
   /// Keys of a category.
   static let categoryNameKeys = ["categoryName", "cat_title", "name", "title", "catName"]

@@ -3,20 +3,20 @@ public import Foundation
 import KeyedArchiving
 
 extension LegacyStore {
-  /// Reads files that a keyed archiver wrote: things of an app's own classes and what groups them.
+  /// Reads files of a keyed archiver: objects of an app's own classes and their categories.
   ///
   /// ```swift
   /// let store = try LegacyStore.archives([caches.appending(path: "annotations"), caches.appending(path: "categories")])
   /// ```
   ///
-  /// Files that hold one graph twice, as when the places and the categories were each archived with all they lead
-  /// to, give each thing once: categories are the same when they are called the same, and a thing that a file holds
-  /// only through its category is that of another file when it says the same.
+  /// If several files have copies of one graph, for example because places and categories were archived separately,
+  /// each object is read once: categories are equal if their names are, and an object that a file reaches only through
+  /// its category is matched with an equal one in another file.
   /// - Parameters:
-  ///   - files: together all that the app kept.
-  ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` when there is no such file, when none of them can be read, or when the mapping names
-  ///   keys that no object has. One file of several that can't be read is a problem of the store.
+  ///   - files: all files of the app.
+  ///   - mapping: overrides for the guess of attributes.
+  /// - Throws: ``LegacyError`` if there is no such file, if none of them can be read, or when the mapping names keys
+  ///   that no object has. One file of several that can't be read is a problem of the store.
   public static func archives(
     _ files: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -79,9 +79,9 @@ extension LegacyStore {
 }
 
 extension FieldMapping {
-  /// Fails for a key that nothing in the files has, which is a slip of the pen.
+  /// Fails for a key that no object has, which is a typing error.
   func check(against store: LegacyStore) throws(LegacyError) {
-    // A list that happens to be empty has no keys.
+    // An empty list has no keys.
     guard !store.items.isEmpty || !store.categories.isEmpty else { return }
     for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
       let first = key.split(separator: ".").first.map(String.init) ?? key
@@ -106,10 +106,10 @@ extension String {
   }
 }
 
-/// Puts what several archives hold together, each thing and category once.
+/// Merges several archives, with each object and category once.
 struct ArchiveMerge {
   var store: LegacyStore
-  /// Things that a file holds only through their categories, and which category, to be matched at the end.
+  /// Objects that a file reaches only through their categories, to be matched at the end.
   private var derived: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
   private var fileCount = 0
   private var fileOfItem: [Int] = []
@@ -128,7 +128,7 @@ struct ArchiveMerge {
       known.merge(found)
       return known
     }
-    // Numbers of items are final only when it is known which ones are in another file already.
+    // Indexes of items are final only after items of other files are matched.
     var numbers: [Int: Int] = [:]
     var kept: [LegacyItem] = []
     for (pending, index) in reader.indexes.enumerated() {
@@ -154,9 +154,9 @@ struct ArchiveMerge {
     }
   }
 
-  /// - Returns: the index in the store of each category of the file.
+  /// - Returns: the index in the store for each category of the file.
   private mutating func mergeCategories(_ categories: [LegacyCategory]) -> [Int] {
-    // Those that are there by their names, the first one last.
+    // Existing categories by name, the first one last.
     var known: [[UInt8]: [Int]] = [:]
     for (index, category) in store.categories.enumerated().reversed() {
       known[Array(category.name.utf8), default: []].append(index)

@@ -3,15 +3,15 @@ public import Foundation
 import KeyedArchiving
 
 extension LegacyStore {
-  /// Reads an app's preferences, and the archives that stand as data in them.
+  /// Reads an app's preferences, and the archives that they contain as data.
   ///
-  /// Archives are found wherever they are, in arrays and dictionaries too. Those that hold no objects of the app's
-  /// own, such as a color, stay with the other preferences, which the store keeps as they are.
+  /// Archives are found at any depth. Those without objects of the app's own classes, such as a color, stay with the
+  /// other preferences, which the store preserves.
   /// - Parameters:
   ///   - file: the preferences property list, such as `com.example.app.plist`.
-  ///   - key: the one key to look under; nil: all of them.
+  ///   - key: the only key to read; nil for all.
   ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` when there is no such file or key, or the file is no property list.
+  /// - Throws: ``LegacyError`` if there is no such file or key, or the file is not a property list.
   public static func defaults(
     _ file: URL, key: String? = nil, mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -55,7 +55,7 @@ extension LegacyStore {
   }
 }
 
-/// Finds the archives in preferences and what is in them.
+/// Finds the archives in preferences and their contents.
 struct DefaultsReader {
   private static let depthLimit = 64
   private let mapping: FieldMapping
@@ -88,7 +88,7 @@ struct DefaultsReader {
     let bytes = ArchiveBytes(data)
     guard let format = try? DataFormat(of: bytes),
       format == .binaryPropertyList || format == .xmlPropertyList,
-      // XML has to be read as a whole to be known; preferences hold other XML, too.
+      // XML must be read as a whole to be recognized, and preferences may contain other XML.
       format == .binaryPropertyList || data.range(of: Data("$archiver".utf8)) != nil
     else { return nil }
     do {
@@ -100,7 +100,7 @@ struct DefaultsReader {
     }
   }
 
-  /// The layout of data that are an archive with things of the app; nil for other data, which stay as they are.
+  /// The layout of data that is an archive with objects of the app; nil for other data, which is preserved.
   private mutating func archive(_ data: Data, _ path: String) -> FieldValue? {
     switch opened(data, path) {
     case nil: return nil
@@ -124,7 +124,7 @@ struct DefaultsReader {
     }
   }
 
-  /// The layout of an array in which each element is an archive of one thing.
+  /// The layout of an array in which each element is an archive of one object.
   private mutating func archives(_ elements: [FieldValue], _ path: String) -> FieldValue? {
     guard !elements.isEmpty else { return nil }
     var found: [(ArchiveReader, FieldValue)] = []

@@ -3,17 +3,17 @@ public import Foundation
 import KeyedArchiving
 
 extension LegacyStore {
-  /// The files of the to-do app, as it calls them.
+  /// The file names of the to-do app.
   static let toDoFiles = ["toDoItems.plist", "doneItems.plist"]
 
   /// Reads property lists of dictionaries, such as `toDoItems.plist` and `doneItems.plist`.
   ///
-  /// Each dictionary of an array is an item; one that looks like a to-do is a `toDo`, and done when its file is
-  /// called so. Things that are in both files at different times are recognised when both are given at once.
+  /// Each dictionary of an array is an item; one that looks like a to-do is a `toDo`, and done if its file name says
+  /// so. Items that move between the two files are recognized if both are given at once.
   /// - Parameters:
   ///   - urls: files, or one folder that holds the to-do app's files. There, a missing file is an empty list.
   ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` when there is no such file, or it is no property list.
+  /// - Throws: ``LegacyError`` if there is no such file, or it is not a property list.
   public static func propertyLists(
     _ urls: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -87,7 +87,7 @@ extension LegacyStore {
   }
 }
 
-/// Finds the things in a property list: the dictionaries of its arrays.
+/// Finds the items in a property list: the dictionaries of its arrays.
 struct PropertyListReader {
   var store: LegacyStore
   private let mapping: FieldMapping
@@ -108,12 +108,12 @@ struct PropertyListReader {
     case .dictionary(let members) where members[Reference.objectClass] == nil:
       let before = store.items.count
       var content: [String: FieldValue] = [:]
-      // In an order that does not change from run to run.
+      // In a deterministic order.
       for (key, member) in members.sorted(by: { $0.key < $1.key }) {
         content[key] = try layout(of: member, list: "\(list):\(key)", isTop: false)
       }
       guard isTop, store.items.count == before else { return .dictionary(content) }
-      // A dictionary without lists is one thing.
+      // A dictionary without lists is one item.
       store.lists.insert(list)
       _ = add([value], list)
       return Layout.element(list)
@@ -127,7 +127,7 @@ struct PropertyListReader {
 
   /// - Returns: the layout of the list.
   private mutating func add(_ elements: [FieldValue], _ list: String) -> FieldValue {
-    // A key in the file, or for its top the file's name.
+    // A key in the file, or the file's name for the top.
     let kind =
       list.firstIndex(of: ":") == nil ? list.stem : list.split(separator: ":").last.map(String.init) ?? list
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
@@ -154,7 +154,7 @@ struct PropertyListReader {
 }
 
 extension PropertyListValue {
-  /// How many bytes its texts and data have, each counted as often as it occurs.
+  /// The bytes of its texts and data, each counted as often as it occurs.
   fileprivate var byteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -167,10 +167,10 @@ extension PropertyListValue {
 }
 
 extension FieldValue {
-  /// What a property list holds.
+  /// Converts the contents of a property list.
   init(contentsOf list: PropertyList) throws {
     let tree = try list.value()
-    // Each item gets its own copy of a text that they share in the file.
+    // Each item gets a separate copy of a text that they share in the file.
     guard tree.byteCount <= 32 * list.bytes.count + 4 << 20 else {
       throw LegacyError(
         .unreadable, "its texts and data are shared so often that they would grow too large",
@@ -179,7 +179,7 @@ extension FieldValue {
     try self.init(tree)
   }
 
-  /// A property list's value as an attribute's; nothing is left out.
+  /// Converts a property list's value without loss.
   init(_ value: PropertyListValue) throws(LegacyError) {
     switch value {
     case .null: self = .null

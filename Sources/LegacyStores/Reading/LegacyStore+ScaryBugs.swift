@@ -6,11 +6,11 @@ extension LegacyStore {
   /// Reads a folder of Scary Bugs' documents: `<n>.scarybug`, each with `data.plist`, `thumbImage.jpg` and
   /// `fullImage.jpg`, any of which may be missing.
   ///
-  /// Pictures are not read, only looked at: an import reads each once, in pieces. Other files in a document are
-  /// kept as images of the bug, too. Links are refused, so that nothing outside of the folder is read.
+  /// Only the type of a picture is read; an import reads each picture once, in pieces. Other files in a document also
+  /// become images of the bug. Links are refused, so that nothing outside of the folder is read.
   /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
-  /// - Throws: ``LegacyError`` when there is no such folder, or no bug in it. A bug that can't be read is a problem
-  ///   of the store, and the others are there.
+  /// - Throws: ``LegacyError`` if there is no such folder, or no bug in it. An unreadable bug is a problem of the
+  ///   store, and the others are read.
   public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
     var reader = ScaryBugReader()
     try reader.read(ScaryBugReader.documents(in: SourceFolder(url)))
@@ -24,14 +24,14 @@ struct ScaryBugReader {
   static let folderExtension = ".scarybug"
   static let dataFile = "data.plist"
   static let pictures = ["thumbImage.jpg": "thumbnail", "fullImage.jpg": "full"]
-  /// A bug is a title and a rating; whatever else an app added, this is plenty.
+  /// A bug is a title and a rating, so this is more than enough.
   private static let dataByteLimit = 16 << 20
 
   private(set) var store = LegacyStore(.scarybugs)
 
   static func isBug(_ name: String) -> Bool { name.lowercased().hasSuffix(folderExtension) }
 
-  /// The folder in which the bugs are.
+  /// The folder that contains the bugs.
   static func documents(in folder: SourceFolder) throws(LegacyError) -> SourceFolder {
     if isBug(folder.path) {
       throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
@@ -123,7 +123,7 @@ struct ScaryBugReader {
     for broken in objects.unreadable {
       item.unreadable.formUnion(plan.attributes(from: broken, className: object.className))
     }
-    // Other values at the top are the document's own.
+    // Other values at the top belong to the document.
     var contents = SharedContents(archive)
     var top: [String: FieldValue] = [:]
     for other in try archive.allTopFields() where other.name != key {

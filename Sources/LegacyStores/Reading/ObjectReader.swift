@@ -2,41 +2,40 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// What an object of an archive is to the store, if it is not a part of another.
+/// The role of an object in the store, if it is not a part of another one.
 enum ObjectRole {
   case item(Int)
   case category(Int)
 }
 
-/// Turns values of an archive into attributes, whatever their classes: nothing of them is left out but what can't be
-/// read, which is noted.
+/// Converts values of an archive to attributes, whatever their classes. Only unreadable parts are omitted, and noted.
 ///
-/// Texts, numbers, dates, bytes, arrays and dictionaries become values of their sort. An object of any other class
-/// becomes a dictionary of its fields, with its class under `$class`. An object that one item holds several times,
-/// or that holds itself, is written once with a number, `$id`, and from then on as `{"$ref": 1}`.
+/// Texts, numbers, dates, bytes, arrays and dictionaries become values of that type. An object of any other class
+/// becomes a dictionary of its fields, with its class under `$class`. An object that occurs several times in an item,
+/// or contains itself, is written once with a number, `$id`, and then as `{"$ref": 1}`.
 ///
-/// Used for one item after the other; the classes are gathered over all.
+/// Used for one item after the other; the classes are collected over all items.
 struct ObjectReader {
-  /// Attributes are nested at most this deep; the catalog's own limit is a little more.
+  /// The depth of attributes; the catalog's limit is slightly larger.
   private static let depthLimit = 100
-  /// How many values one item may have. A small file can share a part so often that it would make billions.
+  /// The most values of one item. A small file can share a part so often that it would make billions.
   private static let valueLimit = 200_000
-  /// How many values all items of an archive may have, for each byte of it and beyond those. Each value of an archive
-  /// takes a byte at least; what items share, each has for itself.
+  /// The most values of all items of an archive, for each byte and in addition. Each value of an archive takes at least
+  /// one byte; each item has a copy of shared values.
   private static let valuesInAll = (perByte: 2, beyond: 65_536)
-  /// How many bytes of text and data all items may have: each has its own copy of what the archive shares.
+  /// The most bytes of text and data of all items: each has a copy of shared values.
   private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
-  /// Bytes beyond this are an image of the item and not an attribute, which should be small.
+  /// Larger data becomes an image of the item, because attributes should be small.
   private static let inlineByteLimit = 64 << 10
 
-  /// The classes that were met, and how they encode their fields.
+  /// The classes found, and how they encode their fields.
   private(set) var classes: [String: LegacyClass] = [:]
   /// The pictures and large data of the item, which its attributes name by `$image`.
   private(set) var images: [LegacyImage] = []
 
-  /// What of the item could not be read: the path of keys to it, and why.
+  /// The unreadable parts of the item: the path of keys, and the reason.
   private(set) var problems: [(path: String, reason: String)] = []
-  /// The fields of the item of which something could not be read.
+  /// The fields of the item with unreadable parts.
   private(set) var unreadable: Set<String> = []
 
   private var contents: SharedContents
@@ -44,12 +43,12 @@ struct ObjectReader {
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var imageNames: Set<String> = []
-  /// How many images already wanted a name.
+  /// How many images have requested each name.
   private var namesakes: [String: Int] = [:]
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
-  /// The collections from the item to the place of the walk.
+  /// The collections on the path from the item to the current value.
   private var openCollections: Set<Int> = []
 
   init(_ archive: KeyedArchive) {
@@ -74,8 +73,8 @@ struct ObjectReader {
 
   /// The fields of an object as attributes of the same names.
   /// - Parameters:
-  ///   - skipped: fields that are left out.
-  ///   - role: what another object is to the store, nil when it is a part of this one.
+  ///   - skipped: fields to omit.
+  ///   - role: the role of another object in the store, nil if it is a part of this one.
   mutating func attributes(
     of object: ArchivedObject, skipping skipped: Set<String> = [],
     role: (ArchivedObject) throws -> ObjectRole?
@@ -87,7 +86,7 @@ struct ObjectReader {
     return attributes.mapValues(tidied)
   }
 
-  /// A value that is no object of its own.
+  /// Converts a value that is not a separate item.
   mutating func attribute(
     _ name: String, _ value: ArchivedValue, role: (ArchivedObject) throws -> ObjectRole?
   ) throws -> FieldValue {
@@ -150,7 +149,7 @@ struct ObjectReader {
     return fields
   }
 
-  /// Reads a part of the item, or notes that it can't be read: the archive is broken there, and not elsewhere.
+  /// Reads a part of the item, or notes that it is unreadable, and continues with the others.
   private mutating func readable<T>(
     _ path: String, _ body: (inout ObjectReader) throws -> T
   ) throws -> T? {
@@ -169,7 +168,7 @@ struct ObjectReader {
     }
   }
 
-  /// Values that were encoded without a key are called `$0`, `$1`; nothing else may look like our own words.
+  /// Values without keys are named `$0`, `$1`; other names must not look like reserved ones.
   private static func isReserved(_ key: String) -> Bool {
     key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
   }
@@ -243,7 +242,7 @@ struct ObjectReader {
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
-      // A plain address; what stands elsewhere than in a field would come back as a text.
+      // A plain URL in a field; elsewhere it would be exported as a text.
       if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
         try charge(bytes: text.utf8.count)
         return .string(text)
@@ -273,7 +272,7 @@ struct ObjectReader {
   ) throws -> FieldValue {
     let name = object.className
     guard openCollections.insert(object.uid).inserted else {
-      // It holds itself: here it is cut.
+      // It contains itself: the cycle is cut here.
       let number = number(of: object.uid)
       isReferredTo.insert(number)
       return Reference.make(Reference.ref, number)
@@ -288,7 +287,7 @@ struct ObjectReader {
     } else {
       guard let members = try value.set, case .array(var elements) = try list(members, path, depth, role)
       else { return .null }
-      // The members of a set come in whatever order.
+      // The members of a set have no order.
       if !name.contains("Ordered") {
         elements = elements.map { (EntityRecord(["": $0]).bytes, $0) }
           .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
@@ -380,7 +379,7 @@ struct ObjectReader {
     return .dictionary([Reference.image: .string(name)])
   }
 
-  /// Takes the numbers away that nothing refers to.
+  /// Removes the numbers that nothing refers to.
   private func tidied(_ value: FieldValue) -> FieldValue {
     switch value {
     case .array(let elements): return .array(elements.map(tidied))
@@ -397,9 +396,9 @@ struct ObjectReader {
 }
 
 extension FieldValue {
-  /// A date as Foundation keeps it; what no date can be keeps its number.
+  /// A date as Foundation represents it; an impossible date stays a number.
   init(secondsSince2001 seconds: Double) {
-    // The years 1 to 9999, which is what can be written down as a date.
+    // The years 1 to 9999, which can be written as a date.
     if (-63_114_076_800..<252_423_993_600).contains(seconds) {
       self = .date(Date(timeIntervalSinceReferenceDate: seconds))
     } else {
@@ -409,7 +408,7 @@ extension FieldValue {
 }
 
 extension String {
-  /// The text as the name of an image: at most as long as one may be.
+  /// The text as the name of an image, shortened to the limit.
   var usableName: String {
     if utf8.count <= 1000 { return self }
     return "…" + suffix(200)

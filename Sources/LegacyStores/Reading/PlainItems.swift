@@ -1,15 +1,15 @@
 import CatalogModel
 
-/// Things that are no objects: the dictionaries, texts and numbers of one list.
+/// Items that are not objects: the dictionaries, texts and numbers of one list.
 struct PlainItems {
-  /// How the dictionaries of the list become items; nil when there are none.
+  /// How the dictionaries of the list become items; nil if there are none.
   private let plan: ItemPlan?
   private let list: String
   private let kind: String
 
   /// - Parameters:
-  ///   - values: all elements of the list, which tell together what they are.
-  ///   - kind: what they are called if they are nothing that is known.
+  ///   - values: all elements of the list, which together determine their kind.
+  ///   - kind: the kind of the items if they are not a known one.
   init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
     let dictionaries = values.compactMap { value -> [String: FieldValue]? in
       guard case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else { return nil }
@@ -38,8 +38,8 @@ struct PlainItems {
     self.kind = mapping.kind ?? (thing == nil ? kind : "\(kind)Value")
   }
 
-  /// The item that an element is, and which path of its keys is which attribute; nil when the app would pass it
-  /// over, as a to-do without a title.
+  /// The item of an element, and the attribute for each path of its keys; nil if the app would skip it, like a to-do
+  /// without a title.
   func item(_ value: FieldValue) -> (item: LegacyItem, mapping: [String: String])? {
     guard let plan, case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
       return (LegacyItem(list: list, kind: kind, attributes: ["value": value]), [:])
@@ -52,6 +52,6 @@ struct PlainItems {
     return (item, mapping)
   }
 
-  /// What stands in for the class of dictionaries, under which their keys are remembered.
+  /// A name in place of a class, under which the keys of dictionaries are stored.
   static func className(_ kind: String) -> String { "{\(kind)}" }
 }

@@ -2,17 +2,17 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// What a store holds as of a state: its files' layouts, and the items and categories of each list.
+/// The contents of a store as of a state: the layouts of its files, and the items and categories of each list.
 struct ExportedItems {
   let catalog: Catalog
   let memory: ImportMemory
-  /// Whether no import has shown what the files look like.
+  /// Whether the files were never imported, so that their layout is unknown.
   let isNew: Bool
-  /// The items of each list, in the order in which the files have them.
+  /// The items of each list, in the order of the files.
   private(set) var lists: [String: [Catalog.Item.ID]] = [:]
   /// The categories of each list.
   private(set) var categoryLists: [String: [CategoryID]] = [:]
-  /// The items of each category, in the order in which the lists have them.
+  /// The items of each category, in the order of the lists.
   private(set) var itemsByCategory: [CategoryID: [Catalog.Item.ID]] = [:]
   private(set) var rows: [Catalog.Item.ID: ImportMemory.Element] = [:]
   private(set) var groups: [CategoryID: ImportMemory.Group] = [:]
@@ -29,7 +29,7 @@ struct ExportedItems {
     let standard = DefaultLayouts.layouts(of: memory.source)
     isNew = files.isEmpty
     if isNew { files = standard.files }
-    // An import of an empty list has not shown what its elements look like.
+    // The import of an empty list does not show the form of its elements.
     let kinds = Set(classes.values.map(\.kind))
     if standard.classes.values.allSatisfy({ $0.kind.isEmpty || !kinds.contains($0.kind) }) {
       classes.merge(standard.classes) { known, _ in known }
@@ -51,7 +51,7 @@ struct ExportedItems {
     }
   }
 
-  /// Items that were made in the journal go to the end of the list where those of their kind are.
+  /// Items that were added in the journal go to the end of the list of their kind.
   private mutating func addNewItems() {
     var kinds = Set(classes.values.map(\.kind)).union(DefaultLayouts.kinds(of: memory.source))
     kinds.subtract(["", LegacyClass.categories, ImportMemory.kind])
@@ -83,7 +83,7 @@ struct ExportedItems {
     }
   }
 
-  /// To-dos are on the list that they say, in the order that they say, wherever they came from.
+  /// The attributes of a to-do determine its list and its order, wherever it came from.
   private mutating func sortToDos() {
     func name(_ isDone: Bool) -> String {
       let known = Layout.lists(in: files)
@@ -107,17 +107,17 @@ struct ExportedItems {
     }
   }
 
-  /// The class that an item's object is of; empty for a dictionary or a plain value.
+  /// The class of an item's object; empty for a dictionary or a plain value.
   func className(of item: Catalog.Item) -> String {
     if let row = rows[item.id] { return row.className }
     let named = classes.filter { $0.value.kind == item.kind }.keys.sorted()
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
   }
 
-  /// Which path of keys an attribute of a class comes from, the longest attributes first.
+  /// The path of keys for each attribute of a class, longest attributes first.
   func mapping(_ className: String, kind: String) -> [(path: String, attribute: String)] {
     var mapping = classes[className]?.mapping ?? [:]
-    // What no object had yet goes under the key that comes first to mind.
+    // An attribute that no object had yet gets the most likely key.
     let mapped = Set(mapping.values)
     if classes[className]?.chain.isEmpty ?? true,
       let thing = KindOfThing.all.first(where: { $0.name == kind })
@@ -130,7 +130,7 @@ struct ExportedItems {
       .sorted { ($0.path.utf8.count, $0.path) < ($1.path.utf8.count, $1.path) }
   }
 
-  /// The attributes of an item under the keys of the file.
+  /// The attributes of an item, under the keys of the file.
   func fields(of item: Catalog.Item) -> [String: FieldValue] {
     var rest = item.attributes
     if item.kind == KindOfThing.toDo.name {
@@ -139,7 +139,7 @@ struct ExportedItems {
     }
     let className = className(of: item)
     let mapping = mapping(className, kind: item.kind)
-    // What the file did not say, and the app's models have to have, is not put into the app's mouth.
+    // Default values that the import added for the models are not exported.
     let mapped = Set(mapping.map(\.attribute))
     for property in KindOfThing.all.first(where: { $0.name == item.kind })?.properties ?? [] {
       guard let standard = property.standard, rest[property.attribute] == standard,
@@ -158,7 +158,7 @@ struct ExportedItems {
   }
 }
 
-/// The files that the apps would have written, for items that no import brought.
+/// The files that the apps would have written, for items that were not imported.
 enum DefaultLayouts {
   static func kinds(of source: LegacyStore.Source) -> [String] {
     switch source {
@@ -233,7 +233,7 @@ enum DefaultLayouts {
 }
 
 extension LegacyClass {
-  /// A class that no file has described.
+  /// A class that is not described by any file.
   fileprivate init(kind: String, _ fields: [String], form: String = Form.null) {
     self.init()
     self.kind = kind

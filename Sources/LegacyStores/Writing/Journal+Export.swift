@@ -2,40 +2,38 @@ public import CatalogModel
 public import Foundation
 import SHA256
 
-/// What an export wrote.
+/// The result of an export.
 public struct LegacyExportReport: Sendable {
   /// The revision that was exported.
   public internal(set) var revision: Revision = 0
-  /// How many items the files hold.
+  /// How many items the files have.
   public internal(set) var items = 0
   /// How many files were written.
   public internal(set) var written = 0
-  /// How many files were there already, byte for byte.
+  /// How many files existed already with the same bytes.
   public internal(set) var unchanged = 0
-  /// What could not be written, and what is worth knowing.
+  /// What could not be written, and other remarks.
   public internal(set) var problems: [LegacyProblem] = []
 
-  /// Whether all that there is was written.
+  /// Whether everything was written.
   public var isComplete: Bool { !problems.contains(where: \.isLoss) }
 }
 
 extension Journal where State == Catalog {
-  /// Writes the files that an app of NSCoding's days reads: with its names, the classes of its objects and the keys
-  /// that its `initWithCoder:` looks for.
+  /// Writes the files that an NSCoding-era app reads: with its file names, the classes of its objects and the keys that
+  /// its `initWithCoder:` reads.
   ///
-  /// What an import remembers of the files decides: their names, the classes, the keys, and what else stood in them.
-  /// Without an import the files are those that the small apps would have written. Items that were made in the
-  /// journal come after the others.
+  /// File names, classes, keys and other contents are as in the imported files. Without an import they are those of the
+  /// small apps in the documentation. Items that were added in the journal come after the others.
   /// - Parameters:
-  ///   - source: how the app kept its things.
-  ///   - name: which store, if several were imported from such a source.
+  ///   - source: how the app stored its data.
+  ///   - name: which store, if several were imported from that source.
   ///   - selector: the point in time.
-  ///   - folder: where to write; made if it is not there. Every file has its name only when it is whole.
-  ///   - replacing: whether files of other contents may be replaced.
-  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, when the folder holds a file
-  ///   of another content under a name that is to be written, or another bug; `notFound` when there is no such store,
-  ///   or nothing of the sort in the journal;
-  ///   ``JournalError`` when the journal can't be read.
+  ///   - folder: where to write; created if it does not exist. A file gets its name only when it is complete.
+  ///   - replacing: whether files with other contents may be replaced.
+  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder holds a file of
+  ///   another content under a name that is to be written, or another bug; `notFound` when there is no such store, or
+  ///   nothing of the sort in the journal; ``JournalError`` when the journal can't be read.
   @discardableResult
   public func exportStore(
     _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),
@@ -64,7 +62,7 @@ extension Journal where State == Catalog {
   }
 }
 
-/// Writes files into a folder in which there may be others.
+/// Writes files into a folder that may contain others.
 struct ExportTarget {
   private let folder: TargetFolder
   private let blobs: BlobStore
@@ -157,7 +155,7 @@ struct ExportTarget {
     }
   }
 
-  /// Bugs and pictures in the folder that this export does not have: the app would show them.
+  /// Bugs and pictures in the folder that are not part of this export: the app would show them.
   private func otherBugs(
     _ there: SourceFolder, _ files: [ExportedFile], _ replacing: Bool, _ report: inout LegacyExportReport
   ) throws -> [[String]] {
@@ -191,9 +189,9 @@ struct ExportTarget {
     return stale
   }
 
-  /// Writes one file; what goes wrong with it is reported, and the others are written.
+  /// Writes one file; an error is reported, and the other files are still written.
   ///
-  /// - Parameter write: is called with what hands the file's bytes on.
+  /// - Parameter write: called with a function that appends bytes to the file.
   /// - Returns: whether it was written.
   @discardableResult
   private func attempt(

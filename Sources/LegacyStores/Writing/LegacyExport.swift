@@ -3,7 +3,7 @@ import Foundation
 import KeyedArchiving
 import SHA256
 
-/// A file that an export writes, by the names on the way to it.
+/// A file that an export writes, with its path.
 struct ExportedFile {
   enum Content {
     case bytes([UInt8])
@@ -12,7 +12,7 @@ struct ExportedFile {
 
   var way: [String]
   var content: Content
-  /// Whether it is written only in place of a file of that name.
+  /// Whether it is written only to replace an existing file.
   var isOptional = false
 
   /// Its own name.
@@ -60,7 +60,7 @@ struct LegacyExport {
       } else {
         bytes = try PropertyListText.bytes(of: filled(content), asXML: isXML)
       }
-      // An app leaves no file of an empty list, so none is made; one that is there gets emptied.
+      // The apps write no file for an empty list, so none is created; an existing one is emptied.
       let lists = Layout.lists(in: [name: file])
       let isEmpty = lists.allSatisfy {
         store.lists[$0, default: []].isEmpty && store.categoryLists[$0, default: []].isEmpty
@@ -103,7 +103,7 @@ struct LegacyExport {
     }
   }
 
-  /// An item as a property list has it.
+  /// An item as a property-list value.
   private func plain(_ id: Catalog.Item.ID) -> FieldValue {
     guard let item = store.catalog.item(id) else { return .dictionary([:]) }
     let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
@@ -182,7 +182,7 @@ struct LegacyExport {
   }
 }
 
-/// Reads the images that stand inside of files, and notes those that can't be read.
+/// Reads the images that are embedded in files, and notes unreadable ones.
 private final class ImageReader {
   private let blobs: BlobStore
   private var failures: [Blob: any Error] = [:]
@@ -205,7 +205,7 @@ private final class ImageReader {
 }
 
 extension FieldValue {
-  /// The names of the images that stand below this value.
+  /// The names of the images inside this value.
   var imageNames: [String] {
     switch self {
     case .array(let elements): return elements.flatMap(\.imageNames)

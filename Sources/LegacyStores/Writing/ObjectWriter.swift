@@ -2,28 +2,28 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// Makes the objects of an archive from items and categories, of the classes and with the keys that the app's
-/// decoders look for. What names each other becomes objects that hold each other.
+/// Makes the objects of an archive from items and categories, with the classes and keys that the app's decoders read.
+/// References by number become references between objects.
 final class ObjectWriter {
   private let store: ExportedItems
-  /// The bytes of an image, nil when they are gone.
+  /// The bytes of an image, nil if they are missing.
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
-  /// The images of the item that was asked for last.
+  /// The images of the most recent item.
   private var images: (item: Catalog.Item.ID, byName: [String: Catalog.Image])?
-  /// The nodes that were made and have no fields yet.
+  /// Closures that fill the nodes without fields.
   private var waiting: [() -> Void] = []
-  /// All nodes with fields, to be let go at the end: nodes that hold each other are never freed otherwise.
+  /// All nodes with fields, whose cycles are broken at the end so that they are freed.
   private var made: [(node: ArchiveNode, keys: [String])] = []
 
-  /// What a value is a part of.
+  /// The context of a value.
   private struct Context {
-    /// The item whose images are meant.
+    /// The item of the images.
     var item: Catalog.Item.ID?
-    /// The objects that were met in it, by their numbers.
+    /// The objects of the item made so far, by number.
     var objects: [Int: ArchiveNode] = [:]
-    /// The objects with a number, since one may be referred to before its turn.
+    /// The definitions of numbered objects, because a reference may come before its definition.
     var definitions: [Int: [String: FieldValue]] = [:]
 
     init(item: Catalog.Item.ID?, of values: some Sequence<FieldValue> = []) {
@@ -38,7 +38,7 @@ final class ObjectWriter {
   }
 
   /// An archive with the top values of a layout.
-  /// - Parameter only: the item that stands for an element, where each has an archive of its own.
+  /// - Parameter only: the item, if each item has a separate archive.
   func archive(
     _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver,
     only: Catalog.Item.ID? = nil
@@ -46,7 +46,7 @@ final class ObjectWriter {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values)
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
-      // Nil at the top was nil there; what was an `NSNull` says so.
+      // Nil at the top was nil; an `NSNull` is marked as such.
       members.append((key, value == .null ? .null : content(value, &context, only: only)))
     }
     while let next = waiting.popLast() { next() }
@@ -171,7 +171,7 @@ final class ObjectWriter {
         }
         guard key == colorKey else { return nil }
         guard let color = category.color else { return .null }
-        // As the app encoded it, unless it is another one now.
+        // As the app encoded it, unless it has changed.
         if group?.color == color, group?.fields[key] != nil { return nil }
         return .node(self.color(color, like: group?.fields[key]))
       }
@@ -186,7 +186,7 @@ final class ObjectWriter {
     return .uiColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
   }
 
-  /// Gives an object its fields: those that its class had in the files first, nil where there is nothing.
+  /// Fills the fields of an object: first those that its class had in the files, nil where there is no value.
   private func fill(
     _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
     extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
@@ -201,7 +201,7 @@ final class ObjectWriter {
       if let value = special(key) {
         content = value
       } else if let field = fields[key] {
-        // What was nil in every file is no text now, but what the models have in its place.
+        // If a field was nil in every file, an empty text is the default of the models.
         let isStandIn = form == LegacyClass.Form.null && field == .string("")
         content = isStandIn ? .null : value(field, form, &context)
       } else if hasNil(key, of: className) {
@@ -216,7 +216,7 @@ final class ObjectWriter {
         written.append(Self.name(key))
       }
     }
-    // What was encoded without a key is again, if there is no gap.
+    // Values without keys are encoded without keys again, if there is no gap.
     let values = (0..<unkeyed.count).compactMap { unkeyed[$0] }
     if values.count == unkeyed.count {
       node.set(unkeyed: values)
@@ -226,14 +226,14 @@ final class ObjectWriter {
     made.append((node, written + unkeyed.keys.map { "$\($0)" }))
   }
 
-  /// Which of the values without a key one is that was read under this key.
+  /// The index of a value without a key, from the key that it was read under.
   private static func position(_ key: String) -> Int? {
     guard key.hasPrefix("$"), let position = Int(key.dropFirst()), position >= 0 else { return nil }
     return key == "$\(position)" ? position : nil
   }
 
-  /// Whether an object of a class has nil under a key if there is nothing else for it. An app's decoder may insist on
-  /// all of its class's keys; Foundation's classes have some for one kind of content and others for another.
+  /// Whether an object of a class encodes nil under a key without a value. An app's decoder may require all keys of its
+  /// class; Foundation's classes have different keys for different kinds of content.
   private func hasNil(_ key: String, of className: String) -> Bool {
     guard let known = store.classes[className], let form = known.fields[key], !isInline(form) else {
       return false
@@ -241,7 +241,7 @@ final class ObjectWriter {
     return !(ClassSurvey.isSystem(className) && known.isOptional(key))
   }
 
-  /// A name that begins with `$` was given one more when it was read.
+  /// A leading `$` was doubled when the name was read.
   private static func name(_ key: String) -> String { key.hasPrefix("$$") ? String(key.dropFirst()) : key }
 
   private func order(of className: String, _ fields: [String: FieldValue]) -> [String] {
@@ -312,7 +312,7 @@ final class ObjectWriter {
     }
   }
 
-  /// A collection of a class; a mutable array where none is known, which any decoder takes for an array too.
+  /// A collection of a class; without a known class a mutable array, which any decoder accepts as an array.
   private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
     switch className {
     case "NSArray": .array(values)
@@ -322,7 +322,7 @@ final class ObjectWriter {
     case "NSMutableOrderedSet": .orderedSet(values, as: .mutableOrderedSet)
     case "", "NSMutableArray": .array(values, as: .mutableArray)
     default:
-      // A subclass of an app's own.
+      // A subclass defined by an app.
       store.classes[className] == nil
         ? .array(values, as: .mutableArray) : .array(values, as: archivedClass(className))
     }
@@ -338,7 +338,7 @@ final class ObjectWriter {
     }
     if let target = Reference.target(Reference.ref, of: whole) {
       if let node = context.objects[target] { return .node(node) }
-      // Without an object of that number it is a dictionary that only looks so.
+      // Without an object of that number it is an ordinary dictionary.
       if let definition = context.definitions[target] { return object(definition, form, &context) }
     }
     if case .integer(let number)? = members[Reference.id], let node = context.objects[Int(number)] {
@@ -353,7 +353,7 @@ final class ObjectWriter {
       guard case .integer(let number)? = members[Reference.id] else {
         return .node(dictionary(members, &context, kind))
       }
-      // A dictionary that may hold itself has to be there before its members.
+      // A dictionary that may contain itself must exist before its members.
       let node = ArchiveNode.dictionary([(key: ArchiveNode.Value, value: ArchiveNode.Value)](), as: kind)
       context.objects[Int(number)] = node
       fill(node, pairs(members, &context).map { ($0.key, $0.value) })
@@ -371,7 +371,7 @@ final class ObjectWriter {
     return .node(node)
   }
 
-  /// The class that a field wants, where what is left of its object has lost its own.
+  /// The class of a field whose object has lost its class.
   private func customClass(_ form: String) -> FieldValue? {
     store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary"
       ? .string(form) : nil
@@ -392,7 +392,7 @@ final class ObjectWriter {
       guard case .array(let found)? = members["NS.keys"], found.count == elements.count else { return nil }
       keys = found
     }
-    // A collection that holds itself has to be there before its elements.
+    // A collection that contains itself must exist before its elements.
     let node =
       if isDictionary {
         ArchiveNode.dictionary(
@@ -415,7 +415,7 @@ final class ObjectWriter {
     return node
   }
 
-  /// Gives a dictionary that is there already its pairs.
+  /// Fills an existing dictionary with its pairs.
   private func fill(_ node: ArchiveNode, _ pairs: [(ArchiveNode.Value, ArchiveNode.Value)]) {
     node.set("NS.keys", .list(pairs.map { boxed($0.0) }))
     node.set("NS.objects", .list(pairs.map { boxed($0.1) }))

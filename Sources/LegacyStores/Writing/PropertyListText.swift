@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// Writes property lists: as XML, which the apps wrote, or in binary form where XML can't say it.
+/// Writes property lists: as XML, like the apps, or in binary form if XML can't express the values.
 struct PropertyListText {
   private(set) var text = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -11,7 +11,7 @@ struct PropertyListText {
 
     """
 
-  /// XML can't say it: control characters, parts of a second, keys that are no texts.
+  /// XML can't express the value: control characters, fractions of a second, keys that are not texts.
   struct Unwritable: Error {}
 
   /// The bytes of a property list.
@@ -22,7 +22,7 @@ struct PropertyListText {
         try writer.write(value, indent: "")
         return Array((writer.text + "</plist>\n").utf8)
       } catch {
-        // Every reader that takes the one form takes the other.
+        // Every reader accepts both forms.
       }
     }
     return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.write(value) }
@@ -64,7 +64,7 @@ struct PropertyListText {
     }
   }
 
-  /// Writes a dictionary whose keys look like our own words, or are no texts.
+  /// Writes a dictionary whose keys look like reserved ones, or are not texts.
   private mutating func writeExplicit(_ members: [String: FieldValue], indent: String) throws {
     guard case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"],
       keys.count == values.count
@@ -90,7 +90,7 @@ struct PropertyListText {
     else {
       throw Unwritable()
     }
-    // As far as the seconds: 2026-08-01T10:00:00.000000Z.
+    // Up to the seconds of 2026-08-01T10:00:00.000000Z.
     return stamp.description.prefix(19) + "Z"
   }
 
@@ -112,10 +112,10 @@ struct PropertyListText {
 }
 
 extension BinaryPropertyListWriter {
-  /// Writes a value and all below it.
+  /// Writes a value and its contents.
   fileprivate mutating func write(_ value: FieldValue) throws(ArchiveError) -> Int {
     switch value {
-    // A property list has nothing for nothing; an empty text is what comes nearest.
+    // Property lists have no null; an empty text is the closest value.
     case .null: return try string("")
     case .bool(let flag): return try bool(flag)
     case .integer(let integer): return try self.integer(integer)

@@ -16,7 +16,7 @@ struct LogKind: Sendable, CustomStringConvertible {
   let description: String
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
-  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil when it is there.
+  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil if it is there.
   var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
@@ -139,7 +139,7 @@ extension EntryLog {
     try append(range.map { entry($0) }, after: range.lowerBound - 1)
   }
 
-  /// Why the entries of a range could not be stored; nil when they are.
+  /// Why the entries of a range could not be stored; nil if they are.
   func failure(of range: ClosedRange<Revision>) -> AppendFailure? {
     do throws(AppendFailure) {
       try append(range)

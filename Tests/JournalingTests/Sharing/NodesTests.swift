@@ -280,7 +280,7 @@ import Testing
       try nodes.join(1)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try one.close()
-      // The server is put back, and goes on with another node, which knew no more.
+      // The server is put back, and continues with another node, which knew no more.
       try nodes.putBack(to: 4)
       let other = try nodes.open(1)
       for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
@@ -337,7 +337,7 @@ import Testing
     try withTemporaryFolder { folder in
       let nodes = try Nodes(.memory, in: folder)
       try nodes.share()
-      // Without the library for it, nobody writes beside the shared log.
+      // Without the library for it, no process writes besides the shared log.
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: nodes.url(0)) }
       #expect(error?.code == .wrongUse && error?.message.contains("memory://here") == true)
       let backup = folder.url.appending(path: "Other.journal")
@@ -411,7 +411,7 @@ import Testing
           at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
         ) { _ in throw Enough() }
       }
-      // It is local, and goes on.
+      // It is local, and continues.
       let local = try Journal<Ledger>.open(at: nodes.url(0))
       try local.commit { try $0.deposit(1, on: 1) }
       try local.close()

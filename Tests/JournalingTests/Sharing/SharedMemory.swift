@@ -19,7 +19,7 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var format: [UInt8] = []
     var entries: [SealedEntry] = []
     var images: [Blob: [UInt8]] = [:]
-    /// Whether nobody can connect; those who are connected have lost their connections.
+    /// Whether no client can connect; connected clients have lost their connections.
     var isDown = false
     /// Counts up when all connections are cut.
     var generation = 0
@@ -59,7 +59,7 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     return SharedMemoryLog(self, generation)
   }
 
-  /// Cuts all connections; nobody can connect while it is down.
+  /// Cuts all connections; no client can connect while it is down.
   func cut(isDown: Bool = false) {
     let listeners = contents.withLock { contents in
       contents.generation += 1
@@ -155,12 +155,13 @@ private final class SharedMemoryLog: SharedLog {
     try using { $0.entries.indices.contains(revision - 1) ? $0.entries[revision - 1].digest : nil }
   }
 
-  func reserve() throws(JournalError) {
+  func reserve() throws(JournalError) -> Revision {
     while try !using({ contents in
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
       return true
     }) { usleep(500) }
+    return try newestRevision()
   }
 
   func release() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// The views held against what Foundation's own archiver writes.
+/// The views compared with what Foundation's own archiver writes.
 @Suite struct FoundationViewTests {
   private func archived(_ object: Any) throws -> ArchivedValue {
     let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)

@@ -18,7 +18,7 @@ struct Comparison {
   let figure: Spread
   /// The ratio of the two, round by round.
   let ratio: Spread
-  /// Nil when it is shown for information only.
+  /// Nil if it is shown for information only.
   var wanted: Wanted?
 
   var isMissed: Bool {

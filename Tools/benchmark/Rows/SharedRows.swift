@@ -26,8 +26,11 @@ func sharedRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// Makes a journal, and so many nodes of it.
+/// Makes a journal, and so many nodes of it. It is the only one in the database.
 private func makeNodes(_ count: Int, _ bench: Workbench, _ address: String, items: Int = 0) throws -> [URL] {
+  for table in ["journal_logs", "journal_entries", "journal_images", "journal_image_pieces"] {
+    try psql("DROP TABLE IF EXISTS \(table)", at: address)
+  }
   let urls = (0..<count).map { bench.newPath("node\($0).journal") }
   let journal = try CatalogJournal.create(at: urls[0])
   if items > 0 { try journal.addItems(items, perEntry: 1, seed: bench.seed) }
@@ -36,6 +39,23 @@ private func makeNodes(_ count: Int, _ bench: Workbench, _ address: String, item
   try CatalogJournal.share(at: urls[0], on: address)
   for url in urls.dropFirst() { try CatalogJournal.join(address, id: id, at: url) }
   return urls
+}
+
+/// Runs SQL, and gives what it answers.
+@discardableResult
+private func psql(_ text: String, at address: String) throws -> String {
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text]
+  let output = Pipe()
+  process.standardOutput = output
+  // That a table is missing is said there.
+  process.standardError = FileHandle.nullDevice
+  try process.run()
+  let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  guard process.terminationStatus == 0 else { throw PeerFailure(description: "psql failed: \(text)") }
+  return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
 }
 
 private func open(_ url: URL) throws -> CatalogJournal {
@@ -82,18 +102,11 @@ private final class SharedSubject {
   private func appendCount() throws -> Int {
     // A session tells the others what it has counted when it ends, or after a second.
     Thread.sleep(forTimeInterval: 1.2)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "psql", "-XAtq", "-d", address, "-c",
-      "SELECT coalesce(sum(n_tup_upd), 0) FROM pg_stat_user_tables WHERE relname = 'journal_logs'",
-    ]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return Int(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+    return Int(
+      try psql(
+        "SELECT coalesce(sum(n_tup_upd), 0) FROM pg_stat_user_tables WHERE relname = 'journal_logs'",
+        at: address)
+    ) ?? 0
   }
 
   func insert(_ count: Int) throws -> Double {

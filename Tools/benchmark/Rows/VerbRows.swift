@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 
 /// The program `journal`, which is built beside this one.
-/// - Throws: ``PeerFailure`` when it is not there.
+/// - Throws: ``PeerFailure`` if it is not there.
 func commandLineProgram() throws -> URL {
   let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
   guard let program, FileManager.default.isExecutableFile(atPath: program.path) else {

@@ -1,13 +1,13 @@
-/// A verb's arguments, sorted by what its syntax calls them.
+/// A verb's arguments, by their names in its syntax.
 struct Arguments {
   private var operands: [String: [String]] = [:]
   private var options: [String: [String]] = [:]
 
-  /// Sorts what stands on the command line after the verb.
+  /// Parses the command line after the verb.
   ///
   /// A value follows its option after a space or, for long options, after `=`; short ones take it without
   /// either, too. After `--` everything is an operand.
-  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for anything the syntax does not know or misses.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for anything unknown or missing.
   init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
     var values: [String] = []
     var rest = words[...]
@@ -69,16 +69,16 @@ struct Arguments {
     Failure(.wrongUse, "\(message); see journal help \(verb)")
   }
 
-  /// An operand's value; for operands that the syntax does not let be left out.
+  /// The value of a required operand.
   func operand(_ name: String) -> String { operands[name]?.first ?? "" }
 
-  /// An operand that may be left out.
+  /// The value of an optional operand.
   func optionalOperand(_ name: String) -> String? { operands[name]?.first }
 
   /// All values of an operand that may be repeated.
   func operandValues(_ name: String) -> [String] { operands[name] ?? [] }
 
-  /// An option's value, nil when it was not given.
+  /// An option's value, nil if it was not given.
   func value(_ name: String) -> String? { options[name]?.first }
 
   /// All values of an option that may be given several times.
@@ -87,7 +87,7 @@ struct Arguments {
   /// Whether an option was given.
   func has(_ name: String) -> Bool { options[name] != nil }
 
-  /// An option's value as a whole number that is not negative.
+  /// An option's value as a nonnegative integer.
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {

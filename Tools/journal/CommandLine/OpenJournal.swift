@@ -4,14 +4,13 @@ import Locks
 import PostgresLog
 
 extension Arguments {
-  /// Opens the journal that is named on the command line; for reading if not told otherwise, which changes
-  /// nothing on disk.
+  /// Opens the journal that the command line names, by default for reading, which changes nothing on disk.
   ///
-  /// What is found wrong with snapshots until the program ends is said on standard error: it cost time only.
+  /// Problems with snapshots, which cost only time, are reported on standard error when the program ends.
   func openJournal(
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly
   ) throws -> CatalogJournal {
-    // A verb does what it says and nothing else: it takes no snapshots automatically.
+    // A verb writes no snapshots automatically.
     let journal = try CatalogJournal.open(
       at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
     if !has("--verbose") {
@@ -20,8 +19,14 @@ extension Arguments {
     return journal
   }
 
-  /// How a verb keeps a journal open: with `--verbose`, what it does and finds is said at once, and without it that the
-  /// clock is far ahead, once. No later entry can have an earlier date.
+  /// Opens the entries of the journal that is named on the command line, without making a state of them.
+  func openHistory() throws -> EntryHistory<Catalog> {
+    try EntryHistory(
+      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(snapshots: .manual))
+  }
+
+  /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only a warning that
+  /// the clock is far ahead is, once, because no later entry can have an earlier date.
   func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
@@ -29,20 +34,20 @@ extension Arguments {
       guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
-    return options.sharingThroughPostgres()
+    return options.sharingThroughPostgres(acceptsUnsafeSettings: has("--unsafe-settings"))
   }
 
-  /// The point in time that a text means: dates are in UTC, or with `--local` in the zone of this machine.
+  /// The selector of a text: dates are in UTC, or with `--local` in the time zone of this machine.
   func selector(_ text: String) throws(JournalError) -> RevisionSelector {
     try RevisionSelector(text, timeZone: has("--local") ? .current : .gmt)
   }
 
-  /// The point in time that an option names.
+  /// The selector of an option.
   func selector(of option: String, else standard: RevisionSelector) throws -> RevisionSelector {
     try value(option).map { try selector($0) } ?? standard
   }
 
-  /// An entity and, after an `@`, the point in time at which it is meant: `item:42@yesterday`.
+  /// An entity and, after an `@`, a point in time: `item:42@yesterday`.
   func entityAndPoint(_ text: String) throws -> (entity: EntityKey, point: RevisionSelector?) {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let entity = try Catalog.entity(parts[0])
@@ -51,7 +56,7 @@ extension Arguments {
 }
 
 extension JournalNotice {
-  /// Whether it says that the clock is far ahead, and nothing has said so before.
+  /// Whether it is the first warning that the clock is far ahead.
   fileprivate func isFirstOfClockAhead(_ hasWarned: borrowing Lock<Bool>) -> Bool {
     guard case .ahead? = clockWarning else { return false }
     return hasWarned.withLock { hasWarned in
@@ -63,19 +68,24 @@ extension JournalNotice {
 
 extension Journal {
   /// The revision that a selector means.
-  /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
   func revision(_ selector: RevisionSelector) throws -> Revision {
-    do {
-      return try revision(at: selector)
-    } catch let error as JournalError where error.code == .notFound {
+    try Failure.ofAbsence { try revision(at: selector) }
+  }
+}
+
+extension Failure {
+  /// Makes the answer no of what is not found.
+  static func ofAbsence<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as JournalError where error.code == .notFound {
       throw Failure(.no, "\(error)")
     }
   }
 }
 
 extension Journal where State == Catalog {
-  /// The categories that a number, `category:3` or a name means, now or at a point.
-  /// - Throws: ``Failure`` with ``ExitCode/no`` when there is none.
+  /// The categories with a number (`3`, `category:3`) or a name, now or at a point in time.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
   func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<CategoryID> {
     for catalog in [state, try state(asOf: point)] {
       let found = catalog.categories(named: text)
@@ -86,7 +96,7 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// The entity that a name such as `item:42` means, whether or not it is there.
+  /// The entity with a name such as `item:42`, which need not exist.
   static func entity(_ name: String) throws(Failure) -> EntityKey {
     do throws(JournalError) {
       return try entity(named: name)

@@ -2,13 +2,13 @@ import CatalogModel
 import Foundation
 import LegacyStores
 
-/// The whole program but for its exit.
+/// The whole program except its exit.
 enum Program {
   static let version = "0.1.0"
 
-  /// Runs a command line and reports what went wrong in one sentence on standard error.
+  /// Runs a command line and reports an error in one sentence on standard error.
   static func run(_ words: [String]) -> ExitCode {
-    // A reader that went away is an error of the write, which ends the verb quietly, and not a signal.
+    // A closed output is then an error of the write, which ends the verb quietly, and not a signal.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
@@ -22,7 +22,7 @@ enum Program {
       return .done
     } catch {
       terminal.progress.clear()
-      // What was found before the failure is printed before it.
+      // Results before the failure are printed before it.
       try? terminal.output.flush()
       terminal.sayRemarks()
       let failure = Failure(describing: error)
@@ -31,8 +31,8 @@ enum Program {
     }
   }
 
-  /// Opens what the caller left closed of the standard input and outputs, so that no file of a journal can
-  /// get their numbers and be written to as a terminal.
+  /// Opens standard descriptors that the caller has closed, so that no file of a journal can get their numbers and be
+  /// written to by accident.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...STDERR_FILENO).contains(descriptor) { descriptor = unsafe open("/dev/null", O_RDWR) }
@@ -52,7 +52,7 @@ enum Program {
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
-    // What is printed as it comes has no end to wait for.
+    // Endless output does not go to a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
     return try verb.run(arguments, terminal)
@@ -78,7 +78,7 @@ extension Failure {
 }
 
 extension Failure {
-  /// What is wrong with files of another app.
+  /// An error about files of another app.
   private init(_ error: LegacyError) {
     switch error.code {
     case .unreadable: self.init(.no, "\(error)")

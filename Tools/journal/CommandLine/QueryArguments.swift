@@ -1,35 +1,35 @@
 import CatalogModel
 
 extension Syntax {
-  /// The options that say which entities are looked for.
+  /// The options of a query for entities.
   static let query = [
     Option(name: "--kind", value: "KIND", help: "only items of this kind; or category, image or tag"),
     Option(name: "--category", value: "C", help: "only items of this category: 3, category:3 or its name"),
     Option(
       name: "--where", value: "FIELD=VALUE",
       help:
-        "only with this value; name.common is a place inside of a value, @category a field; may be repeated",
+        "only with this value; FIELD is an attribute, a path such as name.common, or @category; may be repeated",
       isRepeated: true),
   ]
 
-  /// Which point in time is meant.
-  static let point = pointOption("the point in time; HEAD if not given")
+  /// The option for a point in time.
+  static let point = pointOption("the point in time; by default HEAD")
 
-  /// The same for a verb that says more of it.
+  /// The same with other help.
   static func pointOption(_ help: String) -> Option {
     Option(
       name: "--at", value: "SELECTOR",
       help: help + "; a date is compared with the dates that order entries, and not with what a clock said")
   }
 
-  static let full = Option(name: "--full", help: "cut no values and leave no lines out")
+  static let full = Option(name: "--full", help: "print long values and all lines in full")
   static let author = Option(
-    name: "--by", value: "AUTHOR", help: "the author of the new entry; your login name if not given")
+    name: "--by", value: "AUTHOR", help: "the author of the new entry; by default your login name")
   static let note = Option(name: "--note", value: "TEXT", help: "the note of the new entry")
 }
 
 extension Arguments {
-  /// What is looked for.
+  /// The query.
   func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
     EntityQuery(
       text: text, kind: value("--kind"),
@@ -45,7 +45,7 @@ extension Arguments {
       })
   }
 
-  /// The parts that are named, separated by commas; nil for all.
+  /// The named parts, separated by commas; nil for all.
   func fields(_ option: String) throws(Failure) -> Set<FieldKey>? {
     guard let text = value(option) else { return nil }
     var keys: Set<FieldKey> = []

@@ -1,14 +1,14 @@
-/// Guesses what was meant by a word that is nearly one of those known.
+/// Suggests a known word for a misspelled one.
 enum Suggestion {
-  /// ` (did you mean --reverse?)`, or nothing when no known word is near.
+  /// ` (did you mean --reverse?)`, or nothing if no known word is near.
   static func text(for word: String, among known: [String]) -> String {
     let near = known.map { (word: $0, distance: distance(word, $0)) }.min { $0.distance < $1.distance }
     guard let near, near.distance <= max(1, word.count / 3) else { return "" }
     return " (did you mean \(near.word)?)"
   }
 
-  /// How many letters must be put in, taken out, replaced or swapped with their neighbour to get from one
-  /// word to the other.
+  /// The edit distance: how many insertions, deletions, replacements and swaps of neighboring letters turn one word
+  /// into the other.
   static func distance(_ first: String, _ second: String) -> Int {
     let (a, b) = (Array(first), Array(second))
     var rows = [Array(0...b.count)]

@@ -1,19 +1,19 @@
-/// What a verb takes on the command line. The parser and the help both read it, so they can't disagree.
+/// The syntax of a verb's command line. Both the parser and the help use it, so they can't disagree.
 struct Syntax {
-  /// An argument that is recognised by its place.
+  /// An argument that is identified by its position.
   struct Operand {
     let name: String
     let help: String
     var isOptional = false
-    /// Whether all further arguments belong to it; for the last operand only.
+    /// Whether it takes all further arguments; only for the last operand.
     var isRepeated = false
   }
 
-  /// An argument that is recognised by its name.
+  /// An argument that is identified by its name.
   struct Option {
-    /// As it is written, dashes included.
+    /// Its name, including dashes.
     let name: String
-    /// What its value is called; nil for a switch.
+    /// The name of its value; nil for a switch.
     var value: String?
     let help: String
     /// Whether it may be given several times.
@@ -23,17 +23,19 @@ struct Syntax {
   var operands: [Operand] = []
   var options: [Option] = []
 
-  /// What every verb takes besides its own.
+  /// The options of all verbs.
   static let common = [
     Option(name: "--local", help: "read and print dates in the zone of this machine (TZ) instead of UTC"),
-    Option(name: "--no-pager", help: "print long results at once, and not page by page"),
-    Option(name: "--verbose", help: "say on standard error what the journal does and finds on its own"),
-    Option(name: "--help", help: "print this and do nothing else"),
+    Option(name: "--no-pager", help: "print long results without a pager"),
+    Option(name: "--verbose", help: "report on standard error what the journal does and finds"),
+    Option(
+      name: "--unsafe-settings", help: "write to a shared log even if its server may lose what it confirms"),
+    Option(name: "--help", help: "print this help"),
   ]
 
-  /// The journal's place, which is the first operand of nearly every verb.
+  /// The path of the journal, the first operand of nearly every verb.
   static let journal = Operand(name: "JOURNAL", help: "the journal's folder, such as Books.journal")
-  static let json = Option(name: "--json", help: "print JSON for machines instead of a table for people")
+  static let json = Option(name: "--json", help: "print JSON instead of a table")
 
   var allOptions: [Option] { options + Self.common }
 

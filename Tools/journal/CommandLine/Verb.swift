@@ -1,4 +1,4 @@
-/// One thing the program can do: `journal VERB …`.
+/// A verb of the program: `journal VERB …`.
 protocol Verb: Sendable {
   static var name: String { get }
   /// What it does, in a few words for the list of verbs.
@@ -6,12 +6,12 @@ protocol Verb: Sendable {
   /// What it does, in sentences.
   static var explanation: String { get }
   static var syntax: Syntax { get }
-  /// Command lines to learn from, each with what it does.
+  /// Example command lines, each with its purpose.
   static var examples: [(command: String, does: String)] { get }
-  /// Whether its results may be long, so that a person wants a pager for them.
+  /// Whether its results may be long enough for a pager.
   static var isPaged: Bool { get }
 
-  /// - Returns: ``ExitCode/done``, or ``ExitCode/no`` when the answer is no.
+  /// - Returns: ``ExitCode/done``, or ``ExitCode/no`` if the answer is no.
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode
 }
 

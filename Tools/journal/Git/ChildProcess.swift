@@ -6,10 +6,10 @@ import Foundation
   import Glibc
 #endif
 
-/// A program running beside this one, with pipes to its standard input and output.
+/// A child process with pipes to its standard input and output.
 ///
-/// What it says on standard error goes to a file without a name, so that no pipe is ever waited for that
-/// nobody empties. When the object goes away early, the program is told to end, and waited for.
+/// Its standard error goes to an unnamed file, so that it never blocks on a pipe that is not read. Deinitializing the
+/// object early terminates the process and waits for it.
 final class ChildProcess {
   private let program: String
   private let pid: pid_t
@@ -18,8 +18,8 @@ final class ChildProcess {
   private let errors: Int32
   private var isRunning = true
 
-  /// Starts a program that is looked for in `PATH`.
-  /// - Throws: ``Failure`` when it is not there or can't be started.
+  /// Starts a program from `PATH`.
+  /// - Throws: ``Failure`` if it does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
     let inputPipe = try Self.makePipe()
@@ -49,7 +49,7 @@ final class ChildProcess {
     guard unsafe pipe(&ends) == 0 else {
       throw Failure(.unreadable, "no pipe to another program can be made: \(systemMessage(errno))")
     }
-    // Another child must not hold these ends open, or the first would never see their end.
+    // Another child must not inherit these ends, or the first would never see the end of its input.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
@@ -88,7 +88,7 @@ final class ChildProcess {
     for (target, descriptor) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
     }
-    // This program ignores SIGPIPE, and a child would inherit that and never notice that nobody listens.
+    // This program ignores SIGPIPE. A child would inherit that and never notice a closed pipe.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)
@@ -97,19 +97,19 @@ final class ChildProcess {
     var pid: pid_t = 0
     let result = unsafe posix_spawnp(&pid, words[0], &actions, &attributes, &arguments, &variables)
     guard result == 0 else {
-      let reason = result == ENOENT ? "it is not installed, or not in PATH" : systemMessage(result)
+      let reason = result == ENOENT ? "it is not installed or not in PATH" : systemMessage(result)
       throw Failure(.unreadable, "\(words[0]) can't be started: \(reason)")
     }
     return pid
   }
 
   /// Waits for some output and appends it.
-  /// - Returns: how many bytes came; 0 when no more will come.
+  /// - Returns: the number of bytes, 0 at the end.
   func read(atMost limit: Int, appendingTo buffer: inout [UInt8]) throws -> Int {
     var count = 0
     var failure: Int32 = 0
     let old = buffer.count
-    // The bytes are read in place, after those that are there.
+    // The bytes are read directly into the buffer, after the existing ones.
     buffer.append(contentsOf: repeatElement(0, count: limit))
     unsafe buffer.withUnsafeMutableBytes { bytes in
       repeat {
@@ -138,7 +138,7 @@ final class ChildProcess {
   }
 
   /// Ends the program's input, so that it ends, and waits for it.
-  /// - Returns: its exit code; 128 and the signal's number when a signal ended it.
+  /// - Returns: its exit code, or 128 plus the number of the signal that ended it.
   func finish() -> Int32 {
     closePipes()
     return reap()
@@ -159,7 +159,7 @@ final class ChildProcess {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// What the program said on standard error until now, its first 4 KiB.
+  /// The first 4 KiB of the program's standard error so far.
   var errorText: String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(errors, $0.baseAddress, $0.count, 0) }

@@ -1,14 +1,13 @@
-/// Contents of files from one running `git cat-file --batch`, in the order in which they are asked for.
+/// Contents of files from one running `git cat-file --batch`, in the order of the requests.
 ///
-/// Questions are sent ahead, so that git never waits for the next one. A pipe holds at least 4,096 bytes, and
-/// no more than that is ever unanswered: a question can always be written at once, whatever git is busy with,
-/// and so neither side can wait for the other for ever.
+/// Requests are sent ahead, so that git never waits for the next one. A pipe holds at least 4,096 bytes, and unanswered
+/// requests never exceed that. So a request can always be written without blocking, and there is no deadlock.
 final class GitBlobs {
   private static let pipeSize = 4096
   private let repository: GitRepository
   private let process: ChildProcess
   private let reader: PipeReader
-  /// What is to be asked; the first `sent` of them are on their way.
+  /// The requests; the first `sent` of them were sent.
   private var questions: [String] = []
   private var answered = 0
   private var sent = 0
@@ -19,7 +18,7 @@ final class GitBlobs {
     reader = PipeReader(process)
   }
 
-  /// Asks for a content. Each must be read, in the same order.
+  /// Requests a content. Each must be read, in the same order.
   func ask(for hash: String) throws {
     questions.append(hash)
     try send()
@@ -39,10 +38,10 @@ final class GitBlobs {
     if !bytes.isEmpty { try process.write(bytes) }
   }
 
-  /// Reads the next content that was asked for.
+  /// Reads the next requested content.
   /// - Parameters:
   ///   - start: called once, with the number of bytes.
-  ///   - body: called with each piece of at most 64 KiB.
+  ///   - body: called with each piece, of at most 64 KiB.
   func read(_ start: (Int) throws -> Void = { _ in }, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
     let hash = questions[answered]
     // "9e21128d… blob 123", the bytes, and a line break.

@@ -1,9 +1,9 @@
-/// A commit, and what it changed against its first parent.
+/// A commit, and its changes relative to its first parent.
 struct GitCommit {
   /// In hexadecimal digits.
   let hash: String
   let author: String
-  /// Seconds since 1970; nil when the commit has no date that git can read.
+  /// Seconds since 1970; nil if the commit has no date that git can read.
   let seconds: Int64?
   /// The whole message, without the line breaks at its end.
   let message: String
@@ -13,11 +13,11 @@ struct GitCommit {
 /// What a commit did to one file.
 struct GitChange {
   let path: String
-  /// What the file is now; nil when it is gone.
+  /// The new file; nil if it was deleted.
   let file: GitFile?
 }
 
-/// What git knows of a file in a tree.
+/// A file in a tree.
 struct GitFile: Equatable {
   /// Six octal digits: `100644`, `100755`, `120000` for a symbolic link, `160000` for a submodule.
   let mode: String

@@ -3,14 +3,14 @@ final class GitLog {
   private let repository: GitRepository
   private let process: ChildProcess
   private let reader: PipeReader
-  /// The hash of the next commit, when its start was read as the end of the one before.
+  /// The hash of the next commit, if its start was read as the end of the previous one.
   private var nextHash: String?
   private var isAtEnd = false
 
   /// Starts before a tip's first commit, or after a certain one on its line.
   init(_ repository: GitRepository, to tip: String, after start: String?) throws {
     self.repository = repository
-    // The options undo whatever a user's configuration may add to the output or leave out of it.
+    // The options override any user configuration that changes the output.
     process = try repository.start(
       [
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
@@ -31,7 +31,7 @@ final class GitLog {
     while message.utf8.last == UInt8(ascii: "\n") { message.unicodeScalars.removeLast() }
     var changes: [GitChange] = []
     while let token = try reader.read(upTo: 0) {
-      // A line break stands between a message and its changes, and nothing between two commits.
+      // A newline separates a message from its changes, and nothing separates two commits.
       let text = token.first == UInt8(ascii: "\n") ? token.dropFirst() : token
       if text.first == 1 {
         nextHash = String(decoding: text.dropFirst(), as: UTF8.self)

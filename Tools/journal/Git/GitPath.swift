@@ -1,9 +1,8 @@
-/// Names of files, which are bytes in git, as the texts that a journal holds.
+/// Converts names of files, which are bytes in git, to texts.
 enum GitPath {
-  /// The bytes as text. Valid UTF-8 stays as it is; a byte that belongs to none is written `\xff`.
+  /// The bytes as text. Valid UTF-8 is unchanged; an invalid byte is written `\xff`.
   ///
-  /// So that no two names become the same text, a backslash that already stands before such an `x` and two
-  /// digits is written `\x5c`.
+  /// So that no two names become the same text, an original backslash before an `x` and two digits is written `\x5c`.
   static func text(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     if let text = String(validating: bytes, as: UTF8.self) {
@@ -20,7 +19,7 @@ enum GitPath {
     var decoder = UTF8()
     var iterator = rest.makeIterator()
     while true {
-      // A decoder that meets an error reads on to an unknown place, so each step starts anew.
+      // After an error the position of a decoder is unknown, so each step uses a new one.
       decoder = UTF8()
       iterator = rest.makeIterator()
       switch decoder.decode(&iterator) {
@@ -48,7 +47,7 @@ enum GitPath {
       && next.dropFirst().allSatisfy { digits.contains($0) || letters.contains($0) }
   }
 
-  /// `docs/api` of `docs/api/Journal.md`; nil for what lies at the top.
+  /// `docs/api` of `docs/api/Journal.md`; nil at the top level.
   static func folder(of path: String) -> String? {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) }
   }

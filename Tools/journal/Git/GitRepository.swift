@@ -1,10 +1,10 @@
 import Foundation
 
-/// A repository as git itself reads it.
+/// A git repository, read through git.
 struct GitRepository {
   let path: String
 
-  /// - Throws: ``Failure`` when there is no repository, or no git.
+  /// - Throws: ``Failure`` if there is no repository, or no git.
   init(_ path: String) throws {
     self.path = path
     guard FileManager.default.fileExists(atPath: path) else {
@@ -16,8 +16,8 @@ struct GitRepository {
     }
   }
 
-  /// Starts git in the repository. Its messages are in English, and what may point it at another repository
-  /// (as inside a hook) is taken away.
+  /// Starts git in the repository. Its messages are in English, and environment variables that name another repository
+  /// (as in a hook) are removed.
   func start(_ arguments: [String]) throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment
     for name in Self.misleading { environment[name] = nil }
@@ -40,8 +40,8 @@ struct GitRepository {
     return (text, code, process.errorText)
   }
 
-  /// The hash of the newest commit of a branch, or of whatever else git knows by that name.
-  /// - Throws: ``Failure`` when there is none.
+  /// The hash of the newest commit of a branch, or of any other revision that git knows.
+  /// - Throws: ``Failure`` if there is none.
   func tip(of branch: String) throws -> String {
     let answer = try run(["rev-parse", "--verify", "--end-of-options", branch + "^{commit}"])
     if answer.code == 0 { return answer.text }
@@ -51,8 +51,8 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
-  /// How many commits the first-parent line of a tip has after a certain one, or in all; nil when that one
-  /// is not on the line.
+  /// How many commits the first-parent line of a tip has after a certain one, or in all; nil if that one is not on the
+  /// line.
   func count(to tip: String, after start: String?) throws -> Int? {
     let process = try self.start(["rev-list", "--first-parent", tip])
     let reader = PipeReader(process)
@@ -82,7 +82,7 @@ struct GitRepository {
     try checkEnd(process)
   }
 
-  /// - Throws: ``Failure`` when git ended for another reason than having said everything.
+  /// - Throws: ``Failure`` if git ended with an error.
   func checkEnd(_ process: ChildProcess) throws {
     let code = process.finish()
     guard code == 0 else {

@@ -1,4 +1,4 @@
-/// Takes a child's output apart: into texts that end with a certain byte, and runs of a known length.
+/// Splits a child's output into texts that end with a given byte, and runs of a known length.
 final class PipeReader {
   static let pieceSize = 64 << 10
   private let process: ChildProcess
@@ -7,7 +7,7 @@ final class PipeReader {
 
   init(_ process: ChildProcess) { self.process = process }
 
-  /// Gets more bytes; those already taken make room.
+  /// Reads more bytes, and reuses the space of consumed ones.
   private func fill() throws -> Bool {
     if position > 0 {
       buffer.removeFirst(position)
@@ -16,7 +16,7 @@ final class PipeReader {
     return try process.read(atMost: Self.pieceSize, appendingTo: &buffer) > 0
   }
 
-  /// The bytes up to the next `end`, which is taken too; nil when the output ends before.
+  /// The bytes up to the next `end`, which is consumed; nil if the output ends first.
   func read(upTo end: UInt8) throws -> ArraySlice<UInt8>? {
     var searched = position
     while true {
@@ -31,7 +31,7 @@ final class PipeReader {
   }
 
   /// A run of bytes in pieces of at most 64 KiB.
-  /// - Returns: false when the output ends before.
+  /// - Returns: false if the output ends first.
   func read(count: Int, _ body: (ArraySlice<UInt8>) throws -> Void) throws -> Bool {
     var rest = count
     while rest > 0 {

@@ -3,11 +3,11 @@ import Dispatch
 import Foundation
 import Locks
 
-/// Stores blobs beside the import: several flushes at a time take hardly longer than one.
+/// Stores blobs concurrently with the import: several flushes at a time take hardly longer than one.
 ///
-/// What waits is bounded, in number and in bytes, so memory is too.
+/// The queue is bounded in number and bytes, so memory is too.
 final class BlobQueue {
-  /// Longer contents are not held in memory, but stored piece by piece as they come.
+  /// Longer contents are not held in memory, but stored in pieces as they arrive.
   static let pieceByteLimit = 1 << 20
   private static let width = 8
 
@@ -16,11 +16,11 @@ final class BlobQueue {
 
   init(_ store: BlobStore) { self.store = store }
 
-  /// Reads the content that git was asked for next.
+  /// Reads the next content that was requested from git.
   /// - Parameters:
   ///   - head: set to the first bytes.
-  ///   - isTaken: given all bytes of a content that is held in memory; true when it needs no blob.
-  /// - Returns: nil when there is no blob.
+  ///   - isTaken: called with all bytes of a content in memory; returns true if it needs no blob.
+  /// - Returns: nil if there is no blob.
   func add(
     next contents: GitBlobs, head: inout [UInt8], unless isTaken: ([UInt8]) -> Bool = { _ in false }
   ) throws -> PendingBlob? {
@@ -49,7 +49,7 @@ final class BlobQueue {
       blob.finish(Result { try store.add(Data(bytes)) })
       free.signal()
     }
-    // The import waits for it, so it must run.
+    // The import waits for it, so it must run on some thread.
     if !Threads.start(work) { work() }
     return blob
   }
@@ -73,7 +73,7 @@ final class PendingBlob: Sendable {
   /// - Throws: the reason why it can't be.
   func wait() throws -> Blob {
     done.wait()
-    // Set before the group was left.
+    // Set before the group is left.
     return try result.withLock { $0! }.get()
   }
 }

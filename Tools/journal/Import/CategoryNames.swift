@@ -1,7 +1,6 @@
 import CatalogModel
 
-/// The categories of a catalog by their names, made when they are first needed and deleted with their last
-/// item.
+/// The categories of a catalog by name, created when first needed and deleted with their last item.
 struct CategoryNames {
   private var ids: [ExactText: CategoryID] = [:]
   /// Categories that lost an item in this entry.
@@ -31,7 +30,7 @@ struct CategoryNames {
     if let id { left.insert(id) }
   }
 
-  /// Deletes the categories that items left and that have none any more; called at the end of an entry.
+  /// Deletes the categories that have lost their last item; called at the end of an entry.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for id in left.sorted() {
       guard let name = draft.state.category(id)?.name,

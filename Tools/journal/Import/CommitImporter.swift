@@ -2,18 +2,18 @@ import CatalogModel
 
 /// One form of the import: turns what a commit did to files into changes of a catalog.
 protocol CommitImporter {
-  /// What a commit changes, with everything at hand that needs git.
+  /// The changes of a commit, with everything that had to be read from git.
   associatedtype Change
 
-  /// How many commits may be prepared before the first of them is applied; 1 when each is prepared by what
-  /// the one before it made.
+  /// How many commits may be prepared before the first of them is applied; 1 if preparing one needs the result of the
+  /// previous one.
   var preparedLimit: Int { get }
 
-  /// Asks git for contents that will be needed when this commit's turn comes. Commits are given in order.
+  /// Requests the contents that this commit will need. Called for commits in order.
   func willImport(_ commit: GitCommit) throws
 
-  /// Gets everything ready. Commits are given in order.
-  /// - Returns: nil when the commit changes nothing that this form looks at.
+  /// Prepares a commit. Called for commits in order.
+  /// - Returns: nil if the commit changes nothing for this form.
   mutating func prepare(_ commit: GitCommit, _ report: ImportReport) throws -> Change?
 
   /// Makes the changes.

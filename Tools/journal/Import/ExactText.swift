@@ -1,6 +1,6 @@
-/// A text that equals another only when its bytes do.
+/// A text that compares by its bytes.
 ///
-/// Swift's `String` takes an "é" of one scalar and an "é" of two for the same; to git they are two names.
+/// For Swift's `String`, an "é" of one scalar equals an "é" of two; for git they are two names.
 struct ExactText: Hashable, Comparable, Sendable {
   let text: String
 

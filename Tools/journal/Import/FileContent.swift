@@ -1,16 +1,16 @@
-/// What a file holds, as an item keeps it.
+/// The content of a file, as an item stores it.
 enum FileContent {
-  /// It is somewhere else, as a submodule's.
+  /// The content is elsewhere, as that of a submodule.
   case none
   /// UTF-8, and short enough for an attribute.
   case text(String)
-  /// Anything else; the bytes are on their way to the journal's blob store.
+  /// Anything else; the bytes are being stored as a blob.
   case image(PendingBlob, mediaType: String)
 
-  /// A longer text is kept as an image.
+  /// A longer text is stored as an image.
   static let textByteLimit = 65_536
 
-  /// Reads the content that git was asked for next.
+  /// Reads the next content that was requested from git.
   init(next contents: GitBlobs, name: String, _ blobs: BlobQueue) throws {
     var text: String?
     var head: [UInt8] = []

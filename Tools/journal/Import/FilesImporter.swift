@@ -3,11 +3,11 @@ import CatalogModel
 /// The form in which each file is an item of kind `file`, and its folder a category.
 struct FilesImporter: CommitImporter {
   private static let kind = "file"
-  /// How this form is called in an entry's metadata.
+  /// The name of this form in an entry's metadata.
   static let source = "files"
   let preparedLimit = 16
 
-  /// What the journal has of a file.
+  /// A file in the journal.
   private struct File {
     var item: Catalog.Item.ID
     var image: ImageID?
@@ -18,7 +18,7 @@ struct FilesImporter: CommitImporter {
   private var files: [ExactText: File] = [:]
   private var folders: CategoryNames
 
-  /// Starts from the state that earlier commits made.
+  /// Starts from the state of earlier commits.
   init(_ repository: GitRepository, _ journal: CatalogJournal) throws {
     contents = try GitBlobs(repository)
     blobs = BlobQueue(journal.blobs)

@@ -1,14 +1,14 @@
 import CatalogModel
 import Foundation
 
-/// Brings the commits of a first-parent line into a journal, each as one entry.
+/// Imports the commits of a first-parent line into a journal, each as one entry.
 struct GitImport {
-  /// How many entries may be on their way to the disk.
+  /// The most entries whose flush is in progress.
   private static let pendingLimit = 512
 
   let repository: GitRepository
   let tip: String
-  /// How the form is called in an entry's metadata.
+  /// The name of the form in an entry's metadata.
   let source: String
   let journal: CatalogJournal
   let terminal: Terminal
@@ -38,7 +38,7 @@ struct GitImport {
   }
 
   /// How many commits there are to import after a checkpoint.
-  /// - Throws: ``Failure`` when an import can't go on from there in this form.
+  /// - Throws: ``Failure`` if an import can't continue from there in this form.
   func total(after checkpoint: Checkpoint?) throws -> Int {
     if let checkpoint, checkpoint.source != source {
       throw Failure(
@@ -97,7 +97,7 @@ struct GitImport {
   ) throws -> PendingCommit<Set<EntityKey>> {
     var metadata = [Key.commit: commit.hash, Key.source: source]
     let date = commit.date ?? newestDate
-    // A journal's dates never decrease; git's do.
+    // Dates in a journal never decrease, but those in git do.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
     return try journal.submit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
       draft in
@@ -107,9 +107,9 @@ struct GitImport {
   }
 }
 
-/// The commits on their way: read ahead from git's log, their contents asked for, and some prepared.
+/// Commits that are being read: ahead from git's log, with their contents requested, and some prepared.
 private struct GitImportReading<Importer: CommitImporter> {
-  /// How many commits are read ahead, so that git is never waited for.
+  /// How many commits are read ahead, so that the import never waits for git.
   private static var commitsAhead: Int { 64 }
 
   let log: GitLog
@@ -143,7 +143,7 @@ private struct GitImportReading<Importer: CommitImporter> {
 }
 
 extension GitCommit {
-  /// When it was written; the nearest date that a journal can keep.
+  /// The author date, or the nearest date that a journal can store.
   fileprivate var date: Date? {
     guard let seconds else { return nil }
     let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -2,8 +2,8 @@ import CatalogModel
 
 /// Names the file that is an object's image: `data/{key.lowercased}.svg`.
 ///
-/// In braces stands `key`, for the text that the object is recognised by, or the name of a field, and after
-/// it, if wanted, `.lowercased` or `.uppercased`.
+/// Braces contain `key`, the text that identifies the object, or the name of a field, optionally followed by
+/// `.lowercased` or `.uppercased`.
 struct ImageTemplate {
   private enum Part {
     case text(String)
@@ -13,7 +13,7 @@ struct ImageTemplate {
   let source: String
   private var parts: [Part] = []
 
-  /// - Throws: ``Failure`` when a brace has no partner, or nothing stands in braces.
+  /// - Throws: ``Failure`` if a brace is unmatched or empty.
   init(_ source: String) throws(Failure) {
     self.source = source
     var rest = source[...]
@@ -39,10 +39,10 @@ struct ImageTemplate {
   private static func unpaired(_ source: String) -> Failure {
     Failure(
       .wrongUse,
-      "\"\(source)\" is no template: braces hold the name of a field, as in data/{key.lowercased}.svg")
+      "\"\(source)\" is not a template: braces contain the name of a field, as in data/{key.lowercased}.svg")
   }
 
-  /// The path for an object; nil when it lacks a field that the template names.
+  /// The path for an object; nil if it lacks a field that the template names.
   func path(key: String, _ attributes: [String: FieldValue]) -> String? {
     var path = ""
     for part in parts {
@@ -57,7 +57,7 @@ struct ImageTemplate {
     return path
   }
 
-  /// Whether a path could be that of an object's image; what could not need not be remembered.
+  /// Whether a path may be that of an object's image, and must be remembered.
   func mayName(_ path: String) -> Bool {
     if case .text(let start)? = parts.first, !path.utf8.starts(with: start.utf8) { return false }
     if case .text(let end)? = parts.last, !path.utf8.reversed().starts(with: end.utf8.reversed()) {
@@ -68,7 +68,7 @@ struct ImageTemplate {
 }
 
 extension FieldValue {
-  /// The text by which an object is recognised: a text, or a number as it is written; nil for anything else.
+  /// The text that identifies an object: a text, or a number as written; nil for anything else.
   var keyText: String? {
     switch self {
     case .string(let text): text

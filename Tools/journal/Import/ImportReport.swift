@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// Says what an import could not take, and counts what it did.
+/// Reports what an import could not read, and counts what it did.
 final class ImportReport {
   /// More than these are counted and not printed.
   private static let lineLimit = 100
@@ -13,20 +13,20 @@ final class ImportReport {
 
   init(_ terminal: Terminal) { self.terminal = terminal }
 
-  /// A commit is done with.
+  /// Counts a finished commit.
   func countCommit() { commits += 1 }
 
-  /// Something of a commit was not imported.
+  /// Notes a part of a commit that was not imported.
   func note(_ commit: String, _ message: String) {
     notes += 1
     if notes <= Self.lineLimit {
       terminal.warn("commit \(commit.prefix(12)): \(message.printable)")
     } else if notes == Self.lineLimit + 1 {
-      terminal.warn("there is more of this kind, which is only counted")
+      terminal.warn("further messages are only counted")
     }
   }
 
-  /// An entry was made of the events of these entities.
+  /// Counts an entry with events of these entities.
   func count(_ entities: some Collection<EntityKey>) {
     entries += 1
     events += entities.count

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// What the imports of older apps' files have in common: read, show or bring in, and say what came of it.
+/// The common part of imports of older apps' files: read them, show or import them, and report the result.
 enum LegacyImport {
   static let options = ["--store", "--by", "--inspect"]
   /// More problems than these are counted and not printed.
@@ -17,7 +17,7 @@ enum LegacyImport {
     var mapping = FieldMapping()
     for text in arguments.values("--map") { try mapping.add(text) }
     mapping.kind = arguments.value("--kind")
-    // Nothing is made for files that can't be read.
+    // Read first, so that no journal is created for unreadable files.
     var store = try read(mapping)
     store.name = arguments.value("--store") ?? ""
     if arguments.has("--inspect") {
@@ -101,7 +101,7 @@ enum LegacyImport {
     try terminal.output.write(writer.bytes)
   }
 
-  /// Writes the member `problems`: what was not read, and what is worth knowing.
+  /// Writes the member `problems`: what was not read, and other remarks.
   static func write(_ problems: [LegacyProblem], to writer: inout JSONWriter) {
     writer.key("problems")
     writer.beginArray()

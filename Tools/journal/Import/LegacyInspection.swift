@@ -2,7 +2,7 @@ import CatalogModel
 import JSON
 import LegacyStores
 
-/// Shows what is in an older app's files and what an import would make of it.
+/// Shows the contents of an older app's files and what an import would make of them.
 enum LegacyInspection {
   static func print(_ store: LegacyStore, asJSON: Bool, _ terminal: Terminal) throws {
     if asJSON { try printJSON(store, terminal) } else { try printTables(store.summary, terminal) }

@@ -1,4 +1,4 @@
-/// Says what sort of bytes a file holds.
+/// Guesses the media type of a file.
 enum MediaType {
   private static let byExtension = [
     "avif": "image/avif", "bmp": "image/bmp", "css": "text/css", "csv": "text/csv", "gif": "image/gif",

@@ -2,19 +2,19 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// One version of a file of records: a JSON array whose objects are recognised by a field.
+/// One version of a file of records: a JSON array whose objects are identified by a field.
 ///
-/// Against the version before it, only the objects whose bytes changed are parsed: those between the longest
-/// run of equal elements at the start and the one at the end.
+/// Only objects that may differ from the previous version are parsed: those between the longest equal runs at the start
+/// and at the end.
 struct RecordFile {
   private struct Element {
-    /// The text that it is recognised by; nil for what has none.
+    /// The text that identifies it; nil if it has none.
     let key: ExactText?
-    /// Whether it is the last of its key, which counts: as in JSON's own objects, the later one wins.
+    /// Whether it is the last with its key: as in JSON objects, the last one wins.
     let counts: Bool
   }
 
-  /// An object that is new, or that may differ from the one of its key before.
+  /// An object that is new, or that may differ from the previous one with its key.
   struct Record {
     let key: ExactText
     let attributes: [String: FieldValue]
@@ -24,18 +24,18 @@ struct RecordFile {
   private let elements: [Element]
   /// The keys, in the order of the file.
   var keys: [ExactText] { elements.lazy.filter(\.counts).compactMap(\.key) }
-  /// Which elements are left out, in a sentence without a full stop; nil when all count.
+  /// The elements that are skipped, in a sentence without a period; nil if there are none.
   let skipped: String?
 
-  /// Before the first version.
+  /// No version yet.
   init() {
     array = nil
     elements = []
     skipped = nil
   }
 
-  /// Reads a version and finds what changed since the one before it.
-  /// - Throws: ``JSONError`` when the text is no JSON array.
+  /// Reads a version and finds its changes since the previous one.
+  /// - Throws: ``JSONError`` if the text is no JSON array.
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
   {
@@ -82,7 +82,7 @@ struct RecordFile {
     skipped = tally.sentence
   }
 
-  /// How many elements are equal at the start, and from which index on all are equal to the old array's end.
+  /// How many elements are equal at the start, and the index from which all equal the end of the old array.
   private static func equalRuns(_ new: JSONArray, _ old: JSONArray?) -> (start: Int, end: Int) {
     guard let old else { return (0, new.count) }
     let limit = min(new.count, old.count)
@@ -99,14 +99,14 @@ struct RecordFile {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBytes { left in
       unsafe right.withUnsafeBytes { right in
-        // Elements are never empty, so both addresses are there.
+        // Elements are never empty, so both addresses exist.
         unsafe memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0
       }
     }
   }
 }
 
-/// Counts the elements of an array that are no records.
+/// Counts the elements of an array that are not records.
 private struct SkippedElements {
   let field: String
   var withoutKey = 0

@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// Follows the files that a template names, and finds out which records get another image.
+/// Follows the files that a template names, and finds the records whose image changes.
 struct RecordImages {
   struct Change {
     struct Content {
@@ -10,14 +10,14 @@ struct RecordImages {
     }
 
     let key: ExactText
-    /// What the image is from now on; nil when the record has none any more.
+    /// The new image; nil if the record no longer has one.
     let content: Content?
   }
 
-  /// Where a record's image is, and what the journal has of it.
+  /// The path of a record's image, and its version in the journal.
   private struct Place {
     var path: ExactText?
-    /// The path and the git hash of what was imported; nil when there is no image.
+    /// The path and the git hash of the imported image; nil if there is none.
     var imported: Source?
   }
 
@@ -33,7 +33,7 @@ struct RecordImages {
   private var tree: [ExactText: String] = [:]
   private var places: [ExactText: Place] = [:]
   private var keysByPath: [ExactText: Set<ExactText>] = [:]
-  /// The records to look at when the commit is read.
+  /// The records to check when the commit is read.
   private var affected: Set<ExactText> = []
 
   /// Starts with the tree of the last commit that was imported, if there was one.
@@ -68,7 +68,7 @@ struct RecordImages {
     affected.formUnion(keysByPath[path] ?? [])
   }
 
-  /// Notes where a record's image is from now on.
+  /// Notes the new path of a record's image.
   mutating func place(_ key: ExactText, _ attributes: [String: FieldValue]) {
     let path = template.path(key: key.text, attributes).map { ExactText($0) }
     var place = places[key] ?? Place()
@@ -81,7 +81,7 @@ struct RecordImages {
     places[key] = place
   }
 
-  /// Notes that a record is gone; its image goes with its item.
+  /// Notes that a record was deleted; its image is deleted with its item.
   mutating func forget(_ key: ExactText) {
     if let path = places.removeValue(forKey: key)?.path { remove(key, from: path) }
     affected.remove(key)
@@ -92,8 +92,8 @@ struct RecordImages {
     if keysByPath[path]?.isEmpty == true { keysByPath[path] = nil }
   }
 
-  /// What the commit changes, with the bytes on their way to the store; in the order of the keys, so that a run that was
-  /// interrupted makes the same images as one that was not.
+  /// The changes of the commit, with the bytes being stored; in the order of the keys, so that an interrupted run makes
+  /// the same images as an uninterrupted one.
   mutating func changes() throws -> [Change] {
     var wanted: [(key: ExactText, source: Source?)] = []
     for key in affected.sorted() {

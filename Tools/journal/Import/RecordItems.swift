@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// What the journal has of the records: the item of each key, its image and its category.
+/// The items of the records in the journal: the item of each key, its image and its category.
 struct RecordItems {
   struct Known {
     var item: Catalog.Item.ID
@@ -12,7 +12,7 @@ struct RecordItems {
   private var known: [ExactText: Known] = [:]
   private var categories: CategoryNames
 
-  /// Looks through a state that earlier commits made.
+  /// Reads the state of earlier commits.
   init(_ form: RecordsImporter.Form, _ catalog: Catalog) {
     self.form = form
     kind = form.kind
@@ -45,7 +45,7 @@ struct RecordItems {
       !name.allSatisfy(\.isWhitespace)
     {
       category = try categories.category(of: name, &draft, &touched)
-      // Should no item come to stay in it after all, it goes away again.
+      // If no item stays in it, it is deleted again.
       categories.leave(category)
     }
     if let entry = known[record.key] {
@@ -66,7 +66,7 @@ struct RecordItems {
   mutating func setImage(
     _ change: RecordImages.Change, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws {
-    // A record that the catalog's rules did not let in has no item, and so no image.
+    // A record that the catalog's rules rejected has no item, and so no image.
     guard var entry = known[change.key] else { return }
     if let image = entry.image { touched.insert(.image(image)) }
     switch (change.content, entry.image) {

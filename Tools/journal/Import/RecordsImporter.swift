@@ -3,14 +3,14 @@ import JSON
 
 /// The form in which each object of a JSON array is an item.
 struct RecordsImporter: CommitImporter {
-  /// What to read, as the command line says it.
+  /// What to read, as given on the command line.
   struct Form {
     var file: String
     var key: String
     var category: String?
     var images: ImageTemplate?
 
-    /// How this form is called in an entry's metadata.
+    /// The name of this form in an entry's metadata.
     var source: String {
       var source = "records \(file) key=\(key)"
       if let category { source += " category=\(category)" }
@@ -18,7 +18,7 @@ struct RecordsImporter: CommitImporter {
       return source
     }
 
-    /// What the items are called: the file's name without its folder and extension.
+    /// The kind of the items: the file's name without its folder and extension.
     var kind: String {
       let name = GitPath.baseName(of: file)
       let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
@@ -26,7 +26,7 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  /// A file longer than this is reported and not read; it has to fit into memory twice.
+  /// A longer file is reported and not read, because it must fit into memory twice.
   private static let fileByteLimit = 512 << 20
 
   let preparedLimit = 1
@@ -44,7 +44,7 @@ struct RecordsImporter: CommitImporter {
     fileprivate var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && images.isEmpty }
   }
 
-  /// Starts from the state that earlier commits made, the last of them `commit`.
+  /// Starts from the state of earlier commits, the last of which is `commit`.
   init(_ form: Form, _ repository: GitRepository, _ journal: CatalogJournal, after commit: String?) throws {
     self.form = form
     texts = try GitBlobs(repository)
@@ -74,7 +74,7 @@ struct RecordsImporter: CommitImporter {
     return change.isEmpty ? nil : change
   }
 
-  /// Compares the file's new version with the one before it.
+  /// Compares the file's new version with the previous one.
   private mutating func read(
     _ file: GitFile?, _ commit: GitCommit, _ report: ImportReport, _ change: inout Change
   ) throws {
@@ -103,7 +103,7 @@ struct RecordsImporter: CommitImporter {
     do {
       records = try RecordFile(text, after: old, keyedBy: form.key, changed: &change.changed)
     } catch {
-      report.note(commit.hash, "\(form.file) is no valid JSON array, so it changes nothing: \(error)")
+      report.note(commit.hash, "\(form.file) is not a valid JSON array, so it changes nothing: \(error)")
       return
     }
     if let skipped = records.skipped, skipped != old.skipped {
@@ -124,7 +124,7 @@ struct RecordsImporter: CommitImporter {
       } catch let error as JournalError where error.code == .rejected {
         let name = record.key.text.shortened(to: 40)
         report.note(commit.hash, "the object \"\(name)\" is skipped: \(error)")
-        // Its image is looked for again when the record is let in.
+        // Its image is looked up again when the record is accepted.
         if items[record.key] == nil { images?.forget(record.key) }
       }
     }

@@ -1,10 +1,10 @@
 import CatalogModel
 import JSON
 
-/// Changes in words for people: a line for each part, long texts by their lines, nested values by their paths.
+/// Changes as text for people: a line for each part, long texts line by line, nested values by path.
 struct ChangeText {
   let terminal: Terminal
-  /// Cuts nothing.
+  /// Whether nothing is shortened.
   let isFull: Bool
 
   /// Prints an entity's changes under a heading.
@@ -104,7 +104,7 @@ extension JournalEvent.Operation {
     }
   }
 
-  /// The colour of its sign.
+  /// The color of its sign.
   var style: Style {
     switch self {
     case .add: .green

@@ -9,11 +9,11 @@ extension Date {
     return String(text.prefix { $0 != "." }).replacingOccurrences(of: "T", with: " ")
   }
 
-  /// What the clock said, in brackets and behind a space; empty when it said the same.
+  /// The date of the clock, in brackets after a space; empty if it is the same.
   func clockRemark(_ clockDate: Date) -> String {
     differs(from: clockDate) ? " [clock: \(clockDate.printable)]" : ""
   }
 }
 
-/// Stands where an author, a note or an entity's content has been erased.
+/// Replaces an erased author, note or content.
 let erasedText = "(erased)"

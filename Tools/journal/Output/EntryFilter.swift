@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// Which entries, and which of their events, are asked for.
+/// Selects entries, and events of them.
 struct EntryFilter {
   private let author: String?
   private let note: String?
@@ -11,12 +11,12 @@ struct EntryFilter {
   private let field: String?
   private let labels: Labels
 
-  init(_ arguments: Arguments, entities: [EntityKey], _ journal: CatalogJournal) throws {
+  init(_ arguments: Arguments, entities: [EntityKey], _ labels: Labels) throws {
     author = arguments.value("--author")?.lowercased()
     note = arguments.value("--note")?.lowercased()
     self.entities = Set(entities)
     kind = arguments.value("--kind")
-    categories = try arguments.value("--category").map { try journal.categories(named: $0) }
+    categories = try arguments.value("--category").map { try labels.journal().categories(named: $0) }
     operation = try arguments.value("--operation").map { name throws(Failure) in
       switch name {
       case "add": .add
@@ -26,10 +26,10 @@ struct EntryFilter {
       }
     }
     field = arguments.value("--touched")
-    labels = Labels(journal)
+    self.labels = labels
   }
 
-  /// The events that are asked for; nil when the entry is not.
+  /// The selected events; nil if the entry is not selected.
   func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }

@@ -19,7 +19,7 @@ struct EntryPage {
     }
   }
 
-  /// What an entry says of itself; the short form leaves the digest out.
+  /// Prints the header of an entry; the short form omits the digest.
   static func printHead(_ entry: Entry, tags: [String], isShort: Bool, _ terminal: Terminal) throws {
     let output = terminal.output
     let names = tags.isEmpty ? "" : " (\(tags.joined(separator: ", ").printable))"

@@ -1,9 +1,9 @@
 import CatalogModel
 
-/// One part of an entity in words: a field of the catalog's, or an attribute of the user's.
+/// A part of an entity as text: a field of the catalog, or an attribute of the user.
 struct EntityPart {
   let name: String
-  /// Nil when the part goes away.
+  /// Nil if the part is removed.
   let value: String?
 }
 
@@ -15,7 +15,7 @@ extension EntityRecord {
     return parts
   }
 
-  /// The part of that key, nil when there is none.
+  /// The part of that key, nil if there is none.
   func part(_ key: FieldKey, of kind: EntityKind) -> EntityPart? {
     let value =
       switch key {

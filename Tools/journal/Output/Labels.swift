@@ -1,16 +1,27 @@
 import CatalogModel
 
-/// By which words people know entities: as they are now or, when they are gone, as they were last.
+/// Labels of entities, from their current records, or the last ones of deleted entities.
 final class Labels {
-  private let journal: CatalogJournal
+  private let open: () throws -> CatalogJournal
+  private var opened: CatalogJournal?
   private var records: [EntityKey: EntityRecord?] = [:]
   private static let limit = 10_000
 
-  init(_ journal: CatalogJournal) { self.journal = journal }
+  /// - Parameter journal: asked for when the first label is.
+  init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
 
-  /// What an entity is, or was last; nil when it never was.
+  /// The journal whose entities these are.
+  func journal() throws -> CatalogJournal {
+    if let opened { return opened }
+    let journal = try open()
+    opened = journal
+    return journal
+  }
+
+  /// The current or last record of an entity; nil if it never existed.
   func record(of entity: EntityKey) throws -> EntityRecord? {
     if let known = records[entity] { return known }
+    let journal = try journal()
     var record = journal.state.record(of: entity)
     let revision = journal.state.revision(of: entity)
     if record == nil, revision > 0 {
@@ -21,7 +32,7 @@ final class Labels {
     return record
   }
 
-  /// A few printable words; empty when there are none.
+  /// A short printable label; empty if there is none.
   func label(of entity: EntityKey) throws -> String {
     try record(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) }?.printable.shortened(to: 40)
       ?? ""

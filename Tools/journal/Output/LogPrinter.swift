@@ -1,9 +1,8 @@
 import CatalogModel
 import JSON
 
-/// Prints entries as `journal log` does, one after the other.
+/// Prints entries as `journal log` does.
 final class LogPrinter {
-  private let journal: CatalogJournal
   private let terminal: Terminal
   private let labels: Labels
   private let text: ChangeText
@@ -12,26 +11,26 @@ final class LogPrinter {
   private let isStat: Bool
   private let isNarrowed: Bool
   private let table: TextTable
-  private let tags: [Revision: [String]]
+  /// The names of a revision.
+  private let tags: (Revision) -> [String]
   private var writer = JSONWriter()
   private var hasTitles = false
 
   private let authorWidth: Int
 
   init(
-    _ arguments: Arguments, _ journal: CatalogJournal, _ filter: EntryFilter, widestRevision: Revision,
-    _ terminal: Terminal
+    _ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal,
+    tags: @escaping (Revision) -> [String]
   ) {
-    self.journal = journal
     self.terminal = terminal
-    labels = Labels(journal)
+    self.labels = labels
+    self.tags = tags
     authorWidth = terminal.width.map { $0 < 90 } ?? false ? 12 : 20
     text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
     isJSON = arguments.has("--json")
     isPatch = arguments.has("--patch")
     isStat = arguments.has("--stat")
     isNarrowed = isPatch || isStat
-    tags = Dictionary(grouping: journal.state.tags, by: \.revision).mapValues { $0.map(\.name) }
     table = TextTable(
       [
         TextTable.Column(
@@ -42,13 +41,14 @@ final class LogPrinter {
       ], isCut: !arguments.has("--full"))
   }
 
-  /// Prints an entry, and with `--patch` or `--stat` those of its events that are asked for.
+  /// Prints an entry, and with `--patch` or `--stat` these events of it.
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
     if isJSON { return try printJSON(entry, events) }
     if isPatch { return try printPatch(entry, events) }
     if !hasTitles { try table.printTitles(terminal) }
     hasTitles = true
-    let names = tags[entry.revision].map { "(\($0.joined(separator: ", ").printable)) " } ?? ""
+    let tags = tags(entry.revision)
+    let names = tags.isEmpty ? "" : "(\(tags.joined(separator: ", ").printable)) "
     try table.printRow(
       [
         "\(entry.revision)", terminal.text(of: entry.date),
@@ -67,16 +67,16 @@ final class LogPrinter {
   private func printPatch(_ entry: Entry, _ events: [JournalEvent]) throws {
     if hasTitles { try terminal.output.line() }
     hasTitles = true
-    try EntryPage.printHead(entry, tags: tags[entry.revision] ?? [], isShort: true, terminal)
+    try EntryPage.printHead(entry, tags: tags(entry.revision), isShort: true, terminal)
     for event in events {
       try text.printHeading(event.entity, event.operation, try labels.record(of: event.entity))
-      try text.print(event, try journal.parts(changedBy: event))
+      try text.print(event, try labels.journal().parts(changedBy: event))
     }
   }
 
   private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
     if isPatch {
-      let changed = try events.map { (event: $0, parts: try journal.parts(changedBy: $0)) }
+      let changed = try events.map { (event: $0, parts: try labels.journal().parts(changedBy: $0)) }
       entry.write(to: &writer) { writer in
         for (event, parts) in changed { Catalog.write(event, changing: parts, to: &writer) }
       }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Whoever read the results has gone away, as `head` does; there is nothing more to do.
+/// The reader of the results has closed its end, as `head` does; there is nothing more to do.
 struct OutputClosed: Error {}
 
-/// A buffer before standard output. Results of any size pass through it in pieces.
+/// A buffered standard output. Results of any size pass through it in pieces.
 final class Output {
   private static let pieceSize = 64 << 10
   private var descriptor: Int32
@@ -29,17 +29,17 @@ final class Output {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// Fails when nobody reads any more, which otherwise only a write would tell.
+  /// Fails if the output was closed, which otherwise only a write would detect.
   /// - Throws: ``OutputClosed``.
   func checkReader() throws {
     var request = pollfd(fd: descriptor, events: 0, revents: 0)
     if unsafe poll(&request, 1, 0) > 0, request.revents & Int16(POLLERR) != 0 { throw OutputClosed() }
   }
 
-  /// - Throws: ``OutputClosed`` when nobody reads any more, ``Failure`` for any other error of the system.
+  /// - Throws: ``OutputClosed`` if the output was closed, ``Failure`` for any other error.
   func flush() throws {
     var written = 0
-    // What can't be written now can't be written at the next attempt either.
+    // A retry would fail too.
     defer { buffer.removeAll(keepingCapacity: true) }
     while written < buffer.count {
       let count = unsafe buffer[written...].withUnsafeBytes { piece in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program through which a person reads long results: what `PAGER` says, or `less`.
+/// The pager for long results: `PAGER`, or `less`.
 final class Pager {
   private let process = Process()
   private let pipe = Pipe()
@@ -8,12 +8,12 @@ final class Pager {
   /// Where results go.
   var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
-  /// Starts it; nil where there is none to be started, or `PAGER` is empty or `cat`.
+  /// Starts it; nil if it can't be started, or `PAGER` is empty or `cat`.
   init?() throws {
     var environment = ProcessInfo.processInfo.environment
     let command = environment["PAGER"] ?? "less"
     if command.isEmpty || command == "cat" { return nil }
-    // As git does: quit when all fits, pass colours on, leave the text on the screen.
+    // As git does: quit if everything fits on the screen, pass colors through, leave the text on the screen.
     if environment["LESS"] == nil { environment["LESS"] = "FRX" }
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [

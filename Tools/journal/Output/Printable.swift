@@ -1,8 +1,7 @@
 extension String {
-  /// The text as it may be shown to a person: on one line, with everything escaped that could steer the
-  /// terminal or reorder what is read.
+  /// The text for display: on one line, with everything escaped that could control the terminal or reorder text.
   ///
-  /// Texts come from journals and repositories, so from anywhere.
+  /// Texts come from journals and repositories, so they are untrusted.
   var printable: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     var text = ""
@@ -18,13 +17,13 @@ extension String {
     return text
   }
 
-  /// At most so many characters; what is cut off is replaced by an ellipsis.
+  /// The text shortened to at most this many characters, with an ellipsis.
   func shortened(to limit: Int) -> String {
     let head = prefix(limit + 1)
     return head.count <= limit ? String(head) : head.prefix(max(0, limit - 1)) + "…"
   }
 
-  /// At most so many columns of a terminal; what is cut off is replaced by an ellipsis.
+  /// The text shortened to at most this many columns of a terminal, with an ellipsis.
   func cut(toColumns limit: Int) -> String {
     if columns <= limit { return self }
     var text = ""
@@ -38,7 +37,7 @@ extension String {
     return text + "…"
   }
 
-  /// How many columns a terminal needs for it.
+  /// Its width in columns of a terminal.
   var columns: Int {
     if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
     return reduce(0) { $0 + ($1.unicodeScalars.first!.isWide ? 2 : 1) }
@@ -66,7 +65,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// With a comma after each group of three digits: `1,234,567`.
+  /// With commas between groups of three digits: `1,234,567`.
   var grouped: String {
     let digits = String(magnitude)
     var text = self < 0 ? "-" : ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line on standard error that is written over and over, only where a person sees it.
+/// A progress line on standard error, only on a terminal.
 final class ProgressLine {
   private static let interval = Duration.milliseconds(100)
   private let isShown: Bool
@@ -10,7 +10,7 @@ final class ProgressLine {
 
   init(isShown: Bool) { self.isShown = isShown }
 
-  /// Shows a line if the last one stood for a moment; the text is made only then.
+  /// Shows a line if the last one is old enough; the text is made only then.
   func show(_ text: () -> String) {
     guard isShown else { return }
     let now = clock.now
@@ -20,7 +20,7 @@ final class ProgressLine {
     StandardError.write("\r\u{1B}[K" + text())
   }
 
-  /// Takes the line away.
+  /// Clears the line.
   func clear() {
     guard isDirty else { return }
     isDirty = false

@@ -13,7 +13,7 @@ struct RestoreReport {
   private static let shownChanges = 50
   private static let shownEdits = 20
 
-  /// - Parameter revision: of the new entry; nil when there is none.
+  /// - Parameter revision: of the new entry; nil if there is none.
   func print(_ revision: Revision?, asJSON: Bool) throws {
     if asJSON { try printJSON(revision) } else { try printText(revision) }
   }
@@ -30,14 +30,14 @@ struct RestoreReport {
   private func printText(_ revision: Revision?) throws {
     let output = terminal.output
     if plan.isEmpty {
-      if plan.conflicts.isEmpty { try output.line("nothing to do: all is as it should be already") }
+      if plan.conflicts.isEmpty { try output.line("nothing to do: everything is as requested already") }
     } else {
       let count = plan.changes.count.counted("entity", "entities")
       let head =
         revision.map { "entry \($0) \(plan.note.printable): \(count) changed" }
         ?? (isDryRun
           ? "dry run: \(plan.note.printable): \(count) would change; nothing was written"
-          : "\(count) would change, were it not for later edits; nothing was written")
+          : "\(count) would change, but later edits conflict; nothing was written")
       try output.line(terminal.styled(.bold, head))
       try output.line()
       let text = ChangeText(terminal: terminal, isFull: isFull)
@@ -46,7 +46,7 @@ struct RestoreReport {
       if hidden > 0, !isFull { try output.line("… and \(hidden.grouped) more; --full prints all") }
     }
     try printTable(plan.undoes, isDryRun ? "Later edits that it would undo:" : "Later edits that it undid:")
-    try printTable(plan.conflicts, "Later edits that are in the way:")
+    try printTable(plan.conflicts, "Conflicting later edits:")
   }
 
   private func printTable(_ edits: [LaterEdit], _ title: String) throws {
@@ -76,7 +76,7 @@ struct RestoreReport {
 }
 
 extension Arguments {
-  /// Commits a plan, unless it is only to be shown or something is in its way, and says what came of it.
+  /// Commits a plan, unless it is a dry run or has conflicts, and reports the result.
   func carryOut(_ plan: RestorePlan, in journal: CatalogJournal, by author: String, _ terminal: Terminal)
     throws
     -> ExitCode
@@ -97,7 +97,7 @@ extension Arguments {
         + "overrides them")
   }
 
-  /// What becomes of later edits of the same fields.
+  /// How to treat later edits of the same fields.
   func laterEdits() throws(Failure) -> LaterEdits {
     switch (has("--theirs"), has("--force")) {
     case (true, true): throw Failure(.wrongUse, "--theirs and --force exclude each other")
@@ -107,7 +107,7 @@ extension Arguments {
     }
   }
 
-  /// Who does it.
+  /// The author of the new entry.
   var author: String { value("--by") ?? NSUserName() }
 }
 
@@ -115,5 +115,5 @@ extension Syntax {
   static let dryRun = Option(name: "--dry-run", help: "show what would change, and write nothing")
   static let theirs = Option(
     name: "--theirs", help: "keep later edits of the same fields, and revert the rest")
-  static let force = Option(name: "--force", help: "revert later edits of the same fields, too")
+  static let force = Option(name: "--force", help: "also revert later edits of the same fields")
 }

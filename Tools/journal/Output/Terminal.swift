@@ -1,17 +1,17 @@
 import Foundation
 
-/// Where the program's words go: results to standard output, everything else to standard error.
+/// The output of the program: results go to standard output, everything else to standard error.
 final class Terminal {
   let output: Output
   let progress: ProgressLine
-  /// Whether results may be coloured: on a terminal, unless `NO_COLOR` is set.
+  /// Whether results are colored: on a terminal, unless `NO_COLOR` is set.
   let usesColor: Bool
-  /// How many columns a line has; nil where nobody looks at it.
+  /// The number of columns of a line; nil if the output is not a terminal.
   let width: Int?
-  /// Whether dates are printed in the zone of this machine.
+  /// Whether dates are printed in the time zone of this machine.
   var isLocal = false
   private var pager: Pager?
-  /// What is asked for remarks when all is done.
+  /// Sources of remarks to print at the end.
   private var sources: [() -> [String]] = []
 
   init() {
@@ -23,7 +23,7 @@ final class Terminal {
     progress = ProgressLine(isShown: isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb")
   }
 
-  /// The width of the terminal that standard output is, or what `COLUMNS` says.
+  /// The width of the terminal, or `COLUMNS`.
   private static func columns(_ environment: [String: String]) -> Int? {
     if let columns = environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 { return columns }
     var size = winsize()
@@ -33,14 +33,14 @@ final class Terminal {
     return Int(size.ws_col)
   }
 
-  /// Sends results through a pager from now on, where a person looks at them.
+  /// Sends results through a pager from now on, if the output is a terminal.
   func startPager() throws {
     guard isatty(STDOUT_FILENO) == 1, let pager = try Pager() else { return }
     self.pager = pager
     output.redirect(to: pager.descriptor)
   }
 
-  /// Waits until the person has seen enough.
+  /// Waits until the user quits the pager.
   func endPager() { pager?.end() }
 
   /// `2026-08-01 10:00:00`, in UTC or the zone of this machine.
@@ -54,7 +54,7 @@ final class Terminal {
     return shifted + (offset < 0 ? " -" : " +") + zone
   }
 
-  /// What stands above a column of dates.
+  /// The title of a column of dates.
   var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
 
   /// Prints a line on standard error, above the progress if there is one.
@@ -63,21 +63,21 @@ final class Terminal {
     StandardError.write(line + "\n")
   }
 
-  /// Asks for remarks when all results are out, and prints them as ``warn(_:)`` does.
+  /// Registers a source of remarks, which are printed with ``warn(_:)`` after all results.
   func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
 
-  /// Prints the remarks that ``sayAtEnd(_:)`` was promised.
+  /// Prints the remarks of all registered sources.
   func sayRemarks() {
     for source in sources { for remark in source() { warn("journal: \(remark.printable)") } }
   }
 
-  /// The text in a colour or weight, where that is wanted.
+  /// The text in a color or weight, if output is styled.
   func styled(_ style: Style, _ text: String) -> String {
     usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// How a text looks: parameters of the terminal's escape sequence.
+/// A text style: parameters of the terminal's escape sequence.
 enum Style: String {
   case bold = "1"
   case faint = "2"
@@ -86,10 +86,10 @@ enum Style: String {
   case yellow = "33"
 }
 
-/// Standard error, unbuffered, since what is said there may be the last that is said.
+/// Standard error, unbuffered, because the program may end right after a message.
 enum StandardError {
   static func write(_ text: String) {
-    // Nobody is left to be told when standard error itself fails.
+    // A failure of standard error itself can't be reported.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }

@@ -1,4 +1,4 @@
-/// Prints rows in aligned columns. A table either knows its widths and streams, or takes them from its rows.
+/// Prints rows in aligned columns. A table either has fixed widths and streams, or takes its widths from its rows.
 struct TextTable {
   enum Alignment {
     case left
@@ -14,16 +14,16 @@ struct TextTable {
   }
 
   let columns: [Column]
-  /// Whether the last column is cut where the terminal ends.
+  /// Whether the last column is cut at the edge of the terminal.
   var isCut = false
 
-  /// A table that streams, with the widths that its columns say.
+  /// A table that streams, with the widths of its columns.
   init(_ columns: [Column], isCut: Bool = false) {
     self.columns = columns
     self.isCut = isCut
   }
 
-  /// A table that is as wide as it must be for these rows.
+  /// A table that is as wide as these rows need.
   init(_ columns: [Column], fitting rows: [[String]]) {
     self.columns = columns.enumerated().map { index, column in
       var column = column
@@ -44,7 +44,7 @@ struct TextTable {
       })
   }
 
-  /// The cells, the last one as long as fits.
+  /// The cells, the last one cut to fit.
   private func cut(_ cells: [String], _ terminal: Terminal) -> [String] {
     guard let width = terminal.width, let last = cells.last else { return cells }
     let taken = zip(cells, columns).dropLast().reduce(0) { sum, cell in
@@ -60,7 +60,7 @@ struct TextTable {
       if index > 0 { line += "  " }
       switch column.alignment {
       case .right: line += gap + styled(cell, column)
-      // Nothing follows the last column, so nothing needs to be filled up there.
+      // The last column needs no padding.
       case .left: line += styled(cell, column) + (index == columns.count - 1 ? "" : gap)
       }
     }

@@ -1,6 +1,6 @@
 import CatalogModel
 
-/// Where two nested values differ.
+/// The differences of two nested values.
 enum ValueDifference {
   /// The innermost places that differ, each with its path, such as `name.official` or `borders[2]`.
   static func leaves(
@@ -24,7 +24,7 @@ enum ValueDifference {
 
 /// The lines in which two texts differ, with some lines around them.
 struct LineDifference {
-  /// Each begins with `+`, `-` or a blank; `@@ line 12` says where in the new text a group begins.
+  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins.
   let lines: [String]
 
   /// Texts with more lines are not compared line by line: that would take too long.
@@ -89,9 +89,9 @@ struct LineDifference {
   }
 }
 
-/// Cuts long texts around what differs between them.
+/// Shortens long texts around their difference.
 enum CutText {
-  /// Both texts in about so many characters: what they have in common at their ends is cut, but for some of it.
+  /// Both texts in about this many characters: their common ends are cut, except for some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
     let (a, b) = (Array(first), Array(second))
     if a.count <= limit, b.count <= limit { return (first, second) }

@@ -2,7 +2,7 @@ import CatalogModel
 import JSON
 
 extension FieldValue {
-  /// The value on one line for a person, shortened.
+  /// The value on one line for people, shortened.
   var printable: String {
     switch self {
     case .data(let data): "\(data.count.counted("byte"))"

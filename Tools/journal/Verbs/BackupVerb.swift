@@ -5,7 +5,7 @@ import JSON
 /// `journal backup JOURNAL DEST`
 enum BackupVerb: Verb {
   static let name = "backup"
-  static let summary = "brings a backup up to date, or makes it"
+  static let summary = "updates a backup, or creates it"
   static let explanation = """
     Copies entries and the images that they name to DEST, which is a journal of its own: every verb works on it. The
     next run brings only what is new. What is written is read back and compared, and a file RECEIPT says up to where
@@ -25,15 +25,15 @@ enum BackupVerb: Verb {
     ],
     options: [
       Syntax.Option(name: "--file", help: "write one file instead of a folder"),
-      Syntax.Option(name: "--copy-images", help: "copy images also where they could be shared"),
+      Syntax.Option(name: "--copy-images", help: "copy images even if they could be shared"),
       Syntax.json,
     ])
   static let examples = [
     (
       command: "journal backup Books.journal /media/stick/Books.backup",
-      does: "brings what is new since the last time"
+      does: "copies what is new since the last run"
     ),
-    (command: "journal verify /media/stick/Books.backup", does: "proves that the backup is whole"),
+    (command: "journal verify /media/stick/Books.backup", does: "proves that the backup is intact"),
     (
       command: "journal backup Books.journal --file - | ssh host 'cat > Books.jbak'",
       does: "writes a backup through a pipe"
@@ -60,12 +60,12 @@ enum BackupVerb: Verb {
     terminal.progress.clear()
     if isStream { return .done }
     if report.isRebuilt {
-      terminal.warn("something was erased in the journal, so the backup was written anew without it")
+      terminal.warn("the journal had an erasure, so the backup was rewritten without the erased content")
     }
     if let base = report.keepsPruned {
       terminal.warn(
         "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under another "
-          + "name has not got it")
+          + "name will not have it")
     }
     if arguments.has("--json") {
       try printJSON(report, terminal)

@@ -5,7 +5,7 @@ import JSON
 /// `journal bisect JOURNAL`
 enum Bisect: Verb {
   static let name = "bisect"
-  static let summary = "finds the first entry since which something is so"
+  static let summary = "finds the first entry since which a condition holds"
   static let explanation = """
     Looks at a few states and finds the first revision at which some item, category or image is as --where, --kind,
     --category and TEXT say, and has been since. With --run it asks a command instead, which gets the state as
@@ -19,20 +19,23 @@ enum Bisect: Verb {
         name: "TEXT", help: "part of a label or of a text, or an entity's name", isOptional: true),
     ],
     options: Syntax.query + [
-      Syntax.Option(name: "--not", help: "find since when nothing is like that"),
-      Syntax.Option(name: "--run", value: "COMMAND", help: "asks this command, by the shell"),
+      Syntax.Option(name: "--not", help: "find since when no entity matches"),
+      Syntax.Option(
+        name: "--run", value: "COMMAND", help: "the condition is that this shell command succeeds"),
       Syntax.Option(
         name: "--from", value: "SELECTOR",
-        help: "the first state to look at; where history begins if not given"),
-      Syntax.Option(name: "--to", value: "SELECTOR", help: "the last state to look at; HEAD if not given"),
+        help: "the first state to test; by default where history begins"),
+      Syntax.Option(name: "--to", value: "SELECTOR", help: "the last state to test; by default HEAD"),
       Syntax.json,
     ])
   static let examples = [
-    (command: "journal bisect Books.journal item:42 --where title=Dune", does: "since when it is called so"),
+    (
+      command: "journal bisect Books.journal item:42 --where title=Dune", does: "since when it has this title"
+    ),
     (command: "journal bisect Books.journal item:42 --not", does: "when item 42 was deleted"),
     (
       command: "journal bisect Books.journal --run 'jq -e \".items | length > 100\"'",
-      does: "when there were more than a hundred items"
+      does: "since when there are more than a hundred items"
     ),
   ]
 
@@ -43,14 +46,14 @@ enum Bisect: Verb {
     let hasQuery =
       query.text != nil || query.kind != nil || query.categories != nil || !query.conditions.isEmpty
     guard hasQuery != (command != nil) else {
-      throw Failure(.wrongUse, "bisect needs either --where and the like, or --run; see journal help bisect")
+      throw Failure(.wrongUse, "bisect needs --where or another condition, or --run; see journal help bisect")
     }
     let isNegated = arguments.has("--not")
     let found = try journal.bisect(
       from: try arguments.selector(of: "--from", else: .start),
       through: try arguments.selector(of: "--to", else: .head())
     ) { version in
-      terminal.progress.show { "looking at revision \(version.revision.grouped)" }
+      terminal.progress.show { "testing revision \(version.revision.grouped)" }
       let holds =
         if let command {
           try StateCommand(command).holds(of: version)
@@ -62,7 +65,7 @@ enum Bisect: Verb {
     terminal.progress.clear()
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
-      throw Failure(.no, "it is not so at revision \(looked), where the search was to end")
+      throw Failure(.no, "the condition does not hold at revision \(looked), the last to be tested")
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)
@@ -83,11 +86,11 @@ enum Bisect: Verb {
       try terminal.output.line("revision \(look.revision): \(look.holds ? "yes" : "no")")
     }
     guard let entry else {
-      try terminal.output.line("It was so from the beginning.")
+      try terminal.output.line("It has held from the beginning.")
       return .done
     }
     try terminal.output.line(
-      "first so at " + terminal.styled(.yellow, "revision \(revision)") + ", "
+      "first held at " + terminal.styled(.yellow, "revision \(revision)") + ", "
         + "\(terminal.text(of: entry.date)), \(entry.authorText)"
         + (entry.note.isEmpty ? "" : ": \(entry.note.subject)"))
     return .done
@@ -95,7 +98,7 @@ enum Bisect: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// Whether anything is as a query says at a revision.
+  /// Whether any entity matches a query at a revision.
   fileprivate func holds(_ query: EntityQuery, at revision: Revision) throws -> Bool {
     var isFound = false
     try find(query, asOf: .revision(revision)) { _ in
@@ -106,14 +109,14 @@ extension Journal where State == Catalog {
   }
 }
 
-/// A command of the user's that says whether something holds of a state.
+/// A shell command that tests a condition on a state.
 private struct StateCommand {
   private let command: String
 
   init(_ command: String) { self.command = command }
 
   func holds(of version: Version<Catalog>) throws -> Bool {
-    // A file and no pipe: a command may answer before it has read everything.
+    // A file instead of a pipe, because a command may exit before it has read everything.
     let file = FileManager.default.temporaryDirectory.appending(path: "journal-bisect-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)

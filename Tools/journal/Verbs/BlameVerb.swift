@@ -4,7 +4,7 @@ import JSON
 /// `journal blame JOURNAL ENTITY`
 enum BlameVerb: Verb {
   static let name = "blame"
-  static let summary = "says who set each attribute of an entity, when and why"
+  static let summary = "shows who set each attribute of an entity, when and why"
   static let explanation = """
     Prints each attribute of an item, a category or an image with its value and the entry that set it. Where an entry
     only brought an earlier value back, --origin names the entry that set it first.
@@ -12,14 +12,17 @@ enum BlameVerb: Verb {
   static let syntax = Syntax(
     operands: [
       Syntax.journal,
-      Syntax.Operand(name: "ENTITY", help: "such as item:42, or item:42@yesterday for what it was then"),
+      Syntax.Operand(name: "ENTITY", help: "such as item:42, or item:42@yesterday for its earlier state"),
     ],
     options: [
       Syntax.Option(name: "--origin", help: "look through restores and reverts"), Syntax.full, Syntax.json,
     ])
   static let examples = [
-    (command: "journal blame Books.journal item:42", does: "who gave item 42 its title, and all else"),
-    (command: "journal blame Books.journal item:42@HEAD~9", does: "the same as of nine entries ago"),
+    (
+      command: "journal blame Books.journal item:42",
+      does: "who set the title and all other attributes of item 42"
+    ),
+    (command: "journal blame Books.journal item:42@HEAD~9", does: "the same, as of nine entries ago"),
   ]
   static let isPaged = true
 
@@ -61,7 +64,7 @@ enum BlameVerb: Verb {
 }
 
 extension Failure {
-  /// Says why an entity is not there at a revision.
+  /// The failure that says why an entity does not exist at a revision.
   init(absent entity: EntityKey, at revision: Revision, _ journal: CatalogJournal) throws {
     let name = Catalog.name(of: entity)
     guard let last = try journal.history(of: entity, asOf: .revision(revision)).first else {

@@ -15,7 +15,7 @@ enum Cat: Verb {
   ])
   static let examples = [
     (command: "journal cat Books.journal image:7 > cover.png", does: "an image as a file"),
-    (command: "journal cat Books.journal item:42.text@yesterday", does: "a text as it was"),
+    (command: "journal cat Books.journal item:42.text@yesterday", does: "a text as of yesterday"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

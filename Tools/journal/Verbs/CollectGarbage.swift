@@ -11,7 +11,7 @@ enum CollectGarbage: Verb {
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
-    options: [Syntax.Option(name: "--dry-run", help: "say what would be removed, and remove nothing")])
+    options: [Syntax.Option(name: "--dry-run", help: "report what would be removed, and remove nothing")])
   static let examples = [
     (command: "journal gc Books.journal --dry-run", does: "how much would be removed"),
     (command: "journal gc Books.journal", does: "removes it"),

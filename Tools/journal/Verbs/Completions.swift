@@ -103,10 +103,10 @@ enum Completions: Verb {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Inside of single quotes.
+  /// Quoted for single quotes.
   private static func quoted(_ text: String) -> String { text.replacing("'", with: "’") }
 
-  /// Inside of zsh's brackets.
+  /// Quoted for zsh's brackets.
   private static func bracketed(_ text: String) -> String {
     text.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:")
   }

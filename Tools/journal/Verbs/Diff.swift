@@ -4,7 +4,7 @@ import JSON
 /// `journal diff JOURNAL A B [ENTITY…]`
 enum Diff: Verb {
   static let name = "diff"
-  static let summary = "shows what is different between two points in time"
+  static let summary = "shows the differences between two points in time"
   static let explanation = """
     Shows which items, categories and images were added, changed and deleted between two points in time, and of those
     that were changed, the old and the new values. With ENTITY only these. It reads what happened between the two points,
@@ -12,17 +12,18 @@ enum Diff: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Syntax.journal, Syntax.Operand(name: "A", help: "the one point in time, such as yesterday or HEAD~3"),
-      Syntax.Operand(name: "B", help: "the other one; HEAD if not given", isOptional: true),
+      Syntax.journal, Syntax.Operand(name: "A", help: "the first point in time, such as yesterday or HEAD~3"),
+      Syntax.Operand(name: "B", help: "the second one; by default HEAD", isOptional: true),
       Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
     ],
     options: [
       Syntax.Option(
         name: "--kind", value: "KIND", help: "only items of this kind; or category, image or tag"),
-      Syntax.Option(name: "--stat", help: "only which, and how much of each"), Syntax.full, Syntax.json,
+      Syntax.Option(name: "--stat", help: "show only which entities differ, and how many attributes of each"),
+      Syntax.full, Syntax.json,
     ])
   static let examples = [
-    (command: "journal diff Books.journal yesterday", does: "what has changed since yesterday"),
+    (command: "journal diff Books.journal yesterday", does: "everything that has changed since yesterday"),
     (command: "journal diff Books.journal HEAD~1 HEAD item:42", does: "what the newest entry did to item 42"),
     (command: "journal diff Books.journal 2026-08-01 2026-09-01 --stat", does: "what happened in August"),
   ]
@@ -33,7 +34,7 @@ enum Diff: Verb {
     var entities = arguments.operandValues("ENTITY")
     var second = RevisionSelector.head()
     if let text = arguments.optionalOperand("B") {
-      // `diff JOURNAL A item:42` is about the item.
+      // In `diff JOURNAL A item:42`, the last argument is an entity.
       if text.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
         entities.insert(text, at: 0)
       } else {
@@ -58,7 +59,7 @@ enum Diff: Verb {
       let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
       for difference in differences { try text.print(difference) }
     }
-    if differences.isEmpty { terminal.warn("nothing is different") }
+    if differences.isEmpty { terminal.warn("there are no differences") }
     return .done
   }
 

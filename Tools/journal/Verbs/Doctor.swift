@@ -5,7 +5,7 @@ import JSON
 /// `journal doctor JOURNAL`
 enum Doctor: Verb {
   static let name = "doctor"
-  static let summary = "says everything that is wrong, and what can be done about it"
+  static let summary = "diagnoses a journal, and says what to do about each problem"
   static let explanation = """
     Looks at everything in a journal's folder and changes nothing. A journal that opens is verified, as verify --deep
     does it. Of one that does not open, each file is looked at by itself, and how far the entries are proven is said: so
@@ -13,7 +13,7 @@ enum Doctor: Verb {
     something is missing or altered; what is left over is no damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
-  static let examples = [(command: "journal doctor Books.journal", does: "what is wrong, and what to do")]
+  static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let options = arguments.journalOptions(snapshots: .manual)

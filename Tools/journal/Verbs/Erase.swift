@@ -4,7 +4,7 @@ import Foundation
 /// `journal erase JOURNAL ENTITY… --reason TEXT`
 enum Erase: Verb {
   static let name = "erase"
-  static let summary = "erases what entities ever were from the history"
+  static let summary = "erases the content of entities from the whole history"
   static let explanation = """
     Erases the content of all events of the entities, and the bytes of images that nothing else names. Images go with
     their item. That can't be undone: the bytes are nowhere in the folder afterwards, not in the log, the snapshots or
@@ -17,8 +17,9 @@ enum Erase: Verb {
   static let syntax = Syntax(
     operands: [Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42", isRepeated: true)],
     options: [
-      Syntax.Option(name: "--reason", value: "TEXT", help: "why; it stays as the note of the new entry"),
-      Syntax.Option(name: "--notes", help: "erase what people said of the entries that touched them, too"),
+      Syntax.Option(name: "--reason", value: "TEXT", help: "why; becomes the note of the new entry"),
+      Syntax.Option(
+        name: "--notes", help: "also erase author, note and metadata of the entries that changed them"),
       Syntax.author,
     ])
   static let examples = [

@@ -20,10 +20,10 @@ enum Export: Verb {
     operands: [
       Syntax.journal,
       Syntax.Operand(
-        name: "SOURCE", help: "how the app keeps its things: archive, defaults, plist or scarybugs"),
+        name: "SOURCE", help: "how the app stores its data: archive, defaults, plist or scarybugs"),
     ],
     options: [
-      Syntax.Option(name: "--to", value: "DIR", help: "the folder to write to; made if it is not there"),
+      Syntax.Option(name: "--to", value: "DIR", help: "the folder to write to; created if necessary"),
       Syntax.point,
       Syntax.Option(name: "--store", value: "NAME", help: "which store, if several were imported"),
       Syntax.Option(name: "--force", help: "replace files that have other contents"),
@@ -40,7 +40,7 @@ enum Export: Verb {
     ),
     (
       command: "journal export ToDo.journal plist --to Documents --force",
-      does: "both lists, in place of those there"
+      does: "both lists, replacing those there"
     ),
   ]
 

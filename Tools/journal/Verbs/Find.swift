@@ -4,7 +4,7 @@ import JSON
 /// `journal find JOURNAL [TEXT]`
 enum Find: Verb {
   static let name = "find"
-  static let summary = "finds items, categories and images by what they are or were"
+  static let summary = "finds items, categories and images, deleted ones too"
   static let explanation = """
     Finds entities and prints their numbers, which the other verbs take. TEXT is looked for in their labels and texts,
     in upper or lower case; an entity's name, such as item:42, finds that one. With --at it finds what there was then;
@@ -17,12 +17,15 @@ enum Find: Verb {
         name: "TEXT", help: "part of a label or of a text, or an entity's name", isOptional: true),
     ],
     options: Syntax.query + [
-      Syntax.point, Syntax.Option(name: "--deleted", help: "look among what was deleted"), Syntax.json,
+      Syntax.point, Syntax.Option(name: "--deleted", help: "search deleted entities"), Syntax.json,
     ])
   static let examples = [
     (command: "journal find Books.journal dune", does: "everything with \"dune\" in a text"),
     (command: "journal find Books.journal --kind book --where stars=5", does: "books with five stars"),
-    (command: "journal find Books.journal --deleted --at yesterday", does: "what had been deleted by then"),
+    (
+      command: "journal find Books.journal --deleted --at yesterday",
+      does: "entities that had been deleted by then"
+    ),
   ]
   static let isPaged = true
 
@@ -61,6 +64,6 @@ enum Find: Verb {
     if count > 0 { return .done }
     throw Failure(
       .no,
-      isDeleted ? "nothing like that was deleted" : "nothing is found; --deleted looks among what is gone")
+      isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
   }
 }

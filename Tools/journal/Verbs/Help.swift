@@ -1,8 +1,9 @@
 /// `journal help [VERB]`
 enum Help: Verb {
   static let name = "help"
-  static let summary = "explains a verb, or lists them all"
-  static let explanation = "Explains a verb, its arguments and how it is used; without one, lists all verbs."
+  static let summary = "explains a verb, or lists all verbs"
+  static let explanation =
+    "Explains a verb and its arguments, with examples. Without a verb, lists all of them."
   static let syntax = Syntax(operands: [
     Syntax.Operand(name: "VERB", help: "the verb to explain", isOptional: true)
   ])
@@ -38,16 +39,16 @@ enum Help: Verb {
     return .done
   }
 
-  /// What people come with.
+  /// Common questions.
   private static let questions = [
-    ("find the number of a thing", "journal find Books.journal dune"),
+    ("find the number of an item", "journal find Books.journal dune"),
     ("who changed its title, and what was it before?", "journal history Books.journal item:42"),
     ("who set each of its attributes?", "journal blame Books.journal item:42"),
-    ("bring this one back", "journal restore Books.journal item:42 --at yesterday"),
+    ("restore this entity", "journal restore Books.journal item:42 --at yesterday"),
     ("find what was deleted", "journal find Books.journal --deleted"),
-    ("bring back what was deleted", "journal restore Books.journal item:42"),
+    ("restore what was deleted", "journal restore Books.journal item:42"),
     (
-      "bring all of yesterday back, but keep what is new",
+      "restore everything as of yesterday, but keep what is new",
       "journal restore Books.journal --all --at yesterday --keep-new"
     ),
     (

@@ -12,17 +12,18 @@ enum History: Verb {
   static let syntax = Syntax(
     operands: [
       Syntax.journal,
-      Syntax.Operand(name: "ENTITY", help: "such as item:42, or item:42@yesterday for all up to then"),
+      Syntax.Operand(
+        name: "ENTITY", help: "such as item:42, or item:42@yesterday for its history up to then"),
     ],
     options: [
-      Syntax.Option(name: "-n", value: "N", help: "stop after N versions"),
-      Syntax.Option(name: "--reverse", help: "the oldest first"),
+      Syntax.Option(name: "-n", value: "N", help: "show at most N versions"),
+      Syntax.Option(name: "--reverse", help: "show the oldest first"),
       Syntax.Option(name: "--stat", help: "one line for each version, without values"), Syntax.full,
       Syntax.json,
     ])
   static let examples = [
     (command: "journal history Books.journal item:42", does: "every change of item 42"),
-    (command: "journal history Books.journal item:42 --stat", does: "a line for each"),
+    (command: "journal history Books.journal item:42 --stat", does: "one line for each"),
   ]
   static let isPaged = true
 

@@ -3,27 +3,27 @@ import CatalogModel
 /// `journal import JOURNAL SOURCE PATH…`
 enum Import: Verb {
   static let name = "import"
-  static let summary = "brings a git repository, or what an older app left on disk, into a journal"
+  static let summary = "imports a git repository, or the files of an older app"
   static let explanation = """
-    Brings things from elsewhere into a journal, which is made if it is not there. A second run goes on from the
-    first: what has not changed makes no entry.
+    Imports data from elsewhere into a journal, which is created if it does not exist. A second run continues from the
+    first: unchanged data make no entry.
 
     git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes; what has no key, or that of a later object, is skipped and reported.
+    item's attributes; objects without a key, or with that of a later object, are skipped and reported.
 
-    archive FILE…: what a keyed archiver (NSKeyedArchiver) wrote: objects of the app's own classes become items,
-    what they hold as their category becomes their category. Files that belong together are named together.
+    archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
+    category becomes the category of the items. Name files that belong together in one call.
     defaults FILE: a preferences property list with archives as data under its keys.
     plist FILE… or FOLDER: property lists of dictionaries, such as toDoItems.plist and doneItems.plist.
     scarybugs FOLDER: documents <n>.scarybug with data.plist, thumbImage.jpg and fullImage.jpg.
 
-    These four make one entry, or one for each 10,000 items. Fields that mean nothing to the program become
-    attributes of their own names. What was changed in the files since the last import is changed in the journal, and
-    what is gone from them is deleted; what was changed in the journal stays unless the file changes the same. What
-    can't be read is reported, the rest comes in, and the exit code is 1. --inspect shows what would become what.
+    These four make one entry, or one for each 10,000 items. Fields that the program does not know become attributes
+    with the same names. Changes of the files since the last import are applied to the journal, and items that are
+    missing from them are deleted; changes of the journal stay unless the file changes the same attribute. Unreadable
+    data are reported, the rest is imported, and the exit code is 1. --inspect shows what would become what.
     """
   static let syntax = Syntax(
     operands: [
@@ -32,11 +32,11 @@ enum Import: Verb {
       Syntax.Operand(name: "PATH", help: "the repository, file, files or folder", isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; HEAD if not given"),
+      Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; by default HEAD"),
       Syntax.Option(name: "--records", value: "FILE", help: "git: import the objects of this JSON file"),
       Syntax.Option(
         name: "--key", value: "KEY",
-        help: "git: the field that tells an object from all others; defaults: the one key to look under"),
+        help: "git: the field that identifies an object; defaults: the only key to import"),
       Syntax.Option(
         name: "--category", value: "FIELD", help: "git: the field whose text is the item's category"),
       Syntax.Option(
@@ -47,12 +47,13 @@ enum Import: Verb {
         help: "the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be repeated",
         isRepeated: true),
       Syntax.Option(
-        name: "--kind", value: "KIND", help: "not git: what the items are called, instead of a guess"),
+        name: "--kind", value: "KIND", help: "not git: the kind of the items, instead of a guess"),
       Syntax.Option(
-        name: "--store", value: "NAME", help: "keeps this apart from another store of the same source"),
-      Syntax.Option(name: "--by", value: "AUTHOR", help: "the entries' author"),
+        name: "--store", value: "NAME",
+        help: "the name of this store, to distinguish it from others of the same source"),
+      Syntax.Option(name: "--by", value: "AUTHOR", help: "the author of the entries"),
       Syntax.Option(
-        name: "--inspect", help: "show what is in the files and what it would become; write nothing"),
+        name: "--inspect", help: "show the contents of the files and what they would become; write nothing"),
       Syntax.json,
     ])
   static let examples = [
@@ -64,11 +65,11 @@ enum Import: Verb {
     ),
     (
       command: "journal import Places.journal archive annotations categories --inspect",
-      does: "which classes and keys the two files have, and what would become of them"
+      does: "which classes and keys the two files have, and what they would become"
     ),
     (
       command: "journal import Places.journal archive annotations categories --map note=comment",
-      does: "places and their categories; the note is what the app kept as comment"
+      does: "places and their categories; the app's comment becomes the note"
     ),
     (
       command: "journal import People.journal defaults com.example.people.plist --key personsArray",
@@ -85,7 +86,7 @@ enum Import: Verb {
   static let sources: [any ImportSource.Type] = [
     GitSource.self, ArchiveSource.self, DefaultsSource.self, PlistSource.self, ScaryBugsSource.self,
   ]
-  /// Options that are for one source or some.
+  /// Options that only some sources have.
   private static let sourceOptions = Set(sources.flatMap { $0.options })
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -109,10 +110,10 @@ enum Import: Verb {
   }
 }
 
-/// One thing that can be imported from: `journal import JOURNAL NAME …`.
+/// A source of imports: `journal import JOURNAL NAME …`.
 protocol ImportSource: Sendable {
   static var name: String { get }
-  /// The options that make sense for it, besides those that do for all.
+  /// Its options, in addition to those of all sources.
   static var options: [String] { get }
   /// Whether it takes more than one path.
   static var takesSeveral: Bool { get }

@@ -4,11 +4,11 @@ import Foundation
 /// `journal init JOURNAL`
 enum Init: Verb {
   static let name = "init"
-  static let summary = "makes an empty journal"
-  static let explanation = "Makes a folder with an empty journal. The folder above it must exist."
+  static let summary = "creates an empty journal"
+  static let explanation = "Creates a folder with an empty journal. Its parent folder must exist."
   static let syntax = Syntax(operands: [Syntax.journal])
   static let examples = [
-    (command: "journal init Books.journal", does: "makes the folder Books.journal")
+    (command: "journal init Books.journal", does: "creates the folder Books.journal")
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -19,21 +19,21 @@ enum Log: Verb {
       Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
     ],
     options: [
-      Syntax.Option(name: "-n", value: "N", help: "stop after N entries"),
-      Syntax.Option(name: "--reverse", help: "the oldest first"),
-      Syntax.Option(name: "--follow", help: "wait for entries to come, and print each as it comes"),
+      Syntax.Option(name: "-n", value: "N", help: "show at most N entries"),
+      Syntax.Option(name: "--reverse", help: "show the oldest first"),
+      Syntax.Option(name: "--follow", help: "wait for new entries, and print each as it is committed"),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
-        name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
+        name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
       Syntax.Option(name: "--author", value: "TEXT", help: "only entries whose author contains TEXT"),
       Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
       Syntax.Option(
         name: "--kind", value: "KIND",
-        help: "only changes of items of this kind, such as book; category, image and tag are kinds too"),
+        help: "only changes of items of this kind, such as book, or of category, image or tag"),
       Syntax.Option(
         name: "--category", value: "C",
-        help: "only changes of this category and of items that are in it now, or were last: 3 or its name"),
-      Syntax.Option(name: "--operation", value: "OP", help: "only this: add, update or delete"),
+        help: "only changes of this category, a number or name, and of the items in it, or last in it"),
+      Syntax.Option(name: "--operation", value: "OP", help: "only this operation: add, update or delete"),
       Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
       Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),
       Syntax.Option(name: "--stat", help: "show which entities and attributes were changed"), Syntax.full,
@@ -41,46 +41,89 @@ enum Log: Verb {
     ])
   static let examples = [
     (command: "journal log Books.journal -n 10", does: "the ten newest entries"),
-    (command: "journal log Books.journal --since yesterday --author ana --patch", does: "what Ana did since"),
+    (
+      command: "journal log Books.journal --since yesterday --author ana --patch",
+      does: "what Ana has done since yesterday"
+    ),
     (command: "journal log Books.journal item:42 --touched title", does: "who changed the title of item 42"),
     (command: "journal log Books.journal --operation delete", does: "when something was deleted"),
-    (command: "journal log Books.journal --follow", does: "what an app commits, as it does"),
-    (command: "journal log Books.journal --json | jq .note", does: "one JSON object a line"),
+    (command: "journal log Books.journal --follow", does: "the commits of an app, as they happen"),
+    (
+      command: "journal log Books.journal --json | jq .note",
+      does: "the notes, from one JSON object for each entry"
+    ),
   ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     if arguments.has("--follow") { return try follow(arguments, terminal) }
-    let limit = try arguments.count("-n") ?? Int.max
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
-    let journal = try arguments.openJournal(terminal)
-    let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
-    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
-    guard since < until, limit > 0 else {
-      terminal.warn("there are no such entries")
-      return .done
+    let since = try arguments.selector(of: "--since", else: .start)
+    // Resolving a tag or an entity needs a state; listing the newest entries does not.
+    let isOfNewest = entities.isEmpty && !arguments.has("--until") && !arguments.has("--reverse")
+    return isOfNewest && !since.isOfState
+      ? try printNewest(after: since, arguments, terminal)
+      : try print(entities, after: since, arguments, terminal)
+  }
+
+  /// Prints the newest entries. It builds a state of the journal only if an option needs one.
+  private static func printNewest(
+    after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let history = try arguments.openHistory()
+    defer { history.close() }
+    let since = try Failure.ofAbsence { try history.revision(at: point) }
+    let newest = history.head.revision
+    let entries = since < newest ? NewestEntries(history.entries(since + 1...newest, newestFirst: true)) : nil
+    let labels = Labels(try arguments.openJournal(terminal))
+    let printer = LogPrinter(arguments, labels, widestRevision: newest, terminal) { revision in
+      entries?.tags(of: revision) ?? []
     }
-    let filter = try EntryFilter(arguments, entities: entities, journal)
+    let filter = try EntryFilter(arguments, entities: [], labels)
+    return try print(entries, filter, printer, after: since, of: history.base, arguments, terminal)
+  }
+
+  private static func print(
+    _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let journal = try arguments.openJournal(terminal)
+    let since = try journal.revision(point)
+    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     let newestFirst = !arguments.has("--reverse")
-    let entries: any EntrySource =
-      entities.isEmpty
-      ? journal.entries((since + 1)...until, newestFirst: newestFirst)
-      : try EntityEntries(journal, entities, (since + 1)...until, newestFirst: newestFirst)
-    let printer = LogPrinter(arguments, journal, filter, widestRevision: until, terminal)
+    var entries: (any EntrySource)?
+    if since < until {
+      entries =
+        entities.isEmpty
+        ? journal.entries(since + 1...until, newestFirst: newestFirst)
+        : try EntityEntries(journal, entities, since + 1...until, newestFirst: newestFirst)
+    }
+    let labels = Labels(journal)
+    let tags = journal.state.tagNames
+    let printer = LogPrinter(arguments, labels, widestRevision: until, terminal) { tags[$0] ?? [] }
+    let filter = try EntryFilter(arguments, entities: entities, labels)
+    return try print(entries, filter, printer, after: since, of: journal.base, arguments, terminal)
+  }
+
+  /// Prints the entries that the filter lets through.
+  private static func print(
+    _ entries: (any EntrySource)?, _ filter: EntryFilter, _ printer: LogPrinter, after since: Revision,
+    of base: Head?, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let limit = try arguments.count("-n") ?? Int.max
     var count = 0
-    while count < limit, let entry = try entries.next() {
+    while count < limit, let entry = try entries?.next() {
       guard let events = try filter.events(of: entry) else { continue }
       try printer.print(entry, events)
       count += 1
     }
-    if count == 0 { terminal.warn("there are no such entries") }
-    if count < limit, since == journal.base?.revision, !arguments.has("--json") {
-      try terminal.printBase(of: journal)
+    if count == 0 { terminal.warn("no entry matches") }
+    if count < limit, entries != nil, since == base?.revision, !arguments.has("--json") {
+      try terminal.print(base: base)
     }
     return .done
   }
 
-  /// Prints entries as they come, until the process is interrupted or nobody reads any more.
+  /// Prints new entries until the process is interrupted or its output is closed.
   private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw Failure(.wrongUse, "\(option) and --follow exclude each other; see journal help log")
@@ -90,8 +133,10 @@ enum Log: Verb {
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), 0)
     var last = try journal.revision(try arguments.selector(of: "--since", else: .revision(first)))
-    let filter = try EntryFilter(arguments, entities: entities, journal)
-    let printer = LogPrinter(arguments, journal, filter, widestRevision: newest + 1000, terminal)
+    let labels = Labels(journal)
+    let filter = try EntryFilter(arguments, entities: entities, labels)
+    let tags = journal.state.tagNames
+    let printer = LogPrinter(arguments, labels, widestRevision: newest + 1000, terminal) { tags[$0] ?? [] }
     while true {
       let entries = journal.entries((last + 1)...max(journal.head.revision, last + 1))
       while let entry = try entries.next() {
@@ -104,21 +149,52 @@ enum Log: Verb {
   }
 }
 
-/// Gives entries one after the other.
+/// Iterates over entries.
 protocol EntrySource {
   func next() throws -> Entry?
 }
 
 extension EntryCursor: EntrySource {}
 
-/// The entries that touched some entities, found by following their histories.
+/// The newest entries, and the tags that later ones among them gave each.
+private final class NewestEntries: EntrySource {
+  private let entries: EntryCursor
+  private var names: [Revision: [String]] = [:]
+  private var deleted: Set<EntityKey> = []
+
+  init(_ entries: EntryCursor) { self.entries = entries }
+
+  func next() throws -> Entry? {
+    guard let entry = try entries.next() else { return nil }
+    for event in entry.events where event.entity.kind == .tag {
+      if event.operation == .delete { deleted.insert(event.entity) }
+      guard case .add(let record) = event.change, !deleted.contains(event.entity) else { continue }
+      let tag = Catalog.Tag(event.entity.number, made: record, at: entry.revision)
+      // In the order in which they were made.
+      names[tag.revision, default: []].insert(tag.name, at: 0)
+    }
+    return entry
+  }
+
+  /// The tags of an entry that was given.
+  func tags(of revision: Revision) -> [String] { names[revision] ?? [] }
+}
+
+extension Catalog {
+  /// The names of the tags of each revision.
+  fileprivate var tagNames: [Revision: [String]] {
+    Dictionary(grouping: tags, by: \.revision).mapValues { $0.map(\.name) }
+  }
+}
+
+/// The entries that changed some entities, found by following their histories.
 private final class EntityEntries: EntrySource {
   private let journal: CatalogJournal
   private let entities: [EntityKey]
   private let first: Revision
-  /// The newest event of each entity that is not given yet.
+  /// The newest event of each entity that was not returned yet.
   private var open: Set<Revision> = []
-  /// All of them, when the oldest is given first.
+  /// All of them, if the oldest comes first.
   private var reversed: [Revision]?
 
   init(

@@ -3,7 +3,7 @@ enum ManPage: Verb {
   static let name = "man"
   static let summary = "prints the manual page"
   static let explanation =
-    "Prints the manual page, made of what journal help says. Tools/install puts it in its place."
+    "Prints the manual page, made from the texts of journal help. Tools/install installs it."
   static let syntax = Syntax()
   static let examples = [(command: "journal man | man -l -", does: "reads the manual")]
 

@@ -17,13 +17,16 @@ enum Prune: Verb {
     options: [
       Syntax.Option(
         name: "--before", value: "SELECTOR",
-        help: "where history begins then, such as 2025-01-01 or HEAD~1000"),
+        help: "where history is to begin, such as 2025-01-01 or HEAD~1000"),
       Syntax.Option(name: "--reason", value: "TEXT", help: "why; the note of the new entry"),
       Syntax.author,
-      Syntax.Option(name: "--dry-run", help: "say what would go, and change nothing"), Syntax.json,
+      Syntax.Option(name: "--dry-run", help: "report what would be removed, and change nothing"), Syntax.json,
     ])
   static let examples = [
-    (command: "journal prune Books.journal --before 2025-01-01 --dry-run", does: "how much that would free"),
+    (
+      command: "journal prune Books.journal --before 2025-01-01 --dry-run",
+      does: "how much space that would free"
+    ),
     (command: "journal prune Books.journal --before 2025-01-01", does: "history begins with the year 2025"),
   ]
 
@@ -73,9 +76,9 @@ enum Prune: Verb {
 }
 
 extension Terminal {
-  /// Says where history begins, where somebody may look for what was before.
-  func printBase(of journal: CatalogJournal) throws {
-    guard let base = journal.base else { return }
+  /// Prints where history begins, for users who look for earlier entries.
+  func print(base: Head?) throws {
+    guard let base else { return }
     try output.line(
       styled(.faint, "history before revision \(base.revision), of \(text(of: base.date)), was pruned"))
   }

@@ -21,14 +21,17 @@ enum ReplayVerb: Verb {
     options: [
       Syntax.point,
       Syntax.Option(name: "--from-start", help: "replay every entry from revision 1, using no snapshot"),
-      Syntax.Option(name: "--to", value: "DIR", help: "make another journal of what there was at that point"),
-      Syntax.Option(name: "--no-history", help: "with --to: of the state alone, as one entry"),
+      Syntax.Option(name: "--to", value: "DIR", help: "create a journal with the history up to that point"),
+      Syntax.Option(name: "--no-history", help: "with --to: only with the state, as one entry"),
       Syntax.note, Syntax.author,
       Syntax.json,
     ])
   static let examples = [
     (command: "journal replay Books.journal --at HEAD~3", does: "the state three entries ago"),
-    (command: "journal replay Books.journal --at 2026-08-01 --json", does: "all that there was on that day"),
+    (
+      command: "journal replay Books.journal --at 2026-08-01 --json",
+      does: "everything that existed on that day"
+    ),
     (
       command: "journal replay Books.journal --at 2026-08-01 --to August.journal",
       does: "the journal as it was on that day, next to this one"

@@ -4,7 +4,7 @@ import Foundation
 /// `journal restore JOURNAL ENTITY… --at SELECTOR`
 enum Restore: Verb {
   static let name = "restore"
-  static let summary = "brings entities, or everything, back to what they were"
+  static let summary = "restores entities, or everything, as of a point in time"
   static let explanation = """
     Makes entities exactly what they were at a point in time, as a new entry: nothing of the history is lost. What was
     deleted since comes back under its number, with its images and, where it is gone, the category it was in. What came
@@ -21,13 +21,14 @@ enum Restore: Verb {
     ],
     options: [
       Syntax.pointOption("the point in time, such as yesterday or HEAD~3"),
-      Syntax.Option(name: "--all", help: "everything that there is or was"),
+      Syntax.Option(name: "--all", help: "restore everything"),
       Syntax.Option(
-        name: "--category", value: "C", help: "a category and the items in it, now or then: 3 or its name"),
+        name: "--category", value: "C",
+        help: "a category, by number or name, and the items in it, now or then"),
       Syntax.Option(name: "--kind", value: "KIND", help: "all items of a kind, now or then"),
       Syntax.Option(
-        name: "--fields", value: "A,B", help: "only these attributes; @category and @kind are fields, too"),
-      Syntax.Option(name: "--keep-new", help: "keep attributes and entities that came since"),
+        name: "--fields", value: "A,B", help: "only these attributes, or @category or @kind"),
+      Syntax.Option(name: "--keep-new", help: "keep attributes and entities that were added since"),
       Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
     ])
   static let examples = [
@@ -36,7 +37,7 @@ enum Restore: Verb {
     (command: "journal restore Books.journal item:42 --at 7 --fields title", does: "only its title"),
     (
       command: "journal restore Books.journal --all --at yesterday --keep-new --dry-run",
-      does: "what bringing all of yesterday back, but keeping what is new, would do"
+      does: "what restoring everything as of yesterday, but keeping what is new, would do"
     ),
   ]
   static let isPaged = true
@@ -50,7 +51,7 @@ enum Restore: Verb {
     }
     let points = Set(names.compactMap(\.point))
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
-      throw Failure(.wrongUse, "one restore has one point in time; restore the others on their own")
+      throw Failure(.wrongUse, "a restore has one point in time; restore the others separately")
     }
     let given = try arguments.value("--at").map { try arguments.selector($0) } ?? points.first
     let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")

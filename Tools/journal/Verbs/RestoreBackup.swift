@@ -5,7 +5,7 @@ import JSON
 /// `journal restore-backup FILE NEW`
 enum RestoreBackup: Verb {
   static let name = "restore-backup"
-  static let summary = "makes a journal of a backup in one file"
+  static let summary = "creates a journal from a backup in one file"
   static let explanation = """
     Makes the journal NEW of what backup --file has written, with the same history and digests. Everything is checked on
     the way; when something is cut or altered, nothing is made. A backup that is a folder needs no such thing: it is a
@@ -14,10 +14,10 @@ enum RestoreBackup: Verb {
   static let syntax = Syntax(
     operands: [
       Syntax.Operand(name: "FILE", help: "the file, or - for standard input"),
-      Syntax.Operand(name: "NEW", help: "the folder of the journal to make"),
+      Syntax.Operand(name: "NEW", help: "the folder of the journal to create"),
     ])
   static let examples = [
-    (command: "journal restore-backup Books.jbak Books.journal", does: "makes the journal anew"),
+    (command: "journal restore-backup Books.jbak Books.journal", does: "recreates the journal"),
     (
       command: "ssh host cat Books.jbak | journal restore-backup - Books.journal",
       does: "the same through a pipe"
@@ -44,7 +44,7 @@ enum RestoreBackup: Verb {
 }
 
 extension Terminal {
-  /// Shows how far the making of a copy has come.
+  /// Shows the progress of a copy.
   func showCopying(_ state: CopyProgress) {
     progress.show {
       switch state.phase {

@@ -19,10 +19,10 @@ enum Revert: Verb {
     options: [
       Syntax.Option(
         name: "--author", value: "NAME",
-        help: "all entries of this author in the time given, in upper or lower case"),
+        help: "all entries of this author in the given time; case is ignored"),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
-        name: "--until", value: "SELECTOR", help: "only entries up to this point, itself included"),
+        name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
       Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
     ])
   static let examples = [
@@ -49,7 +49,7 @@ enum Revert: Verb {
       isChosen
       ? try chosen(arguments, journal)
       : Set(try names.map { try journal.revision(try arguments.selector($0)) }).sorted(by: >)
-    if revisions.isEmpty { throw Failure(.no, "there are no such entries") }
+    if revisions.isEmpty { throw Failure(.no, "no entry matches") }
     var planned: Set<Revision> = []
     for revision in revisions {
       guard revision > 0 else {
@@ -68,7 +68,7 @@ enum Revert: Verb {
     return .done
   }
 
-  /// The entries that the options choose, the newest first.
+  /// The entries that the options select, newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
     let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))

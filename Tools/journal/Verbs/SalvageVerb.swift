@@ -5,7 +5,7 @@ import JSON
 /// `journal salvage JOURNAL… --to DIR`
 enum SalvageVerb: Verb {
   static let name = "salvage"
-  static let summary = "makes a journal of all that can be proven of a damaged one"
+  static let summary = "creates a journal from everything that can be proven of a damaged one"
   static let explanation = """
     Reads what can be read of a damaged journal, file by file, and makes the journal DIR of it: all entries from the
     first on that are proven by the digest that the next one has of them, up to the first that is missing or altered,
@@ -17,9 +17,9 @@ enum SalvageVerb: Verb {
     operands: [
       Syntax.Operand(name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true)
     ],
-    options: [Syntax.Option(name: "--to", value: "DIR", help: "the journal to make"), Syntax.json])
+    options: [Syntax.Option(name: "--to", value: "DIR", help: "the journal to create"), Syntax.json])
   static let examples = [
-    (command: "journal salvage Books.journal --to Saved.journal", does: "all that can be proven"),
+    (command: "journal salvage Books.journal --to Saved.journal", does: "everything that can be proven"),
     (
       command: "journal salvage Books.journal /media/stick/Books.backup --to Saved.journal",
       does: "what either of two damaged copies has"
@@ -28,7 +28,7 @@ enum SalvageVerb: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     guard let target = arguments.value("--to") else {
-      throw Failure(.wrongUse, "--to DIR is missing: name the journal to make; see journal help salvage")
+      throw Failure(.wrongUse, "--to DIR is missing: name the journal to create; see journal help salvage")
     }
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target)

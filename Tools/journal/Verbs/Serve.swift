@@ -5,7 +5,7 @@ import JournalServer
 /// `journal serve JOURNAL`
 enum Serve: Verb {
   static let name = "serve"
-  static let summary = "serves a journal over HTTP on the loopback, for programs"
+  static let summary = "serves a journal over HTTP on the loopback interface"
   static let explanation = """
     Serves the HTTP API of a journal, and the page of view, on the loopback of this machine until it is interrupted.
     Programs send a token of --token-file, one of its lines, as Authorization: Bearer …; without that option, the address
@@ -13,24 +13,25 @@ enum Serve: Verb {
 
     A server for other machines stands behind a proxy that speaks TLS; --host is the name by which clients know it.
     """
-  static let port = Syntax.Option(name: "--port", value: "N", help: "the port; one that is free if not given")
+  static let port = Syntax.Option(name: "--port", value: "N", help: "the port; by default a free one")
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
       Syntax.Option(name: "--edit", help: "let clients commit, restore, revert and undo"),
       Syntax.Option(
-        name: "--token-file", value: "FILE", help: "a file with tokens, one a line of at least 16 characters"),
+        name: "--token-file", value: "FILE",
+        help: "a file with one token a line, each of at least 16 characters"),
       port,
       Syntax.Option(
-        name: "--host", value: "NAME", help: "a name that a proxy in front is called by; may be repeated",
+        name: "--host", value: "NAME", help: "the host name of a proxy in front; may be repeated",
         isRepeated: true),
       Syntax.author,
     ])
   static let examples = [
-    (command: "journal serve Books.journal --port 8080", does: "the API, to look at the journal"),
+    (command: "journal serve Books.journal --port 8080", does: "the API, read-only"),
     (
       command: "journal serve Books.journal --edit --token-file tokens --port 8080",
-      does: "the API, for programs that commit"
+      does: "the API, with commits"
     ),
   ]
 
@@ -52,7 +53,7 @@ enum Serve: Verb {
   /// Follows the journal, or with `--edit` opens it for writing.
   static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
-    // It goes on for long, so it keeps its snapshots as an app does.
+    // It runs for long, so it writes snapshots as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
       options: arguments.journalOptions(snapshots: .automatic))
@@ -81,11 +82,11 @@ enum Serve: Verb {
         "a token has at least 16 characters, and the file has one or more; openssl rand -hex 32 makes one")
     }
     let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
-    if mode & 0o077 != 0 { terminal.warn("others can read the tokens: chmod 600 \(path.printable)") }
+    if mode & 0o077 != 0 { terminal.warn("other users can read the tokens: chmod 600 \(path.printable)") }
     return tokens
   }
 
-  /// Returns when the process is asked to end, or nobody reads its output any more.
+  /// Returns when the process is interrupted or its output is closed.
   static func waitForInterruption(_ terminal: Terminal) throws {
     terminal.warn("serving until it is interrupted (Ctrl-C)")
     let wasAsked = DispatchSemaphore(value: 0)

@@ -5,14 +5,16 @@ import PostgresLog
 /// `journal share JOURNAL ADDRESS`
 enum Share: Verb {
   static let name = "share"
-  static let summary = "puts a journal's log into PostgreSQL, where other nodes can write too"
+  static let summary = "moves a journal's log into PostgreSQL, so that other nodes can write too"
   static let explanation = """
     Stores all entries and images in a PostgreSQL database, reads the entries back, and notes in the journal's folder where
     they are. From then on what is committed goes there first, and what other nodes commit comes from there. The folder
     keeps its own copy, so reading needs no server. The tables are made if they are missing. When it is interrupted, the
-    journal is local as before, and the next run goes on.
+    journal is local as before, and the next run continues.
 
-    A password is never part of the address: put it into ~/.pgpass, a service file or the environment.
+    A password is never part of the address: put it into ~/.pgpass, a service file or the environment. A server whose
+    settings can lose what it confirms, as with fsync off, is refused unless --unsafe-settings accepts it; so is each later
+    commit.
     """
   static let syntax = Syntax(operands: [Syntax.journal, address])
   static let address = Syntax.Operand(
@@ -40,7 +42,7 @@ enum Share: Verb {
 /// `journal join ADDRESS JOURNAL`
 enum Join: Verb {
   static let name = "join"
-  static let summary = "makes another node of a shared journal"
+  static let summary = "creates another node of a shared journal"
   static let explanation = """
     Makes the folder JOURNAL with all entries of a journal that was shared in a PostgreSQL database; images come when they
     are asked for. Then every verb works on it as on any journal. What is read is what this node has seen. A program that
@@ -49,13 +51,13 @@ enum Join: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Share.address, Syntax.Operand(name: "JOURNAL", help: "the folder to make, or one that has joined"),
+      Share.address, Syntax.Operand(name: "JOURNAL", help: "the folder to create, or one that has joined"),
     ],
-    options: [Syntax.Option(name: "--id", value: "ID", help: "which journal, when the database has several")])
+    options: [Syntax.Option(name: "--id", value: "ID", help: "which journal, if the database has several")])
   static let examples = [
     (
       command: "journal join postgresql://app@db.example.org/books Books.journal",
-      does: "makes a node here, or brings what is new"
+      does: "creates a node here, or updates it"
     )
   ]
 
@@ -67,7 +69,7 @@ enum Join: Verb {
     if let text = arguments.value("--id") {
       id = JournalID(text)
       guard id != nil else {
-        throw Failure(.wrongUse, "\(text.printable) is no id; it is what journal stat prints")
+        throw Failure(.wrongUse, "\(text.printable) is not an id; journal stat prints it")
       }
     }
     if let found = try? CatalogJournal.open(at: url, mode: .readOnly, options: options) {
@@ -75,7 +77,7 @@ enum Join: Verb {
       try found.close()
       guard address == arguments.operand("ADDRESS"), id == nil || id == found.id else {
         throw Failure(
-          .no, "\(path.printable) is a journal already, and no node of that one; choose another name")
+          .no, "\(path.printable) is a journal already, and not a node of that one; choose another name")
       }
       let journal = try CatalogJournal.open(at: url, options: options)
       let before = journal.head.revision
@@ -109,9 +111,10 @@ enum Unshare: Verb {
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
-    options: [Syntax.Option(name: "--force", help: "keep what this node has seen, and ask no server")])
+    options: [Syntax.Option(name: "--force", help: "keep what this node has seen, without asking the server")]
+  )
   static let examples = [
-    (command: "journal unshare Books.journal", does: "the journal is this folder's alone")
+    (command: "journal unshare Books.journal", does: "ends sharing for this folder")
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

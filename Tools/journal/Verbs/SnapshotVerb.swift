@@ -17,17 +17,19 @@ enum SnapshotVerb: Verb {
   static let syntax = Syntax(
     operands: [
       Syntax.journal,
-      Syntax.Operand(name: "ACTION", help: "take, list or drop; list if not given", isOptional: true),
-      Syntax.Operand(name: "REVISION", help: "with drop: which one, as list names it", isOptional: true),
+      Syntax.Operand(name: "ACTION", help: "take, list or drop; by default list", isOptional: true),
+      Syntax.Operand(
+        name: "REVISION", help: "with drop: the revision of the snapshot, as list prints it", isOptional: true
+      ),
     ],
     options: [
-      Syntax.pointOption("with take: the point in time; HEAD if not given"),
+      Syntax.pointOption("with take: the point in time; by default HEAD"),
       Syntax.json,
     ])
   static let examples = [
-    (command: "journal snapshot Books.journal take", does: "writes the state as it is now"),
+    (command: "journal snapshot Books.journal take", does: "writes the current state"),
     (command: "journal snapshot Books.journal take --at 2026-08-01", does: "writes the state of that day"),
-    (command: "journal snapshot Books.journal list", does: "all snapshots, and whether they are whole"),
+    (command: "journal snapshot Books.journal list", does: "all snapshots, and whether they are intact"),
     (command: "journal snapshot Books.journal drop 120", does: "removes the snapshot of revision 120"),
   ]
 

@@ -5,11 +5,11 @@ import JSON
 /// `journal stat JOURNAL`
 enum Stat: Verb {
   static let name = "stat"
-  static let summary = "says how much a journal holds, and since when"
+  static let summary = "shows the size of a journal"
   static let explanation = """
-    Says how much a journal holds, since when, and what it takes on disk. Of each year it says how many entries there
-    are, and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run says
-    exactly how much. For a shared journal it also asks the server, and says where the log is and how far behind this node
+    Shows how much a journal contains, since when, and its size on disk. For each year it shows the number of entries
+    and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run shows the
+    exact number. For a shared journal it also asks the server, and shows where the log is and how far behind this node
     is.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
@@ -115,7 +115,7 @@ enum Stat: Verb {
 }
 
 extension SharingStatus {
-  /// What a person wants to know.
+  /// The lines for people.
   fileprivate var lines: [(String, String)] {
     var lines = [("shared at", address.printable)]
     if let newestRevision, let missingCount {

@@ -4,7 +4,7 @@ import JSON
 /// `journal tag JOURNAL [NAME [SELECTOR]]`
 enum TagVerb: Verb {
   static let name = "tag"
-  static let summary = "gives a point in time a name, or lists these names"
+  static let summary = "tags a point in time, or lists tags"
   static let explanation = """
     Gives a revision a name, which is then written wherever a point in time is. A tag is an entry of its own, so who
     made and deleted it is in the history. Without NAME, or with --list, all tags are listed.
@@ -12,7 +12,7 @@ enum TagVerb: Verb {
   static let syntax = Syntax(
     operands: [
       Syntax.journal, Syntax.Operand(name: "NAME", help: "such as before-import", isOptional: true),
-      Syntax.Operand(name: "SELECTOR", help: "what is named; HEAD if not given", isOptional: true),
+      Syntax.Operand(name: "SELECTOR", help: "the point to tag; by default HEAD", isOptional: true),
     ],
     options: [
       Syntax.Option(name: "--list", help: "list all tags"),
@@ -20,9 +20,9 @@ enum TagVerb: Verb {
       Syntax.json,
     ])
   static let examples = [
-    (command: "journal tag Books.journal before-import", does: "names the state as it is now"),
+    (command: "journal tag Books.journal before-import", does: "tags the current state"),
     (command: "journal replay Books.journal --at before-import", does: "shows that state, later"),
-    (command: "journal tag Books.journal --delete before-import", does: "takes the name away"),
+    (command: "journal tag Books.journal --delete before-import", does: "deletes the tag"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

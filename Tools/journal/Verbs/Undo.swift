@@ -12,12 +12,12 @@ enum Undo: Verb {
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--by", value: "AUTHOR", help: "whose entry; your login name if not given"),
+      Syntax.Option(name: "--by", value: "AUTHOR", help: "whose entry; by default your login name"),
       Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.full, Syntax.json,
     ])
   static let examples = [
     (command: "journal undo Books.journal --by bob", does: "undoes what Bob did last"),
-    (command: "journal undo Books.journal --by bob --dry-run", does: "shows what that would be"),
+    (command: "journal undo Books.journal --by bob --dry-run", does: "shows what that would change"),
   ]
   static let isPaged = true
 
@@ -46,14 +46,14 @@ enum Undo: Verb {
 /// `journal redo JOURNAL`
 enum Redo: Verb {
   static let name = "redo"
-  static let summary = "does again what an author has undone last"
+  static let summary = "redoes what an author undid last"
   static let explanation = """
     Does again what an author has undone last, as an entry of its own. When the author has made another entry since,
     there is nothing to do again.
     """
   static let syntax = Undo.syntax
   static let examples = [
-    (command: "journal redo Books.journal --by bob", does: "does again what Bob has undone last")
+    (command: "journal redo Books.journal --by bob", does: "redoes what Bob undid last")
   ]
   static let isPaged = true
 

@@ -1,19 +1,19 @@
-/// All verbs, in the order in which help lists them. Completions and the manual page are made of the same list.
+/// All verbs, in the order of the help. Completions and the manual page use the same list.
 enum Verbs {
   static let groups: [(title: String, verbs: [any Verb.Type])] = [
     (
-      "What is there, and who changed it",
+      "Looking at a journal",
       [
         Find.self, Log.self, Show.self, History.self, BlameVerb.self, Diff.self, Bisect.self, Cat.self,
         ReplayVerb.self, View.self,
       ]
     ),
-    ("Bringing it back", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
-    ("Getting things in and out", [Init.self, Import.self, Export.self, Serve.self]),
+    ("Restoring", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
+    ("Import, export and HTTP", [Init.self, Import.self, Export.self, Serve.self]),
     ("Several machines", [Share.self, Join.self, Unshare.self]),
     ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
     (
-      "The journal itself",
+      "Maintenance",
       [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self, Prune.self]
     ),
     ("This program", [Help.self, Completions.self, ManPage.self]),
@@ -21,7 +21,7 @@ enum Verbs {
 
   static let all = groups.flatMap(\.verbs)
 
-  /// - Throws: ``Failure`` with a suggestion when there is none of that name.
+  /// - Throws: ``Failure`` with a suggestion if there is none of that name.
   static func named(_ name: String) throws(Failure) -> any Verb.Type {
     if let verb = all.first(where: { $0.name == name }) { return verb }
     let kind = name.hasPrefix("-") ? "option" : "verb"

@@ -18,7 +18,7 @@ enum Verify: Verb {
     ])
   static let examples = [
     (command: "journal verify Books.journal", does: "checks that nothing is missing or altered"),
-    (command: "journal verify Books.journal --deep", does: "proves every snapshot, too"),
+    (command: "journal verify Books.journal --deep", does: "also proves every snapshot"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -39,8 +39,8 @@ enum Verify: Verb {
         try terminal.output.line(
           "history before revision \(base.revision) was pruned; "
             + (result.isBaseProven
-              ? "the state that it begins with is the one that was sealed"
-              : "no entry here says what the state was that it begins with"))
+              ? "the state that it begins with is proven"
+              : "no entry here has the digest of the state that it begins with"))
       }
       if result.erasedEventCount > 0 {
         let count = result.erasedEventCount

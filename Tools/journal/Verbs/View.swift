@@ -23,8 +23,8 @@ enum View: Verb {
     ])
   static let examples = [
     (command: "journal view Books.journal", does: "opens a browser"),
-    (command: "journal view Books.journal --edit --by ana", does: "the same, and lets Ana bring things back"),
-    (command: "journal view Books.journal --port 8080 --no-browser", does: "prints where the page is"),
+    (command: "journal view Books.journal --edit --by ana", does: "the same, and lets Ana restore and undo"),
+    (command: "journal view Books.journal --port 8080 --no-browser", does: "prints the address of the page"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

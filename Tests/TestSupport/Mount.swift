@@ -1,10 +1,9 @@
 import Foundation
-import TestSupport
 
 /// File systems of a test's own. Only the superuser can mount them; tests are left out where that fails.
-enum Mount {
+package enum Mount {
   /// Whether file systems can be mounted here at all.
-  static let isPossible: Bool = {
+  package static let isPossible: Bool = {
     let made = try? withTemporaryFolder { folder in
       try with(["-t", "tmpfs", "-o", "size=1m", "none"], at: folder.path) { true }
     }
@@ -12,7 +11,7 @@ enum Mount {
   }()
 
   /// Whether a file system of a kind can be made in a file and mounted.
-  static func isPossible(_ kind: String) -> Bool {
+  package static func isPossible(_ kind: String) -> Bool {
     let made = try? withTemporaryFolder { folder in
       let image = try make(kind, in: folder.path)
       let point = try self.point(in: folder.path)
@@ -22,7 +21,7 @@ enum Mount {
   }
 
   /// Makes an empty file system in a file, and gives the file's path.
-  static func make(_ kind: String, in folder: String) throws -> String {
+  package static func make(_ kind: String, in folder: String) throws -> String {
     let image = "\(folder)/image"
     guard FileManager.default.createFile(atPath: image, contents: nil) else { throw POSIXError(.EIO) }
     // XFS needs 300 MB, of which nearly nothing is used.
@@ -32,14 +31,14 @@ enum Mount {
   }
 
   /// Makes an empty folder to mount something at.
-  static func point(in folder: String) throws -> String {
+  package static func point(in folder: String) throws -> String {
     let point = "\(folder)/mounted"
     try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: true)
     return point
   }
 
   /// Mounts something for the time of `body`.
-  static func with<Result>(
+  package static func with<Result>(
     _ arguments: [String], at point: String, _ body: () throws -> Result
   ) throws -> Result {
     try run("mount", arguments + [point])
@@ -72,5 +71,5 @@ enum Mount {
     }
   }
 
-  struct ToolFailure: Error { var text: String }
+  package struct ToolFailure: Error { package var text: String }
 }

@@ -1,0 +1,44 @@
+package import Foundation
+
+/// The entries of a journal, opened without making a state of them: that takes as long however many there are, with
+/// snapshots or without.
+///
+/// What opening says of missing entries is said here, too. What is altered in an entry is found when it is read.
+package final class EntryHistory<State: EventSourced>: Sendable {
+  /// The newest entry.
+  package let head: Head
+  private let log: any EntryLog
+  private let format: JournalFormat
+  private let upcast: EventUpcast
+  private let blobs: BlobStore
+
+  /// Opens a journal to read its entries.
+  /// - Throws: ``JournalError``, as opening it to read only does.
+  package init(at url: URL, options: JournalOptions) throws {
+    let recovery = try Recovery<State>(url, mode: .readOnly, makesState: false, options: options)
+    (head, log, format, blobs) = (recovery.version.head, recovery.log, recovery.format, recovery.blobs)
+    upcast = try EventUpcast(State.self)
+  }
+
+  deinit { close() }
+
+  /// Nothing that was only read can fail to be closed.
+  package func close() {
+    blobs.close()
+    try? log.close()
+  }
+
+  /// The entry up to which history was pruned; nil when it begins with entry 1.
+  package var base: Head? { format.base?.head }
+
+  /// Streams entries; see ``Journal/entries(_:newestFirst:)``.
+  package func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
+    EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
+  }
+
+  /// The revision that a selector means, unless only a state knows that (``RevisionSelector/isOfState``).
+  /// - Throws: as ``Journal/revision(at:)``.
+  package func revision(at selector: RevisionSelector) throws -> Revision {
+    try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)
+  }
+}

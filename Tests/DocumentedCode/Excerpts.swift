@@ -1,0 +1,62 @@
+// Kept as the pages show it.
+// swift-format-ignore-file
+import CatalogModel
+import Foundation
+import JournalServer
+import PostgresLog
+
+// The other blocks of the pages. To compile them is the test.
+
+func auditOfAuditAndRestore(_ journal: CatalogJournal) throws {
+  for change in try journal.history(of: .item(1)) {
+    for part in change.parts { print(change.revision, change.author, part.key, part.old ?? "none", part.new ?? "none") }
+  }
+  let blame = try journal.blame(.item(1))
+  let yesterday = try journal.diff(from: RevisionSelector("yesterday"))
+  let row = try journal.entity(.item(1), asOf: .revision(2))
+  _ = (blame, yesterday, row)
+}
+
+func restoreOfAuditAndRestore(_ journal: CatalogJournal) throws {
+  let plan = try journal.planRestore(of: .entities([.item(2)]), asOf: .revision(2))
+  for change in plan.changes { print(change.entity, change.operation) }
+  for edit in plan.undoes { print("undoes", edit.author, edit.note) }
+  try journal.commit(plan, by: "ana")
+
+  if let undo = try journal.planUndo(by: "ana"), undo.conflicts.isEmpty { try journal.commit(undo, by: "ana") }
+}
+
+func followingOfAuditAndRestore(_ url: URL, _ newest: Revision) async throws {
+  var lastSeen = newest
+  let journal = try CatalogJournal.open(at: url, mode: .follow)
+  for try await entry in journal.newEntries(after: lastSeen) {
+    print(entry.author, entry.note)
+    lastSeen = entry.revision
+  }
+}
+
+func shared(_ url: URL) throws {
+  // Once, for the existing journal. Then on every other machine.
+  try CatalogJournal.share(at: url, on: "postgresql://app@db.example.org/books?sslmode=verify-full")
+  try CatalogJournal.join("postgresql://app@db.example.org/books?sslmode=verify-full", at: url)
+
+  // At each launch, on all of them.
+  let journal = try CatalogJournal.open(at: url, options: JournalOptions().sharingThroughPostgres())
+  try journal.close()
+}
+
+func viewer(_ journal: CatalogJournal, _ token: String) throws {
+  var options = JournalServer.Options()
+  options.isEditable = true
+  options.tokens = [token]
+  let server = try JournalServer(journal, options: options)
+  server.stop()
+}
+
+func reference(_ url: URL) throws {
+  let journal = try CatalogJournal.openOrCreate(at: url)
+  let dune = try journal.commit(by: "ana", note: "a present") { draft in
+    try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
+  }.value
+  print(journal.state.item(dune)?["title"] ?? "none")
+}

@@ -1,0 +1,6 @@
+/// Runs a program that the documentation shows, in the current folder.
+switch CommandLine.arguments.dropFirst().first {
+case "README.md": try readme()
+case "Documentation/GettingStarted.md": try gettingStarted()
+default: fatalError("usage: DocumentedCode PAGE")
+}

@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+
+/// A primary and its synchronous standby, each on a small disk of its own and behind a proxy whose port stays.
+final class Cluster {
+  private let sites: [Site]
+  private(set) var primary: PostgresServer
+  private(set) var standby: PostgresServer
+  /// Where the primary is, of two sites.
+  private var primarySite = 0
+
+  private struct Site {
+    /// The folder that a disk is mounted at.
+    let path: String
+    let proxy: CuttingProxy
+  }
+
+  private static let settings = [
+    "hot_standby=on", "max_wal_size=96MB", "min_wal_size=32MB", "wal_keep_size=64MB",
+  ]
+
+  /// - Parameter disks: where two disks are mounted.
+  init(on disks: [String]) throws {
+    primary = try PostgresServer(Self.settings, in: disks[0])
+    standby = try PostgresServer(Self.settings, standbyOf: primary, in: disks[1])
+    sites = try zip(disks, [primary, standby]).map { try Site(path: $0, proxy: CuttingProxy(to: $1.port)) }
+    try waitForStandby()
+  }
+
+  /// Mounts two disks of so many megabytes for the time of `body`.
+  static func withDisks(megabytes: Int, _ body: ([String]) throws -> Void) throws {
+    let disks = try (0..<2).map { _ in try PostgresServer.makeFolder() }
+    let user = PostgresServer.userID
+    let options = [
+      "-t", "tmpfs", "-o", "size=\(megabytes)m,mode=700,uid=\(user),gid=\(user)", "none",
+    ]
+    try Mount.with(options, at: disks[0]) { try Mount.with(options, at: disks[1]) { try body(disks) } }
+  }
+
+  /// What clients connect to: both servers, of which they take the one that writes.
+  var address: String {
+    let hosts = sites.map { "127.0.0.1:\($0.proxy.port)" }.joined(separator: ",")
+    return "postgresql://journal@\(hosts)/postgres?target_session_attrs=read-write&connect_timeout=5"
+  }
+
+  func stop() {
+    for site in sites { site.proxy.close() }
+    for server in [primary, standby] where server.isRunning { try? server.stop() }
+  }
+
+  /// Commits wait for the standby from now on. Returns when it has all that the primary has.
+  private func waitForStandby() throws {
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+    try primary.sql("SELECT pg_reload_conf()")
+    for _ in 0..<300 {
+      if try isSynchronous { return }
+      usleep(100_000)
+    }
+    throw PostgresFailure(description: "the standby does not follow the primary")
+  }
+
+  private var isSynchronous: Bool {
+    get throws {
+      try primary.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").hasPrefix("1")
+    }
+  }
+
+  // MARK: What happens to it
+
+  /// The primary dies, the standby takes its place, and a new standby is made where the primary was.
+  func failOver() throws {
+    for _ in 0..<300 where try !isSynchronous { usleep(100_000) }
+    let old = primary
+    try old.kill()
+    try standby.promote()
+    primary = standby
+    // Until there is a new standby, the primary is alone.
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
+    try primary.sql("SELECT pg_reload_conf()")
+    try FileManager.default.removeItem(atPath: old.path)
+    let site = sites[primarySite]
+    standby = try PostgresServer(Self.settings, standbyOf: primary, in: site.path)
+    site.proxy.redirect(to: standby.port)
+    primarySite = 1 - primarySite
+    try waitForStandby()
+  }
+
+  /// The primary dies and comes back.
+  func crash() throws {
+    try primary.kill()
+    usleep(300_000)
+    try primary.start()
+  }
+
+  func pause(_ server: PostgresServer, _ microseconds: UInt32) throws {
+    try server.pause(true)
+    usleep(microseconds)
+    try server.pause(false)
+  }
+
+  func cut(after byteCount: Int) { for site in sites { site.proxy.cut(after: byteCount) } }
+  func stopCutting() { for site in sites { site.proxy.cut(after: nil) } }
+
+  /// The disk of the primary is full for a while. A server that has no room for its write-ahead log ends, and is started
+  /// again when there is room.
+  func fillDisk(_ microseconds: UInt32) throws {
+    let ballast = "\(sites[primarySite].path)/ballast"
+    let attributes = try FileManager.default.attributesOfFileSystem(forPath: sites[primarySite].path)
+    let free = (attributes[.systemFreeSize] as? Int ?? 0) - (256 << 10)
+    _ = FileManager.default.createFile(atPath: ballast, contents: nil)
+    let file = try FileHandle(forWritingTo: URL(filePath: ballast))
+    for _ in 0..<(free >> 20) { try file.write(contentsOf: Data(count: 1 << 20)) }
+    try file.close()
+    usleep(microseconds)
+    try FileManager.default.removeItem(atPath: ballast)
+    if !primary.isRunning { try primary.start() }
+  }
+}

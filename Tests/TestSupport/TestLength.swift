@@ -1,0 +1,10 @@
+import Foundation
+
+/// How long tests take that could go on for ever: some seconds, or with `JOURNAL_BATTERY=long` what the time before a
+/// release allows.
+package enum TestLength {
+  package static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
+
+  /// Picks the size of a test.
+  package static func size(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
+}
