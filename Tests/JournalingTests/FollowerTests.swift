@@ -110,7 +110,7 @@ import Testing
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
       let error = #expect(throws: JournalError.self) { try follower.commit { try $0.open(owner: "Ana") } }
       #expect(error?.code == .readOnly)
-      #expect(error?.message.contains("commit there") == true)
+      #expect(error?.message.contains("commit in that process") == true)
       #expect(throws: JournalError.self) { try follower.takeSnapshot() }
       #expect(throws: JournalError.self) { try follower.blobs.add(Data([1])) }
       try follower.close()
