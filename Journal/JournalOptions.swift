@@ -34,7 +34,7 @@ public struct JournalOptions: Sendable {
     internals = nil
   }
 
-  /// The options of work that a test observes, without automatic snapshots.
+  /// Options for work on copies and closed journals: no automatic snapshots, and the hook of a test, if there is one.
   init(fileHook: FileHook?) {
     self.init(snapshots: .manual)
     self.fileHook = fileHook

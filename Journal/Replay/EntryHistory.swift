@@ -1,9 +1,9 @@
 package import Foundation
 
-/// The entries of a journal, opened without making a state of them: that takes as long however many there are, with
-/// snapshots or without.
+/// The entries of a journal, opened without building a state: the time to open does not grow with the number of entries,
+/// with snapshots or without.
 ///
-/// What opening says of missing entries is said here, too. What is altered in an entry is found when it is read.
+/// Opening reports missing entries as ``Journal`` does. An altered entry is found when it is read.
 package final class EntryHistory<State: EventSourced>: Sendable {
   /// The newest entry.
   package let head: Head
@@ -13,7 +13,7 @@ package final class EntryHistory<State: EventSourced>: Sendable {
   private let blobs: BlobStore
 
   /// Opens a journal to read its entries.
-  /// - Throws: ``JournalError``, as opening it to read only does.
+  /// - Throws: ``JournalError``, as opening it for reading only does.
   package init(at url: URL, options: JournalOptions) throws {
     let recovery = try Recovery<State>(url, mode: .readOnly, makesState: false, options: options)
     (head, log, format, blobs) = (recovery.version.head, recovery.log, recovery.format, recovery.blobs)
@@ -22,7 +22,7 @@ package final class EntryHistory<State: EventSourced>: Sendable {
 
   deinit { close() }
 
-  /// Nothing that was only read can fail to be closed.
+  /// Closes the log. Closing a log that was only read can't fail.
   package func close() {
     blobs.close()
     try? log.close()
@@ -36,7 +36,7 @@ package final class EntryHistory<State: EventSourced>: Sendable {
     EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
   }
 
-  /// The revision that a selector means, unless only a state knows that (``RevisionSelector/isOfState``).
+  /// The revision of a selector that needs no state (``RevisionSelector/isOfState``).
   /// - Throws: as ``Journal/revision(at:)``.
   package func revision(at selector: RevisionSelector) throws -> Revision {
     try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)

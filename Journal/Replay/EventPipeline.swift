@@ -76,7 +76,7 @@ private final class EventChannel: Sendable {
       return state.isCancelled
     }
     filled.signal()
-    if isCancelled { throw JournalError(.closed, "nobody wants the events any more") }
+    if isCancelled { throw JournalError(.closed, "the replay was cancelled") }
   }
 
   private func finish(_ error: JournalError?) {

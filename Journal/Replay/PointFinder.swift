@@ -1,11 +1,11 @@
-/// Finds the revisions that selectors mean in a log, where no state is needed for that.
+/// Resolves the selectors that need no state to revisions of a log.
 struct PointFinder {
   let log: any EntryLog
   let format: JournalFormat
   /// The newest revision of the log.
   let newest: Revision
 
-  /// The revision that a selector means that is neither a tag nor an entity.
+  /// The revision of a selector other than a tag or an entity.
   func revision(at selector: RevisionSelector) throws -> Revision {
     switch selector.form {
     case .start: return format.head.revision
@@ -48,8 +48,8 @@ struct PointFinder {
     return revision
   }
 
-  /// Dates never decrease from entry to entry, so the log is its own index of dates. Nil before a history that was
-  /// pruned.
+  /// The newest revision at a date; nil for a date before a pruned history's base. Dates never decrease from entry to
+  /// entry, so the log is its own index of dates: O(log n) reads.
   func newestRevision(notAfter date: Timestamp) throws -> Revision? {
     if let base = format.base, date < base.head.timestamp { return nil }
     var (low, high) = (format.head.revision, newest)

@@ -17,7 +17,7 @@ public struct RevisionSelector: Hashable, Sendable {
 
   let form: Form
 
-  /// Whether only a state of the journal knows what it means: a tag or an entity.
+  /// Whether resolving it needs a state of the journal, as a tag or an entity does.
   package var isOfState: Bool {
     switch form {
     case .tag, .entity: true

@@ -62,7 +62,7 @@ package protocol SharedLog: EntryLog {
 }
 
 extension SharedLog {
-  /// The same for a role that may only read, which can't ask for it.
+  /// The same, but does nothing for a role that may only read.
   func confirmIfPermitted() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch {
       guard error.code == .permission else { throw error }

@@ -101,7 +101,7 @@ extension Journal {
     return head
   }
 
-  /// Fails when entries differ in their bytes: an entry that was erased keeps its digest.
+  /// Fails if entries differ in their bytes; comparing digests is not enough, because an erased entry keeps its digest.
   private static func checkIsSame(
     _ piece: [SealedEntry], as log: any EntryLog, at address: String
   ) throws(JournalError) {

@@ -83,7 +83,7 @@ extension Catalog {
     writer.endArray()
   }
 
-  /// Writes one entity, and nothing when it is not there.
+  /// Writes one entity; nothing if it does not exist.
   package func write(_ entity: EntityKey, to writer: inout JSONWriter) {
     switch entity.kind {
     case .category: category(EntityID(entity.number))?.write(to: &writer)

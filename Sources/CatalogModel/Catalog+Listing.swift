@@ -15,7 +15,7 @@ extension Catalog {
     Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
   }
 
-  /// The categories that a number, `category:3` or a name means; none when no category has that name.
+  /// The categories with a number (`3`, `category:3`, which need not exist) or a name.
   /// - Complexity: O(c) for c categories.
   package func categories(named text: String) -> Set<CategoryID> {
     if let number = Int(text) { return [CategoryID(number)] }

@@ -85,7 +85,7 @@ enum Schema {
   /// The entries from $2 to $3, but only about this many bytes, and at least one.
   static let piece = statement("piece", piece(order: "ASC"))
   static let pieceBackwards = statement("piece_backwards", piece(order: "DESC"))
-  /// How many entries $2 to $3 may be: a server that knows little of its tables may sort all of them.
+  /// The most entries from $2 to $3. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
 

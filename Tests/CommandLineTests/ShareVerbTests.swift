@@ -154,9 +154,9 @@ struct ShareVerbTests {
       #expect(strange.code == 3 && strange.error.contains("certificate verify failed"), "\(strange)")
       let plain = try journal("share", one, "service=plain", environment: environment)
       #expect(plain.code == 3 && plain.error.contains("no pg_hba.conf entry"), "\(plain)")
-      let nobody = try journal(
+      let stranger = try journal(
         "share", one, "service=books", environment: ["PGSERVICEFILE": services, "PGPASSFILE": "/dev/null"])
-      #expect(nobody.code == 3 && nobody.error.contains("password"), "\(nobody)")
+      #expect(stranger.code == 3 && stranger.error.contains("password"), "\(stranger)")
 
       let shared = try journal("share", one, "service=books", environment: environment)
       #expect(shared.code == 0, "\(shared)")

@@ -77,8 +77,8 @@ struct Oracle: Sendable {
 }
 
 extension Journal where State == Logbook {
-  /// What is wrong with the journal by itself, nil if nothing is: its entries, its state, which may stand on a
-  /// snapshot, and every snapshot that has a record. A crash costs none of these.
+  /// Checks the entries, the state and every recorded snapshot, none of which a crash may damage.
+  /// - Returns: the first problem, nil if there is none.
   func problem() throws -> String? {
     let verification = try verify(deep: true)
     guard verification.isSound else { return "verify: \(verification.problems)" }

@@ -147,7 +147,7 @@ struct AttackTests {
       rest.subtract(told.interrupted)
     }
     rest.remove(BankProcess.Turn(author: "bank", turn: 0))
-    #expect(rest.isEmpty, "nobody has made \(rest.prefix(5))")
+    #expect(rest.isEmpty, "no writer made \(rest.prefix(5))")
     #expect(counts["done", default: 0] > 100)
     print("the bank has \(revisions.count) entries; commits: \(counts)")
   }

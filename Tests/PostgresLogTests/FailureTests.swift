@@ -379,7 +379,7 @@ struct FailureTests {
   }
 
   /// As with engines that can't notify: other nodes ask.
-  @Test func whereNobodyIsNotifiedNodesSeeEntriesAllTheSame() throws {
+  @Test func nodesSeeEntriesWithoutNotifications() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     let (name, own) = try makeRole(on: server, for: address)

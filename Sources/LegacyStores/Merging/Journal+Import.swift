@@ -69,9 +69,9 @@ extension Journal where State == Catalog {
   }
 
   /// The attributes of an item as of a revision; none if it did not exist.
-  private func attributes(ofItem id: Catalog.Item.ID, asOf revision: Revision, _ catalog: Catalog) -> [String:
-    FieldValue]
-  {
+  private func attributes(
+    ofItem id: Catalog.Item.ID, asOf revision: Revision, _ catalog: Catalog
+  ) -> [String: FieldValue] {
     if let item = catalog.item(id), item.modified <= revision { return item.attributes }
     guard let history = try? history(of: id.entity) else { return [:] }
     var attributes: [String: FieldValue] = [:]

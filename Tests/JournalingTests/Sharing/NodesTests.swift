@@ -190,7 +190,7 @@ import Testing
   }
 
   /// A turn that was reserved for a body that then writes nothing is given to the others at once.
-  @Test(arguments: SharedKind.all) func aTurnThatIsNotUsedHoldsUpNobody(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
       var runs = 0
       let error = #expect(throws: JournalError.self) {

@@ -5,6 +5,13 @@ import PostgresLog
 /// Journals whose log is in PostgreSQL, against rows that libpq inserts and copies.
 func sharedRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard let address = bench.postgres else { return [] }
+  // Each row begins with empty tables, so none may be there that are somebody's.
+  guard try psql("SELECT to_regclass('journal_logs') IS NULL", at: address) == "t" else {
+    throw PeerFailure(
+      description:
+        "The database has tables of journals, which the benchmark would delete. Name an empty database.")
+  }
+  defer { try? dropTables(at: address) }
   var rows: [ReportRow] = []
   for (name, nodes) in [(RowName.shared1, 1), (.shared3, 3)] where bench.rows.contains(name) {
     let subject = SharedSubject(bench, address, nodes: nodes)
@@ -26,11 +33,9 @@ func sharedRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// Makes a journal, and so many nodes of it. It is the only one in the database.
+/// Makes a journal with this many nodes. It is the only journal in the database.
 private func makeNodes(_ count: Int, _ bench: Workbench, _ address: String, items: Int = 0) throws -> [URL] {
-  for table in ["journal_logs", "journal_entries", "journal_images", "journal_image_pieces"] {
-    try psql("DROP TABLE IF EXISTS \(table)", at: address)
-  }
+  try dropTables(at: address)
   let urls = (0..<count).map { bench.newPath("node\($0).journal") }
   let journal = try CatalogJournal.create(at: urls[0])
   if items > 0 { try journal.addItems(items, perEntry: 1, seed: bench.seed) }
@@ -41,7 +46,12 @@ private func makeNodes(_ count: Int, _ bench: Workbench, _ address: String, item
   return urls
 }
 
-/// Runs SQL, and gives what it answers.
+private func dropTables(at address: String) throws {
+  try psql(
+    "DROP TABLE IF EXISTS journal_logs, journal_entries, journal_images, journal_image_pieces", at: address)
+}
+
+/// Runs SQL and returns the result as text.
 @discardableResult
 private func psql(_ text: String, at address: String) throws -> String {
   let process = Process()
@@ -49,7 +59,7 @@ private func psql(_ text: String, at address: String) throws -> String {
   process.arguments = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text]
   let output = Pipe()
   process.standardOutput = output
-  // That a table is missing is said there.
+  // Notices about missing tables go there.
   process.standardError = FileHandle.nullDevice
   try process.run()
   let bytes = try output.fileHandleForReading.readToEnd() ?? Data()

@@ -19,7 +19,7 @@ extension Arguments {
     return journal
   }
 
-  /// Opens the entries of the journal that is named on the command line, without making a state of them.
+  /// Opens the entries of the journal on the command line without building a state.
   func openHistory() throws -> EntryHistory<Catalog> {
     try EntryHistory(
       at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(snapshots: .manual))
@@ -75,7 +75,7 @@ extension Journal {
 }
 
 extension Failure {
-  /// Makes the answer no of what is not found.
+  /// Turns `notFound` into the exit code for no.
   static func ofAbsence<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as JournalError where error.code == .notFound {
       throw Failure(.no, "\(error)")

@@ -13,10 +13,9 @@ struct CategoryNames {
   }
 
   /// The category of that name.
-  mutating func category(of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>)
-    throws
-    -> CategoryID
-  {
+  mutating func category(
+    of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
+  ) throws -> CategoryID {
     let name = ExactText(EntityName.usable(name))
     if let id = ids[name] { return id }
     let id = try draft.addCategory(name: name.text)

@@ -7,7 +7,7 @@ final class Labels {
   private var records: [EntityKey: EntityRecord?] = [:]
   private static let limit = 10_000
 
-  /// - Parameter journal: asked for when the first label is.
+  /// - Parameter journal: opened for the first label.
   init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
 
   /// The journal whose entities these are.

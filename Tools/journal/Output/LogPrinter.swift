@@ -11,7 +11,7 @@ final class LogPrinter {
   private let isStat: Bool
   private let isNarrowed: Bool
   private let table: TextTable
-  /// The names of a revision.
+  /// The tags of a revision.
   private let tags: (Revision) -> [String]
   private var writer = JSONWriter()
   private var hasTitles = false
