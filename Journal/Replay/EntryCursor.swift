@@ -68,12 +68,17 @@ public final class EntryCursor {
     let step = newestFirst ? -1 : 1
     var byteCount = 0
     var entries: [Entry] = []
-    try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
-      guard revision == expected else { throw JournalError.missing(expected) }
-      entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id, upcast))
-      expected += step
-      byteCount += bytes.count
-      return byteCount < Self.chunkByteCount && entries.count < Self.chunkCount
+    do throws(JournalError) {
+      try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
+        guard revision == expected else { throw JournalError.missing(expected) }
+        entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id, upcast))
+        expected += step
+        byteCount += bytes.count
+        return byteCount < Self.chunkByteCount && entries.count < Self.chunkCount
+      }
+    } catch {
+      // The entries before a damaged one come first.
+      guard error.code == .damaged, !entries.isEmpty else { throw error }
     }
     guard !entries.isEmpty else { throw JournalError.missing(expected) }
     if newestFirst {

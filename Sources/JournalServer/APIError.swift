@@ -5,10 +5,12 @@ import JSON
 
 /// Why a request failed: a status, a code for programs and a sentence for people.
 struct APIError: Error {
-  let status: Int
+  var status: Int
   let code: String
   let message: String
   var revision: Revision?
+  /// What to do about it.
+  var advice: String?
   var headers: [(name: String, value: String)] = []
   /// Writes more members of the response.
   var details: (@Sendable (inout JSONWriter) -> Void)?
@@ -32,6 +34,11 @@ struct APIError: Error {
         // Paths are separate from messages, except that a message may repeat that of a cause.
         error.message.replacing(path, with: "the journal"))
       revision = error.revision
+      if error.code == .damaged {
+        advice =
+          "If there is no backup to put back, journal salvage makes another journal of all that can be proven. "
+          + "journal doctor lists every problem."
+      }
     default: self.init(500, "internal", "the request failed in an unforeseen way")
     }
   }
@@ -50,16 +57,21 @@ struct APIError: Error {
     }
   }
 
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("code", code)
+    writer.member("message", message)
+    if let revision { writer.member("revision", revision) }
+    if let advice { writer.member("advice", advice) }
+    writer.endObject()
+  }
+
   /// `{"error":{"code":"notFound","message":"…","revision":120}}`
   var response: HTTPResponse {
     var response = HTTPResponse.json(status) { writer in
       writer.beginObject()
       writer.key("error")
-      writer.beginObject()
-      writer.member("code", code)
-      writer.member("message", message)
-      if let revision { writer.member("revision", revision) }
-      writer.endObject()
+      write(to: &writer)
       details?(&writer)
       writer.endObject()
     }

@@ -26,24 +26,53 @@ extension JournalAPI {
     writer.member("newest", journal.head.revision)
     writer.key("entries")
     writer.beginArray()
+    var unreadable: [(revision: Revision, error: JournalError)] = []
     if since < until {
-      let cursor = journal.entries((since + 1)...until, newestFirst: order == "newest")
-      while let entry = try cursor.next() {
+      let isNewestFirst = order == "newest"
+      var rest = since + 1...until
+      var cursor = journal.entries(rest, newestFirst: isNewestFirst)
+      while true {
+        let revision = isNewestFirst ? rest.upperBound : rest.lowerBound
         // A filter that finds little returns its position after a while, and the client continues from there.
         guard count < limit, seen < 100_000, writer.bytes.count < Self.listByteLimit else {
-          next = entry.revision
+          next = revision
           break
         }
         seen += 1
-        if let author, !entry.author.lowercased().contains(author) { continue }
-        if let note, !entry.note.lowercased().contains(note) { continue }
-        entry.writeOutline(to: &writer, eventLimit: eventLimit)
-        count += 1
+        let isLast = rest.count == 1
+        if !isLast {
+          rest = isNewestFirst ? rest.lowerBound...revision - 1 : revision + 1...rest.upperBound
+        }
+        do {
+          guard let entry = try cursor.next() else { break }
+          if author.map({ entry.author.lowercased().contains($0) }) ?? true,
+            note.map({ entry.note.lowercased().contains($0) }) ?? true
+          {
+            entry.writeOutline(to: &writer, eventLimit: eventLimit)
+            count += 1
+          }
+        } catch let error as JournalError where error.code == .damaged {
+          // Damage hides no other entry.
+          unreadable.append((revision, error))
+          count += 1
+          cursor = journal.entries(rest, newestFirst: isNewestFirst)
+        }
+        if isLast { break }
       }
     }
     writer.endArray()
     writer.key("next")
     if let next { writer.integer(next) } else { writer.null() }
+    if !unreadable.isEmpty {
+      writer.key("unreadable")
+      writer.beginArray()
+      for (revision, error) in unreadable {
+        var error = APIError(error, hiding: journal.url.path)
+        error.revision = revision
+        error.write(to: &writer)
+      }
+      writer.endArray()
+    }
     writer.endObject()
     writer.newline()
     return HTTPResponse(

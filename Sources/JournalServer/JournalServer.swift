@@ -32,6 +32,8 @@ public final class JournalServer: Sendable {
     public var connectionLimit = 256
     /// The most bytes of an uploaded image.
     public var imageByteLimit = 256 << 20
+    /// Why the journal was opened only up to its damage.
+    package var problem: JournalError?
     /// The most seconds for the head of a request.
     package var headSeconds = 20.0
 
@@ -40,27 +42,49 @@ public final class JournalServer: Sendable {
   }
 
   private let server: HTTPServer
-  private let api: JournalAPI
+  private let access: Access
+  /// Nil if the journal can't be opened.
+  private let api: JournalAPI?
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port is taken, `readOnly` if clients may commit and the journal
   ///   is not open for writing, or `outOfResources` if the system has no threads.
-  public init(_ journal: CatalogJournal, options: Options = Options()) throws {
+  public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
         .readOnly, "the journal was opened for reading only, so nothing can be committed through it")
     }
-    api = try JournalAPI(journal, options)
+    let api = try JournalAPI(journal, options)
+    do {
+      try self.init(api, api.gate, options, api)
+    } catch {
+      api.end()
+      throw error
+    }
+  }
+
+  /// Starts serving a page that says why a journal can't be opened. Each request to the API gets the error.
+  package convenience init(
+    showing error: JournalError, of url: URL, options: Options = Options()
+  ) throws(JournalError) {
+    let unopened = UnopenedJournal(error, at: url, options)
+    try self.init(unopened, unopened.gate, options, nil)
+  }
+
+  private init(
+    _ handler: any HTTPHandler, _ gate: Gate, _ options: Options, _ api: JournalAPI?
+  ) throws(JournalError) {
+    self.api = api
+    access = gate.access
     var limits = HTTPServer.Limits()
     limits.connections = options.connectionLimit
     limits.headSeconds = options.headSeconds
     do throws(HTTPServer.Failure) {
-      server = try HTTPServer(port: options.port, limits: limits, handler: api)
+      server = try HTTPServer(port: options.port, limits: limits, handler: handler)
     } catch {
-      api.end()
       throw JournalError(.io, error.description)
     }
-    api.access.begin(port: server.port)
+    access.begin(port: server.port)
   }
 
   deinit { stop() }
@@ -71,7 +95,7 @@ public final class JournalServer: Sendable {
   /// The address of the page, with a token that opens it once. The browser that opens it has a session until the server
   /// is stopped.
   public func invitation() -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(api.access.invite())") else {
+    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(access.invite())") else {
       preconditionFailure("a token has letters and digits only")
     }
     return url
@@ -79,7 +103,7 @@ public final class JournalServer: Sendable {
 
   /// Ends all connections and waits for them. Stopping twice is allowed.
   public func stop() {
-    api.end()
+    api?.end()
     server.stop()
   }
 }

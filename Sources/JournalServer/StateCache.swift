@@ -30,15 +30,26 @@ final class StateCache: Sendable {
     if let known = known(revision) { return known }
     return try turn.withLock { _ in
       if let known = known(revision) { return known }
-      var near = try nearest(before: revision)
-      for distance in Self.distances where revision - distance > near.revision {
-        near = try journal.version(asOf: revision - distance, from: near)
-        keep(near)
+      let version: Version<Catalog>
+      do {
+        version = try replay(to: revision)
+      } catch let error as JournalError where error.code == .damaged {
+        // The entry may be older than a checkpoint from which the state can be had.
+        version = try journal.version(asOf: .revision(revision))
       }
-      let version = try journal.version(asOf: revision, from: near)
       keep(version)
       return version
     }
+  }
+
+  /// The version at a revision from a near one, and others on the way.
+  private func replay(to revision: Revision) throws -> Version<Catalog> {
+    var near = try nearest(before: revision)
+    for distance in Self.distances where revision - distance > near.revision {
+      near = try journal.version(asOf: revision - distance, from: near)
+      keep(near)
+    }
+    return try journal.version(asOf: revision, from: near)
   }
 
   private func known(_ revision: Revision) -> Version<Catalog>? {

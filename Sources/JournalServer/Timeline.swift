@@ -23,6 +23,8 @@ final class Timeline: Sendable {
     var counts: [Int] = []
     var isEnding = false
     var isReading = false
+    /// Whether the log could not be read the last time.
+    var hasFailed = false
   }
 
   /// A part of time.
@@ -70,20 +72,35 @@ final class Timeline: Sendable {
     while true {
       let next = heads.withLock { $0.isEnding ? nil : $0.first + $0.dates.count }
       guard let next, next <= journal.head.revision else { break }
-      var found: [(date: Int64, author: String)] = []
-      let last = min(next + Self.stepCount - 1, journal.head.revision)
-      guard (try? journal.forEachHead(next...last) { found.append(($0.microseconds, $1)) }) != nil else {
-        break
-      }
-      heads.withLock { heads in for (date, author) in found { heads.add(date, author) } }
+      guard read(next...min(next + Self.stepCount - 1, journal.head.revision)) else { break }
     }
     let isBehind = heads.withLock { heads in
       heads.isReading = false
-      return !heads.isEnding && heads.first + heads.dates.count <= journal.head.revision
-        && !heads.dates.isEmpty
+      return !heads.isEnding && !heads.hasFailed && heads.first + heads.dates.count <= journal.head.revision
     }
     // An entry was added in the meantime; an unreadable log is not retried until the next one.
-    if isBehind, journal.damage == nil, journal.health.problem == nil { catchUp() }
+    if isBehind { catchUp() }
+  }
+
+  /// Reads a range. A damaged entry has the date of the one before it and no author.
+  /// - Returns: false if nothing can be read now.
+  private func read(_ range: ClosedRange<Revision>) -> Bool {
+    var found: [(date: Int64, author: String)] = []
+    do {
+      try journal.forEachHead(range) { found.append(($0.microseconds, $1)) }
+    } catch {
+      guard (error as? JournalError)?.code == .damaged else {
+        heads.withLock { $0.hasFailed = true }
+        return false
+      }
+      // Entries of an altered block are skipped one by one.
+      if found.isEmpty { found = [(.min, "")] }
+    }
+    heads.withLock { heads in
+      heads.hasFailed = false
+      for (date, author) in found { heads.add(date, author) }
+    }
+    return true
   }
 
   /// Counts entries by time and author.
@@ -93,7 +110,7 @@ final class Timeline: Sendable {
   /// - Complexity: O(n) in the entries of the range, a nanosecond or so each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in
-      guard let oldest = heads.dates.first, let newest = heads.dates.last else { return nil }
+      guard let oldest = heads.dates.first, let newest = heads.dates.last, newest > .min else { return nil }
       let from = from ?? oldest
       let to = max(to ?? newest, from)
       let chosen = heads.counts.indices.sorted { (heads.counts[$1], $0) < (heads.counts[$0], $1) }
@@ -139,7 +156,9 @@ extension Timeline.Heads {
       if authors.count <= Timeline.mostAuthors { numbers[author] = number }
     }
     counts[Int(number)] += 1
-    dates.append(date)
+    // Damaged entries at the beginning have the date of the first that can be read.
+    if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
+    dates.append(max(date, dates.last ?? date))
     authorNumbers.append(number)
   }
 

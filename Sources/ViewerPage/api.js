@@ -3,7 +3,7 @@
 export class APIError extends Error {
   constructor(status, code, message, body) {
     super(message);
-    Object.assign(this, { status, code, body });
+    Object.assign(this, { status, code, body, advice: body?.error?.advice });
   }
 }
 

@@ -1,7 +1,7 @@
 // Begins here: which view is shown, at which point in time, and what happens when entries come.
 
 import { get } from "./api.js";
-import { author, debounce, h, openDialog, replace, subject, time } from "./dom.js";
+import { author, debounce, h, openDialog, replace, sentence, subject, time } from "./dom.js";
 import { Timeline } from "./timeline.js";
 import { ItemsView } from "./items.js";
 import { ItemView, ReportView } from "./item.js";
@@ -11,6 +11,7 @@ import { restoreEverything } from "./edit.js";
 
 const main = document.getElementById("main");
 const banner = document.getElementById("banner");
+const alarm = document.getElementById("alarm");
 
 /** What views share. */
 export const app = {
@@ -125,9 +126,31 @@ async function updatePoint() {
 async function refresh() {
   app.facts = await get("journal");
   document.getElementById("name").textContent = app.facts.name.replace(/\.journal$/, "");
+  showHealth();
   timeline?.refresh();
   view?.update();
   updatePoint();
+}
+
+let shownProblem = "null";
+let healthTimer = 0;
+
+/** Says what is wrong with the journal and what to do about it, also when that is found later. */
+function showHealth() {
+  const { facts } = app;
+  const { problem, endsAtDamage, checkedRevision, lastRevision } = facts.health;
+  clearTimeout(healthTimer);
+  if (!problem && checkedRevision < lastRevision) {
+    healthTimer = setTimeout(() => get("journal").then(({ health }) => { facts.health = health; showHealth(); }).catch(() => {}), 3000);
+  }
+  // An alert that stays the same is not read out again.
+  if (JSON.stringify(problem) === shownProblem) return;
+  shownProblem = JSON.stringify(problem);
+  alarm.hidden = !problem;
+  if (!problem) return;
+  replace(alarm, h("p", {}, h("strong", {}, problem.code === "damaged" ? "This journal is damaged." : "This journal can’t be read as it should."), " ",
+    sentence(problem.message), problem.revision ? ` This concerns entry ${problem.revision.toLocaleString("en")}.` : "", endsAtDamage ? ` What is shown ends with revision ${facts.revision.toLocaleString("en")}: all entries up to there can be proven, and nothing can be changed.` : " All that can be read is shown.",
+    problem.advice ? " " + problem.advice : ""));
 }
 
 function announce(text) { document.getElementById("live").textContent = text; }
@@ -160,7 +183,7 @@ let isGoing = false;
 
 function handleKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  const isTyping = event.target.closest("input, select, textarea");
+  const isTyping = event.target.closest("input:not([type=checkbox]), select, textarea");
   if (isTyping) { if (event.key === "Escape") event.target.blur(); return; }
   if (isGoing) {
     isGoing = false;
@@ -206,13 +229,14 @@ async function start() {
   try {
     app.facts = await get("journal");
   } catch (error) {
-    replace(main, h("div", { class: "alone" }, h("h1", {}, "Journal"), h("p", {}, error.message)));
+    replace(main, h("div", { class: "alone", role: "alert" }, h("h1", {}, "This journal can’t be shown"), h("p", {}, sentence(error.message)), error.advice ? h("p", {}, error.advice) : null));
     return;
   }
   const name = app.facts.name.replace(/\.journal$/, "");
   document.title = name;
   document.getElementById("name").textContent = name;
   timeline = new Timeline(document.getElementById("timeline"), app);
+  showHealth();
   render();
   follow();
 }

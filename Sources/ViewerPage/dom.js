@@ -38,6 +38,9 @@ export function author(name) {
   return name === "" ? h("span", { class: "faint" }, "(nobody named)") : h("span", { class: "author" }, name);
 }
 
+/** What the server says, as a sentence. */
+export function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1).replace(/[.!?]?$/, "."); }
+
 /** The first line of a note. */
 export function subject(note) {
   return note === null ? "(erased)" : note.split("\n", 1)[0];

@@ -1,7 +1,7 @@
 // What can be proven: the newest digest, and how far the history was read and found whole.
 
 import { get } from "./api.js";
-import { counted, h, replace, time } from "./dom.js";
+import { counted, h, replace, sentence, time } from "./dom.js";
 
 export class ProofView {
   constructor(app) { this.app = app; }
@@ -22,7 +22,7 @@ export class ProofView {
       h("dl", { class: "facts" }, h("dt", {}, "Newest entry"), h("dd", {}, facts.revision ? [`revision ${facts.revision.toLocaleString("en")}, `, time(facts.date)] : "none"),
         h("dt", {}, "Its digest"), h("dd", { class: "digest" }, facts.digest, " ", copy),
         h("dt", {}, "Checked"), h("dd", { id: "checked", class: health.problem ? "bad" : "" },
-          health.problem ? health.problem
+          health.problem ? sentence(health.problem.message)
             : facts.revision === 0 ? "there is nothing to check"
               : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} that were there when this was opened were read, and are what was committed`
                 : `read up to entry ${health.checkedRevision.toLocaleString("en")} of ${health.lastRevision.toLocaleString("en")}, and all is well so far`),

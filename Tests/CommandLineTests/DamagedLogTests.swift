@@ -58,17 +58,7 @@ import Testing
   /// Listing entries builds no state, so it does not read the entries before them.
   @Test func logPrintsTheNewestEntriesWhereOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
     try withLargeJournal { path in
-      let snapshots = "\(path)/snapshots"
-      for name in try FileManager.default.contentsOfDirectory(atPath: snapshots) {
-        try FileManager.default.removeItem(atPath: "\(snapshots)/\(name)")
-      }
-      let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
-      let table = URL(
-        filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
-      var bytes = try Data(contentsOf: table)
-      // Past the first block, which opening reads to learn where the table begins.
-      bytes[bytes.count / 3] ^= 1
-      try bytes.write(to: table)
+      try damageAnOldEntry(of: path)
       #expect(try journal("replay", path).code == 3)
       let log = try journal("log", path, "-n", "3")
       #expect(log.code == 0, "\(log.error)")
@@ -81,21 +71,6 @@ import Testing
   }
 
   /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
-  private func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let url = folder.url.appending(path: "Large.journal")
-      let journal = try CatalogJournal.create(at: url)
-      var bytes = SystemRandomNumberGenerator()
-      for _ in 1...100 {
-        let text = (0..<6_000).map { _ in String(bytes.next(), radix: 16) }.joined()
-        try journal.commit { try $0.addItem(kind: "note", attributes: ["text": .string(text)]) }
-      }
-      try journal.takeSnapshot()
-      try journal.close()
-      try body(url.path)
-    }
-  }
-
   private func contents(of folder: String) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -103,4 +78,35 @@ import Testing
     }
     return contents
   }
+}
+
+/// Makes a journal of 100 large entries and a snapshot, so that its log has tables.
+func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
+  try withTemporaryFolder { folder in
+    let url = folder.url.appending(path: "Large.journal")
+    let journal = try CatalogJournal.create(at: url)
+    var bytes = SystemRandomNumberGenerator()
+    for _ in 1...100 {
+      let text = (0..<6_000).map { _ in String(bytes.next(), radix: 16) }.joined()
+      try journal.commit { try $0.addItem(kind: "note", attributes: ["text": .string(text)]) }
+    }
+    try journal.takeSnapshot()
+    try journal.close()
+    try body(url.path)
+  }
+}
+
+/// Removes the snapshots of a large journal and alters an entry in its first half, so that it does not open.
+func damageAnOldEntry(of path: String) throws {
+  let snapshots = "\(path)/snapshots"
+  for name in try FileManager.default.contentsOfDirectory(atPath: snapshots) {
+    try FileManager.default.removeItem(atPath: "\(snapshots)/\(name)")
+  }
+  let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
+  let table = URL(
+    filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+  var bytes = try Data(contentsOf: table)
+  // Past the first block, which opening reads to learn where the table begins.
+  bytes[bytes.count / 3] ^= 1
+  try bytes.write(to: table)
 }

@@ -99,7 +99,7 @@ import Testing
 }
 
 /// A model that the command line does not know.
-private struct Bank: EventSourced {
+struct Bank: EventSourced {
   static let schema = "bank/3"
   static let kindNames = ["account"]
   func record(of entity: EntityKey) -> EntityRecord? { nil }

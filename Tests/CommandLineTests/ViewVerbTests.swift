@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import Journaling
 import TestSupport
 import Testing
 
@@ -8,13 +9,15 @@ import Testing
   /// Starts a verb, gives its first line to `body`, and interrupts it.
   /// - Returns: its exit code and what it said on standard error.
   private func serving(
-    _ folder: TemporaryFolder, _ words: [String], _ body: (String) throws -> Void
+    _ folder: URL, _ words: [String], environment: [String: String] = [:],
+    _ body: (String) throws -> Void
   ) throws -> (code: Int32, error: String) {
-    let names = ["output-\(UUID())", "error-\(UUID())"].map { folder.url.appending(path: $0) }
+    let names = ["output-\(UUID())", "error-\(UUID())"].map { folder.appending(path: $0) }
     for name in names { try Data().write(to: name) }
     let process = Process()
     process.executableURL = URL(filePath: journalPath)
     process.arguments = words
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = try FileHandle(forWritingTo: names[0])
     process.standardError = try FileHandle(forWritingTo: names[1])
     try process.run()
@@ -44,7 +47,7 @@ import Testing
       let path = folder.path("Shop.journal")
       let app = try CatalogJournal.create(at: URL(filePath: path))
       try app.commit(by: "till") { _ = try $0.addItem(kind: "order", attributes: ["title": "2 × Dune"]) }
-      let outcome = try serving(folder, ["view", path, "--no-browser"]) { (line) throws in
+      let outcome = try serving(folder.url, ["view", path, "--no-browser"]) { (line) throws in
         #expect(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\/\?token=[0-9a-f]{64}/) != nil)
         let jar = folder.path("cookies")
         #expect(try curl("-c", jar, line).contains("<title>Journal</title>"))
@@ -65,6 +68,68 @@ import Testing
     }
   }
 
+  @Test func viewOpensTheBrowserOfTheDesktop() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let opened = folder.path("opened")
+      let program = folder.path("xdg-open")
+      try "#!/bin/sh\necho \"$@\" > '\(opened)'\n".write(toFile: program, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+      let programs = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      let environment = ["PATH": "\(folder.url.path):\(programs)"]
+      var outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
+        let end = Date() + 20
+        while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
+        usleep(100_000)
+        #expect(try String(contentsOfFile: opened, encoding: .utf8) == line + "\n")
+        // What the browser then opens is the page.
+        #expect(try curl(line).contains("<title>Journal</title>"))
+      }
+      #expect(!outcome.error.contains("no browser"))
+      // Where none can be opened, that is said, and the page is there all the same.
+      try "#!/bin/sh\nexit 3\n".write(toFile: program, atomically: false, encoding: .utf8)
+      outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
+        usleep(500_000)
+        #expect(try curl(line).contains("<title>Journal</title>"))
+      }
+      #expect(outcome.error.contains("no browser could be opened; open the address yourself"))
+    }
+  }
+
+  @Test func viewShowsWhatIsLeftOfADamagedJournal() throws {
+    try withLargeJournal { path in
+      try damageAnOldEntry(of: path)
+      #expect(try journal("serve", path).code == 3)
+      let folder = URL(filePath: path).deletingLastPathComponent()
+      let outcome = try serving(folder, ["view", path, "--edit", "--no-browser"]) { (line) throws in
+        let jar = folder.appending(path: "cookies").path
+        #expect(try curl("-c", jar, line).contains("<title>Journal</title>"))
+        let facts = try curl("-b", jar, String(line.prefix { $0 != "?" }) + "api/journal")
+        #expect(facts.contains("\"endsAtDamage\":true"))
+        #expect(facts.contains("\"editable\":false"))
+        #expect(facts.contains("journal salvage"))
+        #expect(!facts.contains(path))
+      }
+      #expect(outcome.code == 3)
+      #expect(outcome.error.contains("revision "))
+    }
+  }
+
+  @Test func viewSaysWhyItDoesNotShowAJournalOfAnotherModel() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Bank.journal")
+      try Journal<Bank>.create(at: URL(filePath: path)).close()
+      let outcome = try serving(folder.url, ["view", path, "--no-browser"]) { (line) throws in
+        let jar = folder.path("cookies")
+        #expect(try curl("-c", jar, line).contains("<title>Journal</title>"))
+        let facts = try curl("-b", jar, String(line.prefix { $0 != "?" }) + "api/journal")
+        #expect(facts.contains("otherModel") && facts.contains("bank/3"))
+      }
+      #expect(outcome.code == 3)
+      #expect(outcome.error.contains("catalog/1"))
+    }
+  }
+
   @Test func serveTakesTokensOfAFile() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
@@ -72,7 +137,8 @@ import Testing
       try "first-token-of-the-file\n\n second-token-of-the-file\n".write(
         toFile: tokens, atomically: true, encoding: .utf8)
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens)
-      let outcome = try serving(folder, ["serve", path, "--edit", "--by", "zoe", "--token-file", tokens]) {
+      let outcome = try serving(folder.url, ["serve", path, "--edit", "--by", "zoe", "--token-file", tokens])
+      {
         (line) throws in
         #expect(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\//) != nil)
         let body = "{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:1\"}]}"

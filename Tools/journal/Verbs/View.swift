@@ -8,7 +8,8 @@ enum View: Verb {
   static let summary = "shows a journal in a browser"
   static let explanation = """
     Opens a page in the browser: what is there, what was there, who changed it, and with --edit a way back. It shows a
-    journal that an app has open, and entries as they come. With --edit the journal must not be open elsewhere.
+    journal that an app has open, and entries as they come. With --edit the journal must not be open elsewhere. A damaged
+    journal is shown up to the damage, and the page says what is wrong.
 
     The page comes from this program, on the loopback of this machine, and nothing else is loaded. The address that is
     printed has a token, which opens the page once; who opens it has a session until the program ends, as it does when it
@@ -28,8 +29,7 @@ enum View: Verb {
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let journal = try Serve.openJournal(arguments, terminal)
-    let server = try JournalServer(journal, options: try Serve.options(arguments))
+    let (server, journal, problem) = try serve(arguments, terminal)
     let url = server.invitation()
     try terminal.output.line(url.absoluteString)
     try terminal.output.flush()
@@ -38,9 +38,32 @@ enum View: Verb {
     }
     try Serve.waitForInterruption(terminal)
     server.stop()
-    try journal.close()
-    return .done
+    try journal?.close()
+    return problem == nil ? .done : .unreadable
   }
+
+  /// Serves the journal; one that does not open, as far as it can be read; or a page that says why it can't.
+  private static func serve(
+    _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> (server: JournalServer, journal: CatalogJournal?, problem: JournalError?) {
+    var options = try Serve.options(arguments)
+    do {
+      let journal = try Serve.openJournal(arguments, terminal)
+      return (try JournalServer(journal, options: options), journal, nil)
+    } catch let error as JournalError where explained.contains(error.code) {
+      terminal.warn("\(error)")
+      options.isEditable = false
+      options.problem = error
+      if error.code == .damaged, let journal = try? arguments.openJournal(terminal, mode: .upToDamage) {
+        return (try JournalServer(journal, options: options), journal, error)
+      }
+      let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
+      return (try JournalServer(showing: error, of: url, options: options), nil, error)
+    }
+  }
+
+  /// The problems of a journal that the page explains.
+  private static let explained: Set<JournalError.Code> = [.damaged, .otherModel, .newerFormat, .olderFormat]
 
   private static func openBrowser(_ url: URL) -> Bool {
     #if os(macOS)

@@ -1,0 +1,198 @@
+import CatalogModel
+import Foundation
+import JournalServer
+import Journaling
+import TestSupport
+import Testing
+
+/// Journals that do not open as they should: what can be read is shown, and the rest is explained.
+@Suite struct DamagedJournalTests {
+  @Test func damageHidesNoOtherEntryAndNoState() throws {
+    try withDamagedJournal(removingSnapshots: false) { url in
+      let journal = try CatalogJournal.open(at: url, mode: .follow)
+      let served = try ServedJournal(journal, editable: false)
+      // The check in the background finds it.
+      let end = Date() + 60
+      var health = try served.get("/api/journal").json()["health"]
+      while health?["problem"]?.isNull ?? true, Date() < end {
+        usleep(50_000)
+        health = try served.get("/api/journal").json()["health"]
+      }
+      #expect(health?["problem"]?["code"] == "damaged")
+      #expect(health?["problem"]?["advice"]?.string?.contains("journal salvage") == true)
+      #expect(health?["endsAtDamage"] == false)
+      #expect(try served.get("/api/items").json()["total"] == 100)
+      for order in ["newest", "oldest"] {
+        let answer = try served.get("/api/entries?limit=500&events=0&order=\(order)").json()
+        let entries = answer["entries"]?.array?.compactMap { $0["revision"]?.integer } ?? []
+        let unreadable = answer["unreadable"]?.array?.compactMap { $0["revision"]?.integer } ?? []
+        #expect(!unreadable.isEmpty && unreadable.count < 20)
+        #expect((entries + unreadable).sorted() == Array(1...100))
+        #expect(answer["unreadable"]?[0]?["code"] == "damaged")
+        #expect(try served.get("/api/entries/\(unreadable[0])").status == 500)
+      }
+      // The timeline goes on behind it.
+      var timeline = try served.get("/api/timeline").json()
+      while timeline["through"] != 100, Date() < end {
+        usleep(20_000)
+        timeline = try served.get("/api/timeline").json()
+      }
+      #expect(timeline["through"] == 100)
+      // A state that a checkpoint gives needs no entry before it.
+      #expect(try served.get("/api/items?at=HEAD~1").status == 200)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  @Test func whatDoesNotOpenIsShownUpToTheDamage() throws {
+    try withDamagedJournal(removingSnapshots: true) { url in
+      let error = #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) }
+      #expect(error?.code == .damaged)
+      let journal = try CatalogJournal.open(at: url, mode: .upToDamage)
+      #expect(journal.head.revision > 0 && journal.head.revision < 100)
+      let served = try ServedJournal(journal, editable: false)
+      let facts = try served.get("/api/journal").json()
+      #expect(facts["health"]?["endsAtDamage"] == true)
+      #expect(facts["health"]?["problem"]?["code"] == "damaged")
+      #expect(facts["health"]?["problem"]?["revision"]?.integer == journal.head.revision + 1)
+      #expect(facts["revision"]?.integer == journal.head.revision)
+      for path in [
+        "state", "items", "items?at=2", "entities/item:1", "entities/item:1/history",
+        "entities/item:1/blame", "entries", "entries/1", "diff?from=1", "timeline", "find?text=1",
+      ] {
+        let answer = try served.get("/api/" + path)
+        #expect(answer.status == 200, "\(path): \(answer.text.prefix(300))")
+        #expect(!answer.text.contains(url.path))
+      }
+      #expect(try served.get("/api/items").json()["total"]?.integer == journal.head.revision)
+      #expect(try served.post("/api/undo", "{}").status == 403)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  @Test func aJournalThatCanNotBeOpenedIsExplained() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      try Journal<Bank>.create(at: url).close()
+      let error = try #require(
+        #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
+      let server = try JournalServer(showing: error, of: url)
+      let base = "http://127.0.0.1:\(server.port)/"
+      let token = try #require(server.invitation().query?.dropFirst("token=".count)).description
+      func ask(_ path: String, _ header: String) throws -> Answer {
+        let client = try Client(port: server.port)
+        client.send(
+          Array(
+            "GET /\(path) HTTP/1.1\r\nHost: \(base.dropFirst(7).dropLast())\r\n\(header)Connection: close\r\n\r\n"
+              .utf8))
+        return try Answer(client.receiveAll())
+      }
+      #expect(try ask("api/journal", "").status == 401)
+      let page = try ask("?token=\(token)", "")
+      #expect(page.status == 200)
+      let session = try #require(page.headers["set-cookie"]?.prefix { $0 != ";" })
+      for path in ["api/journal", "api/items", "api/nothing"] {
+        let answer = try ask(path, "Cookie: \(session)\r\n")
+        #expect(answer.status == 503 && answer.code == "otherModel")
+        #expect(answer.text.contains("bank/3") && !answer.text.contains(folder.url.path))
+      }
+      server.stop()
+    }
+  }
+}
+
+/// A model that the server does not know.
+struct Bank: EventSourced {
+  static let schema = "bank/3"
+  static let kindNames = ["account"]
+  func record(of entity: EntityKey) -> EntityRecord? { nil }
+  func revision(of entity: EntityKey) -> Revision { 0 }
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
+}
+
+/// A journal of 100 large entries, of which a few in the first half are damaged.
+private func withDamagedJournal(
+  removingSnapshots: Bool, _ body: (_ url: URL) throws -> Void
+) throws {
+  try withTemporaryFolder { folder in
+    let url = folder.url.appending(path: "Large.journal")
+    let journal = try CatalogJournal.create(at: url)
+    var random = SeededGenerator(seed: 1)
+    for number in 1...100 {
+      let text = Data(random.bytes(72_000)).base64EncodedString()
+      try journal.commit(by: "ana", note: "number \(number)") { draft in
+        try draft.addItem(kind: "note", attributes: ["title": .string("\(number)"), "text": .string(text)])
+      }
+      if number == 90 { try journal.takeSnapshot() }
+    }
+    try journal.takeSnapshot()
+    try journal.close()
+    if removingSnapshots {
+      let snapshots = url.appending(path: "snapshots")
+      for name in try FileManager.default.contentsOfDirectory(atPath: snapshots.path) {
+        try FileManager.default.removeItem(at: snapshots.appending(path: name))
+      }
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
+    let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+    var bytes = try Data(contentsOf: table)
+    // Past the first block, which opening reads to learn where the table begins.
+    bytes[bytes.count / 3] ^= 1
+    try bytes.write(to: table)
+    try body(url)
+  }
+}
+
+extension PageTests {
+  @Test func aDamagedJournalShowsWhatIsLeftAndSaysWhatToDo() throws {
+    for removesSnapshots in [true, false] {
+      try withDamagedJournal(removingSnapshots: removesSnapshots) { url in
+        let journal = try CatalogJournal.open(at: url, mode: removesSnapshots ? .upToDamage : .follow)
+        let served = try ServedJournal(journal, editable: false)
+        let browser = try Browser()
+        try browser.open(served.server.invitation().absoluteString)
+        try browser.wait("document.querySelectorAll('.row').length > 3")
+        try browser.wait("document.getElementById('alarm').innerText.includes('This journal is damaged.')")
+        let alarm = try browser.text("return document.getElementById('alarm').innerText")
+        #expect(alarm.contains("backup") && alarm.contains("journal salvage"))
+        #expect(
+          alarm.contains("ends with revision \(journal.head.revision)") == removesSnapshots, "\(alarm)")
+        try browser.photograph("damaged-\(removesSnapshots ? "closed" : "open")")
+        try browser.open("http://\(served.host)/proof")
+        try browser.wait("document.querySelector('#checked.bad')")
+        try browser.open("http://\(served.host)/entries")
+        try browser.wait("document.querySelectorAll('.entries li').length > 10")
+        if !removesSnapshots {
+          try browser.wait("!document.querySelector('main > button').hidden")
+          try browser.click("main > button")
+          try browser.wait("document.querySelectorAll('.entries li').length >= 100")
+          #expect(
+            try browser.run("return document.querySelectorAll('.entries .bad').length") as? Int ?? 0 > 0)
+          try browser.run("document.querySelector('.entries .bad').scrollIntoView({ block: 'center' })")
+          try browser.photograph("damaged-entries")
+        }
+        served.server.stop()
+        try journal.close()
+      }
+    }
+  }
+
+  @Test func aJournalOfAnotherModelIsExplainedInWords() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      try Journal<Bank>.create(at: url).close()
+      let error = try #require(
+        #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
+      let server = try JournalServer(showing: error, of: url)
+      let browser = try Browser()
+      try browser.open(server.invitation().absoluteString)
+      try browser.wait("document.querySelector('main').innerText.includes('bank/3')")
+      let shown = try browser.text("return document.body.innerText")
+      #expect(shown.contains("This journal can’t be shown") && shown.contains("open it with its own app"))
+      try browser.photograph("another-model")
+      server.stop()
+    }
+  }
+}
