@@ -49,7 +49,9 @@ public struct EntityQuery: Hashable, Sendable {
   }
 
   /// The entity that the text names, nil if it names none.
-  public var namedEntity: EntityKey? { text.flatMap { try? Catalog.entity(named: $0) } }
+  public var namedEntity: EntityKey? {
+    text.flatMap { $0.contains(":") ? try? Catalog.entity(named: $0) : nil }
+  }
 
   private func hasText(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
     guard let text else { return true }
@@ -206,6 +208,20 @@ extension Catalog {
 
 extension String {
   fileprivate func containsIgnoringCase(_ text: String) -> Bool {
-    range(of: text, options: .caseInsensitive) != nil
+    // Most texts are ASCII, where a comparison of bytes gives the same answer in a fraction of the time.
+    let (bytes, wanted) = (utf8.map(\.lowercasedASCII), text.utf8.map(\.lowercasedASCII))
+    guard let first = wanted.first, !bytes.contains(where: { $0 >= 0x80 }),
+      !wanted.contains(where: { $0 >= 0x80 })
+    else { return range(of: text, options: .caseInsensitive) != nil }
+    guard bytes.count >= wanted.count else { return false }
+    return (0...bytes.count - wanted.count).contains { start in
+      bytes[start] == first && bytes[start..<start + wanted.count].elementsEqual(wanted)
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate var lowercasedASCII: UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
   }
 }

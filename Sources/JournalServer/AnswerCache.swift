@@ -1,7 +1,7 @@
 import CatalogModel
 import Locks
 
-/// Caches the items that searches have found, for the next page of a long list.
+/// Caches searches in progress, for the next page of a long list.
 ///
 /// Safe to use from any thread.
 final class AnswerCache: Sendable {
@@ -10,37 +10,50 @@ final class AnswerCache: Sendable {
     let search: ItemSearch
   }
 
-  private struct Answer: Sendable {
+  private final class Answer: Sendable {
     let question: Question
-    let items: [Catalog.Item.ID]
+    let scan: Lock<ItemScan>
+
+    init(_ question: Question, _ scan: ItemScan) {
+      self.question = question
+      self.scan = Lock(scan)
+    }
   }
 
-  /// The number of cached results, newest last: eight bytes for each item.
+  /// A page of what was found.
+  struct Page: Sendable {
+    let items: [Catalog.Item.ID]
+    /// How many there are, as far as is known.
+    let total: Int
+    /// Whether there are no more.
+    let isComplete: Bool
+  }
+
+  /// The number of cached answers, newest last: eight bytes for each item found.
   private static let keptCount = 6
+  /// How long a request scans; after that, it answers with what was found.
+  private static var patience: Duration { .milliseconds(200) }
   private let kept = Lock<[Answer]>([])
 
-  /// A page of the result, and the number of all items.
-  ///
-  /// The first items of a list without conditions and sort keys are found without reading the others.
-  func items(
-    _ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int
-  ) -> (items: [Catalog.Item.ID], total: Int) {
-    let catalog = version.state
-    if search.isEverything, offset + limit <= 10_000 {
-      return (
-        Array(catalog.items(search, limit: offset + limit).dropFirst(offset).prefix(limit)),
-        catalog.itemCount
-      )
-    }
+  /// A page of the answer, as far as it is found in a short time. The same request continues the search.
+  func page(_ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int) -> Page {
     let question = Question(revision: version.revision, search: search)
-    let known = kept.withLock { kept in kept.last { $0.question == question }?.items }
-    let items = known ?? catalog.items(search)
-    if known == nil {
-      kept.withLock { kept in
-        kept.append(Answer(question: question, items: items))
-        if kept.count > Self.keptCount { kept.removeFirst() }
-      }
+    let known = kept.withLock { kept in kept.last { $0.question == question } }
+    let answer = known ?? keep(Answer(question, ItemScan(search, in: version.state)))
+    return answer.scan.withLock { scan in
+      scan.advance(toward: offset + limit, atMost: Self.patience)
+      return Page(
+        items: scan.page(offset: offset, limit: limit), total: scan.total, isComplete: scan.isComplete)
     }
-    return (Array(items.dropFirst(offset).prefix(limit)), items.count)
+  }
+
+  private func keep(_ answer: Answer) -> Answer {
+    // An evicted answer is freed outside of the lock.
+    let gone = kept.withLock { kept -> Answer? in
+      kept.append(answer)
+      return kept.count > Self.keptCount ? kept.removeFirst() : nil
+    }
+    _ = gone
+    return answer
   }
 }

@@ -31,11 +31,14 @@ extension JournalAPI {
       writer.beginObject()
       writer.member("checkedRevision", health.checkedRevision)
       writer.member("lastRevision", health.lastRevision)
-      writer.member(
-        "problem",
-        (health.problem ?? feed.problem ?? journal.damage ?? catalog.failure).map {
-          APIError($0, hiding: journal.url.path).message
-        })
+      writer.member("endsAtDamage", journal.damage != nil)
+      writer.key("problem")
+      if let problem = options.problem ?? journal.damage ?? health.problem ?? feed.problem ?? catalog.failure
+      {
+        APIError(problem, hiding: journal.url.path).write(to: &writer)
+      } else {
+        writer.null()
+      }
       writer.endObject()
       writer.endObject()
     }
@@ -70,17 +73,19 @@ extension JournalAPI {
     }
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let (items, total) = answers.items(search, in: version, offset: offset, limit: limit)
+    let page = answers.page(search, in: version, offset: offset, limit: limit)
     return .json { writer in
       writer.beginObject()
       writer.member("revision", version.revision)
       writer.member("date", version.date.precise)
-      writer.member("total", total)
+      writer.member("total", page.total)
+      writer.member("complete", page.isComplete)
       writer.member("offset", offset)
       writer.key("items")
       writer.beginArray()
       var shown: [Catalog.Item] = []
-      for item in items.lazy.compactMap({ catalog.item($0) }) where writer.bytes.count < Self.listByteLimit {
+      for item in page.items.lazy.compactMap({ catalog.item($0) })
+      where writer.bytes.count < Self.listByteLimit {
         item.write(to: &writer, in: catalog)
         shown.append(item)
       }

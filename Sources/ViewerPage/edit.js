@@ -4,23 +4,33 @@ import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
 import { author, counted, h, openDialog, replace, subject } from "./dom.js";
 
+export function restoreItems(app, numbers, at, done) { propose(app, `Restore ${counted(numbers.length, "item")} as of revision ${at}`, "restore", { entities: numbers.map((number) => `item:${number}`), at: `r${at}` }, done); }
 export function restoreEntity(app, name, at) { propose(app, `Restore ${name} as of revision ${at}`, "restore", { entities: [name], at: `r${at}` }); }
 export function restoreField(app, name, field, at) { propose(app, `Restore ${fieldName(field)} of ${name} as of revision ${at}`, "restore", { entities: [name], fields: [field], at: `r${at}` }); }
 export function restoreEverything(app, at) { propose(app, `Restore everything as of revision ${at}`, "restore", { all: true, at: `r${at}` }); }
 export function revertEntry(app, revision) { propose(app, `Revert entry ${revision}`, "revert", { revision }); }
 
 /** Shows what a request would do, and does it when that is confirmed. */
-async function propose(app, title, path, request) {
+async function propose(app, title, path, request, done = () => {}) {
   const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Looking at what would change…"));
   const note = h("input", { type: "text", placeholder: "Why (optional)", "aria-label": "Why" });
   const confirm = h("button", { type: "button", class: "primary", id: "confirm", disabled: true }, "Do it");
   const cancel = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-  const dialog = openDialog(title, content, h("div", { class: "bar actions" }, note, cancel, confirm));
+  const keep = h("input", { type: "checkbox", id: "keep-new", onchange: () => { request.keepNew = keep.checked; preview(); } });
+  const keeps = path === "restore" && !request.fields ? h("label", { class: "check" }, keep, "Keep what was added since") : null;
+  const dialog = openDialog(title, content, keeps, h("div", { class: "bar actions" }, note, cancel, confirm));
   let plan = null;
+  let turn = 0;
 
   const preview = async () => {
+    turn += 1;
+    const mine = turn;
     confirm.disabled = true;
-    try { plan = await post(path, { ...request, dryRun: true }); } catch (error) { replace(content, h("p", { class: "note bad" }, error.message)); return; }
+    try {
+      const found = await post(path, { ...request, dryRun: true });
+      if (mine !== turn) return;
+      plan = found;
+    } catch (error) { replace(content, h("p", { class: "note bad" }, error.message)); return; }
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
@@ -31,17 +41,18 @@ async function propose(app, title, path, request) {
       isBlocked ? h("div", { class: "bar" }, choose("keep", "Keep them, revert the rest"), choose("override", "Override them")) : null);
     confirm.disabled = isBlocked || plan.changes.length === 0;
     confirm.textContent = `Make it an entry`;
-    if (!confirm.disabled) confirm.focus();
+    if (!confirm.disabled && document.activeElement !== keep) confirm.focus();
   };
 
   confirm.addEventListener("click", async () => {
     confirm.disabled = true;
     try {
-      const done = await post(path, { ...request, plan: plan.plan, ...(note.value ? { note: note.value } : {}) });
+      const made = await post(path, { ...request, plan: plan.plan, ...(note.value ? { note: note.value } : {}) });
       dialog.close();
+      done();
       app.setPoint(null);
       await app.refresh();
-      toast(app, `Entry ${done.revision}: ${note.value || done.note}`, true);
+      toast(app, `Entry ${made.revision}: ${note.value || made.note}`, true);
     } catch (error) {
       replace(content, h("p", { class: "note bad" }, error.message), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Look again") : null);
     }

@@ -1,15 +1,18 @@
 // What there is: a list of any length, of which only what is seen is there.
 
 import { get, imageURL } from "./api.js";
-import { brief, counted, debounce, h, replace } from "./dom.js";
+import { brief, counted, debounce, h, replace, sentence } from "./dom.js";
+import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
 /** Browsers end elements at some thirty million pixels; a longer list moves by more rows a pixel. */
 const tallest = 8_000_000;
+/** A longer list is not chosen as a whole. */
+const mostChosen = 5000;
 
 export class ItemsView {
   constructor(app) {
-    Object.assign(this, { app, pages: new Map(), asked: new Map(), total: 0, key: "" });
+    Object.assign(this, { app, pages: new Map(), asked: new Map(), total: 0, selection: null });
   }
 
   get query() {
@@ -27,6 +30,8 @@ export class ItemsView {
     this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with)", onchange: () => this.set("where", this.filter.value) });
     this.layout = h("button", { type: "button", onclick: () => this.set("layout", this.query.layout === "cards" ? "rows" : "cards") });
     this.deleted = h("input", { type: "checkbox", id: "deleted", onchange: () => this.set("deleted", this.deleted.checked ? "1" : "") });
+    this.select = h("button", { type: "button", id: "select", hidden: !this.app.isEditable, onclick: () => this.setSelection(this.selection ? null : []) });
+    this.chosen = h("div", { class: "bar selection", role: "group", "aria-label": "Selection" });
     this.count = h("span", { class: "faint", role: "status" });
     this.space = h("div", { class: "space" });
     this.scroller = h("div", { class: "scroller", tabindex: "0", "aria-label": "Items", role: "region" }, this.space);
@@ -34,8 +39,8 @@ export class ItemsView {
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.scroller);
     replace(root,
-      h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.layout,
-        h("label", { class: "check" }, this.deleted, "deleted"), h("span", { class: "grow" }), this.count),
+      h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.layout, this.select,
+        h("label", { class: "check" }, this.deleted, "deleted"), h("span", { class: "grow" }), this.count), this.chosen,
       this.message = h("p", { class: "note", hidden: true }), this.scroller);
     this.scroller.addEventListener("keydown", (event) => this.moveFocus(event));
     this.update();
@@ -50,8 +55,43 @@ export class ItemsView {
     this.app.navigate(url.pathname + url.search, { replaces: name === "text" });
   }
 
+  /** The items that are chosen to be restored; null if none can be chosen. */
+  setSelection(numbers) {
+    this.selection = numbers && new Set(numbers);
+    this.showSelection();
+    this.draw();
+  }
+
+  showSelection() {
+    const { app, selection, total } = this;
+    this.select.textContent = selection ? "Cancel" : "Select";
+    this.chosen.hidden = !selection;
+    if (!selection) return;
+    const focused = this.chosen.contains(document.activeElement) ? document.activeElement.id : "";
+    replace(this.chosen, h("span", { role: "status" }, `${counted(selection.size, "item")} selected`),
+      total <= mostChosen ? h("button", { type: "button", id: "select-all", onclick: () => this.selectAll() }, "All in the list") : null,
+      app.at === null ? h("span", { class: "faint" }, "Go to the moment to which they are to be restored, on the timeline or with ←.")
+        : h("button", { type: "button", id: "restore-selection", class: "primary", disabled: !selection.size, onclick: () => restoreItems(app, [...selection], app.at, () => this.setSelection(null)) }, `Restore them as of revision ${app.at}…`));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  async selectAll() {
+    const numbers = [...this.selection];
+    const { total } = this;
+    try {
+      for (let offset = 0; offset < total;) {
+        const { items } = await get("items", { ...this.parameters, offset, limit: 500 });
+        if (!items.length) break;
+        numbers.push(...items.map((item) => item.id));
+        offset += items.length;
+      }
+    } catch (error) { this.fail(error); return; }
+    if (this.selection) this.setSelection(numbers);
+  }
+
   update() {
     const { query } = this;
+    this.showSelection();
     if (document.activeElement !== this.search) this.search.value = query.text;
     if (document.activeElement !== this.filter) this.filter.value = query.where.join(" ");
     this.layout.textContent = query.layout === "cards" ? "Rows" : "Cards";
@@ -67,17 +107,19 @@ export class ItemsView {
     this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
   }
 
+  /** What the server is asked for, without the page. */
+  get parameters() {
+    const { app, query } = this;
+    return { at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, category: query.category, sort: query.sort, where: query.where };
+  }
+
   async load(page, isNew = false) {
     const generation = this.generation;
     if (this.asked.has(page)) return;
     this.asked.set(page, true);
-    const { query, app } = this;
     let found;
     try {
-      found = await get("items", {
-        at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, category: query.category, sort: query.sort,
-        where: query.where, offset: page * pageCount, limit: pageCount,
-      }, this.request.signal);
+      found = await get("items", { ...this.parameters, offset: page * pageCount, limit: pageCount }, this.request.signal);
     } catch (error) {
       if (error.name !== "AbortError" && generation === this.generation) this.fail(error);
       return;
@@ -87,13 +129,18 @@ export class ItemsView {
     this.message.hidden = true;
     this.pages.set(page, found);
     this.total = found.total;
-    if (isNew) this.showGroups(found);
+    if (isNew) { this.showGroups(found); this.showSelection(); }
+    this.showCount(found);
     this.draw();
+    // A long search answers with what it has found, and continues when it is asked again.
+    if (found.complete) return;
+    this.asked.delete(page);
+    setTimeout(() => { if (generation === this.generation) this.load(page); }, 30);
   }
 
   fail(error) {
     this.message.hidden = false;
-    this.message.textContent = error.message;
+    this.message.textContent = sentence(error.message);
     this.pages.clear();
     this.total = 0;
     this.draw();
@@ -101,10 +148,9 @@ export class ItemsView {
 
   showGroups(found) {
     const { query } = this;
-    const option = (value, text) => h("option", { value, selected: value === (this.chosen ?? "") }, text);
+    const option = (value, text) => h("option", { value }, text);
     const fill = (select, chosen, options) => {
       if (document.activeElement === select && select.options.length) return;
-      this.chosen = chosen;
       replace(select, options.map(([value, text]) => option(value, text)));
       select.value = chosen;
       select.hidden = options.length < 2;
@@ -117,9 +163,15 @@ export class ItemsView {
     const sorts = [["", "In order"], ["-@modified", "Changed last"], ["-@created", "Added last"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
     if (query.sort && !sorts.some(([value]) => value === query.sort)) sorts.push([query.sort, query.sort]);
     fill(this.sort, query.sort, sorts);
-    this.count.textContent = counted(found.total, "item");
+  }
+
+  showCount(found) {
+    const { query } = this;
+    this.scroller.hidden = found.total === 0;
+    this.count.textContent = counted(found.total, "item") + (found.complete ? "" : " so far…");
     if (found.total === 0) {
       this.message.hidden = false;
+      if (!found.complete) { this.message.textContent = "Searching…"; return; }
       const isFiltered = query.text || query.kind || query.category || query.where.length;
       this.message.textContent = isFiltered ? "Nothing is found here. It may have been deleted, or be at another point in time."
         : this.app.facts.revision === 0 ? "This journal is empty. What is committed appears here." : "There is nothing at this point in time.";
@@ -136,6 +188,7 @@ export class ItemsView {
       this.pages.clear();
       this.count.textContent = counted(found.found.length, "deleted entity", "deleted entities");
       this.message.hidden = found.found.length > 0;
+      this.scroller.hidden = found.found.length === 0;
       this.message.textContent = "Nothing like that was deleted.";
       replace(this.space, found.found.map((entity) => this.deletedRow(entity)));
       this.space.style.height = "";
@@ -204,15 +257,26 @@ export class ItemsView {
     const label = page.labels[name] ?? name;
     const rest = Object.entries(item.attributes).filter(([, value]) => value !== label).slice(0, 4)
       .map(([key, value]) => `${key}: ${brief(value).slice(0, 60)}`).join(" · ");
-    return h("a", { class: "row", href: `/items/${item.id}`, style: place, "data-item": item.id },
+    return this.place("row", item, place,
       this.thumbnail(item, "small"), h("span", { class: "label" }, label), h("span", { class: "rest" }, rest),
       this.chip(item), h("span", { class: "kind" }, item.kind));
   }
 
   card(item, page, place) {
     const name = `item:${item.id}`;
-    return h("a", { class: "card", href: `/items/${item.id}`, style: place, "data-item": item.id },
+    return this.place("card", item, place,
       this.thumbnail(item, "large"), h("span", { class: "label" }, page.labels[name] ?? name), h("span", { class: "line" }, h("span", { class: "kind" }, item.kind), this.chip(item)));
+  }
+
+  /** An item in its place: a link to it, or while items are chosen, a checkbox. */
+  place(name, item, style, ...content) {
+    const { selection } = this;
+    if (!selection) return h("a", { class: name, href: `/items/${item.id}`, style, "data-item": item.id }, content);
+    const box = h("input", { type: "checkbox", "data-item": item.id, checked: selection.has(item.id), onchange: () => {
+      if (box.checked) selection.add(item.id); else selection.delete(item.id);
+      this.showSelection();
+    } });
+    return h("label", { class: name, style }, box, content);
   }
 
   moveFocus(event) {
@@ -220,7 +284,7 @@ export class ItemsView {
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    const rows = [...this.space.querySelectorAll("a")];
+    const rows = [...this.space.querySelectorAll("[data-item]")];
     const index = rows.indexOf(document.activeElement);
     const next = index < 0 ? rows[0] : rows[index + step];
     if (!next) { this.scroller.scrollTop += step * 44; return; }

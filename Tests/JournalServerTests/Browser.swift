@@ -83,6 +83,55 @@ final class Browser {
     try command("POST", session + "/execute/sync", ["script": script, "args": [String]()])
   }
 
+  /// Runs a function's body in the page and waits for the promise that it returns.
+  func runAsync(_ script: String) throws -> Any? {
+    try command(
+      "POST", session + "/execute/async",
+      [
+        "script":
+          "const done = arguments[arguments.length - 1];"
+          + "(async () => { \(script) })().then(done, (e) => done(String(e)))",
+        "args": [String](),
+      ])
+  }
+
+  /// Sends a command of the browser's own protocol.
+  @discardableResult
+  func tell(_ command: String, _ parameters: [String: Any]) throws -> Any? {
+    try self.command("POST", session + "/goog/cdp/execute", ["cmd": command, "params": parameters])
+  }
+
+  /// Grants the page a permission, as a person does when asked.
+  func permit(_ name: String) throws {
+    try command(
+      "POST", session + "/permissions", ["descriptor": ["name": name], "state": "granted"])
+  }
+
+  /// The page as a PDF, as it would be printed.
+  func printed() throws -> Data {
+    Data(base64Encoded: try command("POST", session + "/print") as? String ?? "") ?? Data()
+  }
+
+  /// Writes what is seen to a file, if `JOURNAL_SCREENSHOTS` names a folder for people to look at.
+  func photograph(_ name: String) throws {
+    guard let folder = ProcessInfo.processInfo.environment["JOURNAL_SCREENSHOTS"] else { return }
+    for (width, height) in [(1280, 860), (390, 844)] {
+      for theme in ["light", "dark"] {
+        try tell(
+          "Emulation.setDeviceMetricsOverride",
+          ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600])
+        try tell(
+          "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": theme]]])
+        usleep(300_000)
+        let image = try command("GET", session + "/screenshot") as? String ?? ""
+        try Data(base64Encoded: image)?.write(
+          to: URL(filePath: folder).appending(path: "\(name)-\(width)-\(theme).png"))
+      }
+    }
+    try tell("Emulation.clearDeviceMetricsOverride", [:])
+    try tell("Emulation.setEmulatedMedia", ["features": [[String: String]]()])
+  }
+
   func text(_ script: String) throws -> String { try run(script) as? String ?? "" }
 
   /// Presses keys one after the other, as a person does; those without a letter have a code of WebDriver's.

@@ -99,6 +99,34 @@ import Testing
     }
   }
 
+  @Test func severalItemsAreRestoredInOneEntryAndWhatIsNewIsKept() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "eve") { draft in
+        try draft.updateItem(1, set: ["title": "X", "shelf": "attic"])
+        try draft.updateItem(2, set: ["title": "Y", "shelf": "attic"])
+        try draft.updateItem(3, set: ["title": "Z"])
+      }
+      let request = "\"entities\":[\"item:1\",\"item:2\"],\"at\":\"r3\""
+      let preview = try served.post("/api/restore", "{\(request),\"keepNew\":true,\"dryRun\":true}").json()
+      #expect(preview["changes"]?.array?.count == 2)
+      #expect(preview["changes"]?[0]?["changes"] == ["title": ["old": "X", "new": "Dune"]])
+      // What was shown with it is not what is done without it.
+      let plan = try #require(preview["plan"]?.string)
+      #expect(try served.post("/api/restore", "{\(request),\"plan\":\"\(plan)\"}").status == 409)
+      #expect(
+        try served.post("/api/restore", "{\(request),\"keepNew\":true,\"plan\":\"\(plan)\"}").status == 201)
+      var state = served.journal.state
+      #expect(state.item(1)!["title"] == "Dune" && state.item(1)!["shelf"] == "attic")
+      #expect(state.item(2)!["title"] == "Emma" && state.item(3)!["title"] == "Z")
+      #expect(served.journal.head.revision == 5)
+      #expect(try served.post("/api/restore", "{\(request)}").status == 201)
+      state = served.journal.state
+      #expect(state.item(1)!["shelf"] == nil && state.item(2)!["shelf"] == nil)
+      #expect(try served.post("/api/restore", "{\(request),\"keepNew\":1}").status == 400)
+      #expect(served.journal.head.revision == 6)
+    }
+  }
+
   @Test func aRevertSaysWhatIsInItsWay() throws {
     try withBooks { (served) throws in
       try served.journal.commit(by: "eve") { try $0.updateItem(1, set: ["stars": 1]) }

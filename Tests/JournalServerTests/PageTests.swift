@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .enabled(if: Browser.isInstalled, "chromium and chromedriver are not installed"))
 struct PageTests {
   /// Opens the page over a small journal: ten entries, the newest of which is the tenth.
-  private func withPage(editable: Bool = true, _ body: (ServedJournal, Browser) throws -> Void) throws {
+  func withPage(editable: Bool = true, _ body: (ServedJournal, Browser) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       for number in 1...7 {
@@ -182,6 +182,123 @@ struct PageTests {
     }
   }
 
+  @Test func someItemsAreRestoredTogether() throws {
+    try withPage { served, browser in
+      try served.journal.commit(by: "eve", note: "tidy up") { draft in
+        try draft.updateItem(1, set: ["shelf": "attic", "stars": 1])
+        try draft.updateItem(2, set: ["shelf": "attic"])
+        try draft.deleteItem(3)
+      }
+      try browser.open("http://\(served.host)/")
+      try browser.wait("document.querySelectorAll('.row').length == 2")
+      // Now there is nothing to restore to; one goes to a moment and keeps what one chose.
+      try browser.click("#select")
+      try browser.wait("document.querySelectorAll('.row input').length == 2")
+      try browser.click(".row input[data-item='1']")
+      try browser.wait("document.querySelector('.selection').innerText.includes('1 item selected')")
+      #expect(try browser.run("return document.getElementById('restore-selection')") as? String == nil)
+      try browser.run("document.activeElement.blur()")
+      try browser.press(Browser.Key.left)
+      try browser.wait("document.querySelectorAll('.row input').length == 3")
+      #expect(try browser.run("return document.querySelector('.row input').checked") as? Bool == true)
+      // By the keyboard, too.
+      try browser.run("document.querySelector('.scroller').focus()")
+      try browser.press(Browser.Key.down, Browser.Key.down, Browser.Key.down, Browser.Key.space)
+      try browser.wait("document.querySelector('.selection').innerText.includes('2 items selected')")
+      try browser.photograph("selection")
+      try browser.click("#restore-selection")
+      try browser.wait(
+        "document.querySelectorAll('dialog .change').length == 2 && !document.getElementById('confirm').disabled"
+      )
+      #expect(try browser.text("return document.querySelector('dialog').innerText").contains("shelf"))
+      try browser.photograph("preview")
+      // What was added since stays if that is wanted.
+      try browser.click("#keep-new")
+      try browser.wait(
+        "!document.querySelector('dialog .preview').innerText.includes('shelf') && !document.getElementById('confirm').disabled"
+      )
+      #expect(served.journal.head.revision == 11)
+      try browser.click("#confirm")
+      try browser.wait(
+        "document.querySelector('.toast')?.innerText.includes('Entry 12') && document.querySelectorAll('.row').length == 3"
+      )
+      #expect(try browser.run("return document.querySelectorAll('.row input').length") as? Int == 0)
+      let state = served.journal.state
+      #expect(state.item(1)!["stars"] == 5 && state.item(1)!["shelf"] == "attic")
+      #expect(state.item(2)!["shelf"] == "attic" && state.item(3) != nil)
+      #expect(try served.journal.entry(at: 12).events.count == 2)
+      try browser.click("#undo")
+      try browser.wait("document.querySelectorAll('.row').length == 2")
+      #expect(served.journal.state.item(1)!["stars"] == 1)
+      // All that a search finds, without what was added since being kept.
+      try browser.open("http://\(served.host)/?kind=book&at=10")
+      try browser.wait("document.querySelectorAll('.row').length == 2")
+      try browser.click("#select")
+      try browser.click("#select-all")
+      try browser.wait("document.querySelector('.selection').innerText.includes('2 items selected')")
+      try browser.click("#restore-selection")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.toast')?.innerText.includes('Entry 14')")
+      #expect(served.journal.state.item(1)!["shelf"] == nil && served.journal.state.item(2)!["shelf"] == nil)
+      #expect(served.journal.state.item(3) == nil)
+    }
+  }
+
+  @Test func theDigestIsCopiedAndAReportIsPrinted() throws {
+    try withPage { served, browser in
+      for name in ["clipboard-read", "clipboard-write"] { try browser.permit(name) }
+      try browser.open("http://\(served.host)/proof")
+      try browser.wait("document.getElementById('copy')")
+      try browser.click("#copy")
+      try browser.wait("document.getElementById('copy').innerText == 'Copied'")
+      #expect(
+        try browser.runAsync("return await navigator.clipboard.readText()") as? String
+          == served.journal.head.digest.hex)
+      try browser.open("http://\(served.host)/items/1/report")
+      try browser.wait("document.querySelectorAll('.reported').length == 2")
+      try browser.run("window.print = () => { window.wasPrinted = true }")
+      try browser.click(".report button")
+      #expect(try browser.run("return window.wasPrinted") as? Bool == true)
+      let printed = try browser.printed()
+      #expect(printed.prefix(5) == Data("%PDF-".utf8) && printed.count > 10_000)
+      // On paper there is the report and nothing to click.
+      try browser.tell("Emulation.setEmulatedMedia", ["media": "print"])
+      let shown = try browser.text("return document.body.innerText")
+      for revision in [1, 2] {
+        #expect(shown.contains(try served.journal.entry(at: revision).digest.hex))
+      }
+      #expect(shown.contains(served.journal.head.digest.hex) && shown.contains("spelling"))
+      #expect(
+        try browser.run(
+          "return [...document.querySelectorAll('.top, #timeline, button, #alarm, #banner')].filter((e) => e.offsetParent).length"
+        ) as? Int == 0)
+    }
+  }
+
+  @Test func anImageBeforeAndAfterIsComparedBySliding() throws {
+    try withPage { served, browser in
+      let wide = try served.journal.blobs.add(
+        Data("<svg xmlns='http://www.w3.org/2000/svg' width='80' height='60'/>".utf8))
+      try served.journal.commit(by: "eve", note: "a better scan") { try $0.updateImage(1, blob: wide) }
+      try browser.open("http://\(served.host)/entries/11")
+      try browser.wait(
+        "[...document.querySelectorAll('.stack img')].map((image) => image.naturalWidth).join() == '40,80'")
+      let clip = "document.querySelector('.top-image').style.clipPath"
+      try browser.wait("\(clip).includes('50%')")
+      try browser.run("document.querySelector('.pair input').focus()")
+      try browser.press(Browser.Key.right, Browser.Key.right)
+      try browser.wait("\(clip).includes('52%')")
+      // The keys move the slider and not the time.
+      #expect(try browser.address() == "/entries/11")
+      try browser.drag(".pair input", from: 0.52, to: 0.9)
+      try browser.wait("Number(document.querySelector('.pair input').value) > 80")
+      #expect(
+        try browser.run("return \(clip).includes(document.querySelector('.pair input').value + '%')") as? Bool
+          == true)
+    }
+  }
+
   @Test func aPageThatOnlyLooksOffersNoWayBack() throws {
     try withPage(editable: false) { served, browser in
       try browser.open("http://\(served.host)/items/1?at=1")
@@ -190,6 +307,9 @@ struct PageTests {
         try browser.run(
           "return document.querySelectorAll('#restore-item, .restore-field, #banner button:not(#to-now)').length"
         ) as? Int == 0)
+      try browser.open("http://\(served.host)/")
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      #expect(try browser.run("return document.getElementById('select').hidden") as? Bool == true)
     }
   }
 
@@ -279,6 +399,7 @@ struct PageTests {
       try browser.open(served.server.invitation().absoluteString)
       try browser.wait("document.getElementById('main').innerText.includes('This journal is empty')")
       #expect(try browser.run("return document.documentElement.scrollWidth <= innerWidth") as? Bool == true)
+      try browser.photograph("empty")
       // It fills while one looks.
       try journal.commit(by: "ana", note: "first") {
         _ = try $0.addItem(kind: "k", attributes: ["title": "One"])

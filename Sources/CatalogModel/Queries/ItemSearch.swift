@@ -3,7 +3,7 @@ import JSON
 
 /// A search for items by names that are known only at run time, for HTTP clients and the viewer.
 ///
-/// It uses no index: it scans every item of the kind, as an ``ItemQuery`` without indexes does.
+/// It uses no index on attributes: those are declared by an app's types. ``ItemScan`` carries it out.
 package struct ItemSearch: Hashable, Sendable {
   /// A sort key.
   package struct Order: Hashable, Sendable {
@@ -27,9 +27,6 @@ package struct ItemSearch: Hashable, Sendable {
   package var orders: [Order] = []
 
   package init(_ query: EntityQuery = EntityQuery()) { self.query = query }
-
-  /// Whether every item matches, in the order of numbers.
-  package var isEverything: Bool { query == EntityQuery() && comparisons.isEmpty && orders.isEmpty }
 
   /// Adds a condition as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
   /// - Throws: ``JournalError`` with code `wrongUse` for anything else.
@@ -72,54 +69,5 @@ package struct ItemSearch: Hashable, Sendable {
       throw JournalError(.wrongUse, "an order is FIELD, or -FIELD for the largest first")
     }
     orders.append(Order(field: field, isDescending: isDescending))
-  }
-}
-
-extension Catalog {
-  /// The items that match, in order.
-  /// - Parameter limit: how many are needed; nil for all.
-  /// - Complexity: O(n) for n items, or for those of the kind or the categories.
-  package func items(_ search: ItemSearch, limit: Int? = nil) -> [Catalog.Item.ID] {
-    let orders = search.orders.map { order in
-      QueryOrder(
-        path: AttributePath(order.field.split(separator: ".").map(String.init)),
-        isDescending: order.isDescending)
-    }
-    let conditions = search.comparisons.map { comparison -> Condition in
-      let path = AttributePath(comparison.field.split(separator: ".").map(String.init))
-      let condition = Condition.value(path, comparison.range)
-      return comparison.isNegated ? .not(condition) : condition
-    }
-    var selection = Selection(orders, needed: limit ?? .max)
-    let matchesAll = search.query == EntityQuery()
-    func take(_ item: Catalog.Item) -> Bool {
-      guard matchesAll || search.query.matches(item.id.entity, item.record),
-        conditions.allSatisfy({ $0.holds(for: item.record) })
-      else { return true }
-      return selection.take(item.id.number) {
-        search.orders.indices.map { item.key(search.orders[$0].field, orders[$0].path) }
-      }
-    }
-    if let categories = search.query.categories {
-      // An item is in one category, so no number comes twice.
-      for id in categories.sorted().flatMap({ items(in: $0).map(\.id) }).sorted() {
-        if let item = item(id), !take(item) { break }
-      }
-    } else {
-      let found = search.query.kind.map { kind in kinds == [kind] ? items : items(ofKind: kind) } ?? items
-      for item in found where !take(item) { break }
-    }
-    return selection.finish().map { EntityID($0) }
-  }
-}
-
-extension Catalog.Item {
-  fileprivate func key(_ field: String, _ path: AttributePath) -> ValueKey {
-    switch field {
-    case "@modified": ValueKey(.integer(Int64(modified)))
-    case "@created": ValueKey(.integer(Int64(created)))
-    case "@kind": ValueKey(.string(kind))
-    default: record.key(at: path)
-    }
   }
 }
