@@ -46,8 +46,8 @@ final class Client {
   }
 
   /// What comes next; nil at the end, and when nothing comes for long.
-  func receive() -> [UInt8]? {
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+  func receive(atMost limit: Int = 64 << 10) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: limit)
     let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
     return count > 0 ? Array(buffer.prefix(count)) : nil
   }
@@ -134,7 +134,7 @@ struct Answer {
 }
 
 /// A server over a journal of its own, with a token.
-final class ServedJournal {
+final class ServedJournal: Sendable {
   static let token = "a-token-for-the-tests"
   static let withoutToken: [String: String?] = ["Authorization": nil]
   let journal: CatalogJournal

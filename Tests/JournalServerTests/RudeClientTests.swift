@@ -139,6 +139,145 @@ import Testing
     }
   }
 
+  @Test func bodiesOfNonsenseAreRefusedAndNothingIsWrittenThatWasNotAskedFor() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      let served = try ServedJournal(journal)
+      var random = SeededGenerator()
+      let requests = [
+        (
+          "/api/commits",
+          """
+          {"author":"fuzz","note":"n","metadata":{"device":"d"},"events":[{"operation":"add","entity":"category",\
+          "changes":{"name":"C","color":"#112233"}},{"operation":"add","changes":{"kind":"k","category":1,\
+          "attributes":{"a":1,"b":[2.5,{"c":"d"}],"when":{"$date":"2026-01-02T00:00:00Z"},"x":{"$data":"AQI="}}}},\
+          {"operation":"update","entity":"item:1","changes":{"attributes":{"stars":9},"removed":["title"]}}]}
+          """
+        ),
+        (
+          "/api/restore",
+          """
+          {"entities":["item:1","item:2"],"fields":["title"],"at":"r1","keepNew":false,"dryRun":true}
+          """
+        ),
+        ("/api/restore", #"{"category":1,"at":"r1","author":"fuzz","note":"n","dryRun":true}"#),
+        ("/api/revert", "{\"revision\":2,\"later\":\"keep\",\"dryRun\":true}"),
+        ("/api/undo", "{\"author\":\"bob\",\"later\":\"override\",\"dryRun\":true}"),
+        ("/api/redo", "{\"author\":\"bob\",\"dryRun\":true}"),
+      ]
+      var statuses: [Int: Int] = [:]
+      for turn in 0..<TestLength.size(600, long: 30_000) {
+        let (path, valid) = requests[turn % requests.count]
+        let body = Self.spoiled(Array(valid.utf8), &random)
+        let before = journal.head.revision
+        let answer = try served.ask("POST", path, body: body)
+        statuses[answer.status, default: 0] += 1
+        let shown = String(decoding: body.prefix(600), as: UTF8.self)
+        #expect(answer.status < 500, "\(path): \(shown): \(answer.text)")
+        if answer.status == 201 {
+          #expect(journal.head.revision == before + 1, "\(shown)")
+          try expect(answer, isWhatWasAskedFor: body, at: path)
+        } else {
+          #expect(journal.head.revision == before, "\(shown): \(answer.text)")
+        }
+      }
+      print("bodies: \(statuses)")
+      // Some of what was altered still made sense.
+      #expect(statuses[400] ?? 0 > 100 && statuses[201] ?? 0 > 0)
+      // Nesting as deep as a body can have it.
+      for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let depth = (8 << 20) / (open.utf8.count + close.utf8.count)
+        let deep = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
+        let update = #"{"events":[{"operation":"update","entity":"item:1","changes":{"attributes":{"a":"#
+        for body in [deep, String(repeating: open, count: depth), update + deep + "}}}]}"] {
+          let before = journal.head.revision
+          let answer = try served.post("/api/commits", body)
+          #expect((400..<500).contains(answer.status), "\(answer.status) \(answer.text.prefix(200))")
+          #expect(journal.head.revision == before)
+        }
+      }
+      #expect(try served.get("/api/journal").status == 200)
+      served.server.stop()
+      #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  /// A body that is altered in one or a few ways.
+  private static func spoiled(_ body: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+    var text = String(decoding: body, as: UTF8.self)
+    let tokens = text.matches(of: /"[^"]*"|-?[0-9.]+|true|false/).map(\.range)
+    let token = tokens.randomElement(using: &random) ?? text.startIndex..<text.startIndex
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return Array(body.prefix(Int.random(in: 0..<body.count, using: &random)))
+    case 1:
+      var bytes = body
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      return bytes
+    case 2:
+      let numbers = [
+        "1e999", "-1e999", "99999999999999999999999", "-9223372036854775809", "1e-999", "0.1", "-0", "01",
+        "+1", "NaN", "9223372036854775807", String(repeating: "9", count: 100_000),
+        "0." + String(repeating: "1", count: 100_000),
+      ]
+      text.replaceSubrange(token, with: numbers.randomElement(using: &random) ?? "")
+    case 3:
+      let others = [
+        "null", "true", "{}", "[]", #""""#, "0", "[[]]", #"{"$date":"x"}"#, #"{"$data":7}"#,
+        #"{"$date":1,"a":2}"#, #""\ud800""#, #""\u0000""#, #""\x""#, "\"\u{FEFF}\"",
+        #""item:99999999999999999999""#, #""r9999""#,
+      ]
+      text.replaceSubrange(token, with: others.randomElement(using: &random) ?? "")
+    case 4:
+      // A member that comes twice, with another value.
+      guard let place = text.firstIndex(of: "{") else { break }
+      let names = ["dryRun", "events", "at", "author", "entities", "revision", "later", "note"]
+      let name = names.randomElement(using: &random) ?? ""
+      text.insert(contentsOf: "\"\(name)\":false,", at: text.index(after: place))
+    case 5: text += ["x", "{}", ",", "\u{0}", text].randomElement(using: &random) ?? ""
+    case 6:
+      let depth = Int.random(in: 1...3000, using: &random)
+      text.replaceSubrange(
+        token, with: String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
+    default: text.removeSubrange(token)
+    }
+    return Array(text.utf8)
+  }
+
+  /// Reads the body with another parser, and compares what was done.
+  private func expect(_ answer: Answer, isWhatWasAskedFor body: [UInt8], at path: String) throws {
+    // Half of a surrogate pair stands for U+FFFD, which the other parser does not know.
+    let text = String(decoding: body, as: UTF8.self).replacing("\\ud800", with: "\u{FFFD}")
+    let asked = try #require(
+      try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let done = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+    guard path == "/api/commits" else {
+      // What was only to be shown was not done.
+      #expect(asked["dryRun"] as? Bool != true)
+      return
+    }
+    #expect(done["author"] as? String == asked["author"] as? String ?? "ana")
+    #expect(done["note"] as? String == asked["note"] as? String ?? "")
+    let events = asked["events"] as? [[String: Any]] ?? []
+    for event in done["events"] as? [[String: Any]] ?? [] {
+      let name = event["entity"] as? String ?? ""
+      let isAsked = events.contains { other in
+        let target = other["entity"] as? String ?? "item"
+        let attributes = (other["changes"] as? [String: Any])?["attributes"] as? NSDictionary ?? [:]
+        let found = (event["changes"] as? [String: Any])?["attributes"] as? NSDictionary ?? [:]
+        return other["operation"] as? String == event["operation"] as? String
+          && (target == name || name.hasPrefix(target + ":"))
+          && found.allKeys.allSatisfy { key in
+            // A number may come back in another form of the same value.
+            attributes[key] != nil
+          }
+      }
+      #expect(isAsked, "\(event) was not in \(String(decoding: body.prefix(600), as: UTF8.self))")
+    }
+  }
+
   @Test func manyClientsCommitAndFollowAtOnceAndMemoryStaysFlat() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
