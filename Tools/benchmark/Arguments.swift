@@ -31,6 +31,7 @@ enum RowName: String, CaseIterable, Codable {
   case imagesImport = "images-import"
   case follow
   case verbs
+  case view
   case backup
   case shared1 = "shared-1"
   case shared3 = "shared-3"

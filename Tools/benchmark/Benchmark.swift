@@ -33,7 +33,7 @@ struct Benchmark {
   }
 
   private static func run(_ arguments: Arguments) async throws -> Report {
-    if arguments.rows.contains(.verbs) { _ = try commandLineProgram() }
+    if arguments.rows.contains(.verbs) || arguments.rows.contains(.view) { _ = try commandLineProgram() }
     let bench = try Workbench(arguments)
     defer { bench.dismantle() }
     let environment = try Environment(bench)
@@ -53,6 +53,7 @@ struct Benchmark {
     rows += try await imageRows(bench)
     rows += try await followRows(bench)
     rows += try await verbRows(bench)
+    rows += try await viewRows(bench)
     rows += try await backupRows(bench)
     rows += try await sharedRows(bench)
     bench.progress.clear()

@@ -40,15 +40,17 @@ struct OpeningProbe: Codable {
       attributes = journal.state.item(EntityID(number))?.attributes
     }
     guard attributes?.isEmpty == false else { throw PeerFailure(description: "There is no item \(number).") }
-    let probe = OpeningProbe(seconds: seconds, residentByteCount: try highestResidentByteCount())
+    let probe = OpeningProbe(seconds: seconds, residentByteCount: try highestResidentByteCount(of: "self"))
     FileHandle.standardOutput.write(try JSONEncoder().encode(probe))
   }
 
-  private static func highestResidentByteCount() throws -> Int {
-    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-    guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) })
-    else { throw PeerFailure(description: "The system does not tell how much memory a process has had.") }
-    return kilobytes << 10
-  }
+}
+
+/// The most memory that a process has had.
+func highestResidentByteCount(of process: String) throws -> Int {
+  let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) })
+  else { throw PeerFailure(description: "The system does not tell how much memory a process has had.") }
+  return kilobytes << 10
 }

@@ -1,0 +1,81 @@
+import Foundation
+
+/// Headless Chromium, driven by its WebDriver, which curl talks to.
+final class Browser {
+  private let driver = Process()
+  private let address: String
+  private var session = ""
+
+  /// - Throws: ``PeerFailure`` if chromium, chromedriver or curl is not there.
+  init() throws {
+    let port = Int.random(in: 30_000...39_999)
+    address = "http://127.0.0.1:\(port)"
+    driver.executableURL = URL(filePath: "/usr/bin/env")
+    driver.arguments = ["chromedriver", "--port=\(port)"]
+    driver.standardOutput = FileHandle.nullDevice
+    driver.standardError = FileHandle.nullDevice
+    try driver.run()
+    let end = Date() + 20
+    while (try? send("GET", "/status")) == nil {
+      guard driver.isRunning, Date() < end else {
+        throw PeerFailure(description: "The rows of the viewer need chromium, chromedriver and curl.")
+      }
+      usleep(50_000)
+    }
+    let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    let options: [String: Any] = [
+      "browserName": "chrome", "goog:chromeOptions": ["args": arguments], "timeouts": ["script": 600_000],
+    ]
+    let made = try send("POST", "/session", ["capabilities": ["alwaysMatch": options]])
+    session = "/session/\((made as? [String: Any])?["sessionId"] as? String ?? "")"
+  }
+
+  deinit {
+    _ = try? send("DELETE", session)
+    driver.terminate()
+    driver.waitUntilExit()
+  }
+
+  func open(_ address: String) throws { try send("POST", session + "/url", ["url": address]) }
+
+  /// Sends a command of the browser's own protocol.
+  @discardableResult
+  func tell(_ command: String, _ parameters: [String: Any] = [:]) throws -> [String: Any] {
+    try send("POST", session + "/goog/cdp/execute", ["cmd": command, "params": parameters])
+      as? [String: Any] ?? [:]
+  }
+
+  /// Runs a function's body in the page, and waits for the number or the numbers that its promise gives.
+  func measure(_ script: String) throws -> [Double] {
+    let body =
+      "const done = arguments[0]; (async () => { \(script) })().then(done, (error) => done(String(error)));"
+    let found = try send("POST", session + "/execute/async", ["script": body, "args": [String]()])
+    if let numbers = found as? [Double] { return numbers }
+    guard let number = found as? Double else {
+      throw PeerFailure(description: "The page says: \(found ?? "nothing")")
+    }
+    return [number]
+  }
+
+  @discardableResult
+  private func send(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any? {
+    let child = Process()
+    let output = Pipe()
+    child.executableURL = URL(filePath: "/usr/bin/env")
+    child.arguments = ["curl", "-s", "-X", method, address + path, "-H", "Content-Type: application/json"]
+    if let body {
+      child.arguments? += [
+        "--data-binary", String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self),
+      ]
+    }
+    child.standardOutput = output
+    try child.run()
+    let answer = output.fileHandleForReading.readDataToEndOfFile()
+    child.waitUntilExit()
+    let value = (try JSONSerialization.jsonObject(with: answer) as? [String: Any])?["value"]
+    if let error = value as? [String: Any], let message = error["message"] as? String, error["error"] != nil {
+      throw PeerFailure(description: "\(path): \(message.prefix(300))")
+    }
+    return value
+  }
+}
