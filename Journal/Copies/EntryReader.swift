@@ -1,10 +1,12 @@
+import Locks
+
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
 ///
 /// Between two pieces the log is not in use, so it can be closed, and a caller can stop.
 struct EntryReader {
   /// About how many bytes of entries are in memory at once; a single entry can be larger.
   static let pieceByteCount = 4 << 20
-  private static let pieceCount = 4096
+  fileprivate static let pieceCount = 4096
 
   let log: any EntryLog
   let journal: JournalID
@@ -26,28 +28,96 @@ struct EntryReader {
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> [SealedEntry] {
     guard head.revision < last else { return [] }
-    var piece: [SealedEntry] = []
-    var byteCount = 0
-    var newest = head
-    try unsafe log.read(newest.revision + 1...last, newestFirst: false) {
+    var piece = EntryPiece(head: head)
+    try unsafe log.read(head.revision + 1...last, newestFirst: false) {
       revision, bytes throws(JournalError) in
-      guard revision == newest.revision + 1 else { return false }
+      guard revision == piece.head.revision + 1 else { return false }
       let entry = unsafe EntryDecoder(bytes, revision: revision)
-      let header = try entry.header()
-      guard header.previousDigest == newest.digest else {
-        throw JournalError(
-          .damaged, "the entry does not follow from the one before it", revision: revision)
-      }
-      let digest = try entry.digest(journal: journal)
+      try piece.add(entry, of: journal)
       try body(entry)
-      piece.append(SealedEntry(revision: revision, bytes: entry.copyOfBytes, digest: digest))
-      newest = Head(revision: revision, timestamp: header.date, digest: digest)
-      byteCount += bytes.count
-      return byteCount < Self.pieceByteCount && piece.count < Self.pieceCount
+      return !piece.isFull
     }
-    guard !piece.isEmpty else { throw JournalError.missing(head.revision + 1) }
-    head = newest
-    return piece
+    guard !piece.entries.isEmpty else { throw JournalError.missing(head.revision + 1) }
+    head = piece.head
+    return piece.entries
+  }
+
+  /// Reads all entries up to `last` in one call of the log, so that it can read ahead.
+  fileprivate func readAll(
+    through last: Revision, _ body: (EntryPiece) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    var piece = EntryPiece(head: head)
+    try log.readAll(head.revision + 1...last) { entry throws(JournalError) in
+      try piece.add(entry, of: journal)
+      guard piece.isFull || entry.revision == last else { return }
+      try body(piece)
+      piece = EntryPiece(head: piece.head)
+    }
+  }
+}
+
+/// Checked entries that follow each other.
+struct EntryPiece: Sendable {
+  private(set) var entries: [SealedEntry]
+  /// The newest of them, or the entry before if there are none.
+  private(set) var head: Head
+  private var byteCount = 0
+
+  init(_ entries: [SealedEntry] = [], head: Head) {
+    self.entries = entries
+    self.head = head
+  }
+
+  var isFull: Bool { byteCount >= EntryReader.pieceByteCount || entries.count >= EntryReader.pieceCount }
+
+  /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
+  mutating func add(_ entry: EntryDecoder, of journal: JournalID) throws(JournalError) {
+    let (header, digest) = try entry.headerAndDigest(journal: journal)
+    guard header.previousDigest == head.digest else {
+      throw JournalError(
+        .damaged, "the entry does not follow from the one before it", revision: entry.revision)
+    }
+    let bytes = entry.copyOfBytes
+    entries.append(SealedEntry(revision: entry.revision, bytes: bytes, digest: digest))
+    head = Head(revision: entry.revision, timestamp: header.date, digest: digest)
+    byteCount += bytes.count
+  }
+}
+
+/// The entries of a log in pieces, in order. A thread reads and checks the next pieces while the caller uses one.
+struct EntryPieces: ~Copyable {
+  private static let piecesAhead = 2
+
+  private var reader: EntryReader
+  private let last: Revision
+  /// Nil if the caller's thread reads.
+  private let queue: BoundedQueue<EntryPiece>?
+
+  /// - Parameters:
+  ///   - reader: where to begin.
+  ///   - last: the last revision, which the log has.
+  init(_ reader: EntryReader, through last: Revision) {
+    self.reader = reader
+    self.last = last
+    let queue = BoundedQueue<EntryPiece>(capacity: Self.piecesAhead)
+    let isAhead =
+      last - reader.head.revision >= EventPipeline.smallCount
+      && Threads.start {
+        queue.fill { () throws(JournalError) in
+          try reader.readAll(through: last) { piece throws(JournalError) in try queue.send(piece) }
+        }
+      }
+    self.queue = isAhead ? queue : nil
+  }
+
+  deinit { queue?.cancel() }
+
+  /// The next piece, nil after the last.
+  /// - Throws: as ``EntryReader/next(through:_:)``.
+  mutating func next() throws(JournalError) -> EntryPiece? {
+    if let queue { return try queue.receive() }
+    let entries = try reader.next(through: last)
+    return entries.isEmpty ? nil : EntryPiece(entries, head: reader.head)
   }
 }
 

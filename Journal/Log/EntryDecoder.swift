@@ -53,6 +53,13 @@ import Foundation
 
   /// The digest of the entry, computed from its bytes.
   func digest(journal: JournalID) throws(JournalError) -> ContentDigest {
+    try headerAndDigest(journal: journal).digest
+  }
+
+  /// Both in one pass over the bytes.
+  func headerAndDigest(
+    journal: JournalID
+  ) throws(JournalError) -> (header: EntryHeader, digest: ContentDigest) {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
       var seal = EntrySeal(journal: journal, revision: revision)
@@ -64,7 +71,7 @@ import Foundation
         }
       }
       try reader.expectEnd()
-      return seal.finish()
+      return (outline.header, seal.finish())
     }
   }
 

@@ -39,6 +39,9 @@ final class NodeLog: EntryLog {
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])
 
+  /// How many entries are fetched before others get the connection.
+  private static let stretchCount = 65_536
+
   /// How long an append is retried after its connection was lost.
   static var patience: Duration { .seconds(20) }
 
@@ -188,12 +191,12 @@ final class NodeLog: EntryLog {
   @discardableResult
   func bring() throws(JournalError) -> Revision {
     while true {
-      // In pieces, so that a node that was away for a year can close in between.
+      // In stretches, so that a node that was away for a year can close in between.
       let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
           let newest = try connection.newestRevision()
-          try bringPiece(connection, through: newest, &turn)
+          try bringStretch(connection, through: newest, &turn)
           return (turn.head.revision, turn.head.revision >= newest)
         } catch {
           drop(&turn)
@@ -209,35 +212,40 @@ final class NodeLog: EntryLog {
   private func bringAll(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
-    while turn.head.revision < newest { try bringPiece(connection, through: newest, &turn) }
+    while turn.head.revision < newest { try bringStretch(connection, through: newest, &turn) }
   }
 
-  /// Brings the next entries, some thousands at most.
-  private func bringPiece(
+  /// Brings the next entries, at most ``stretchCount`` of them.
+  private func bringStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
-    guard newest > turn.head.revision else { return }
-    var reader = EntryReader(connection, journal: place.journal, after: turn.head)
-    let piece: [SealedEntry]
-    do throws(JournalError) {
-      piece = try reader.next(through: newest)
-    } catch {
-      guard error.code == .damaged, let revision = error.revision else { throw error }
-      // The local log was compared before, so the server is wrong.
-      turn.failure = JournalError.diverged(
-        "what the shared log has does not follow from what this node has; nothing was taken over",
-        at: revision)
-      throw turn.failure ?? error
+    let last = min(newest, turn.head.revision + Self.stretchCount)
+    guard last > turn.head.revision else { return }
+    var pieces = EntryPieces(
+      EntryReader(connection, journal: place.journal, after: turn.head), through: last)
+    while true {
+      let piece: EntryPiece?
+      do throws(JournalError) {
+        piece = try pieces.next()
+      } catch {
+        guard error.code == .damaged, let revision = error.revision else { throw error }
+        // The local log was compared before, so the server is wrong.
+        turn.failure = JournalError.diverged(
+          "what the shared log has does not follow from what this node has; nothing was taken over",
+          at: revision)
+        throw turn.failure ?? error
+      }
+      guard let piece else { return }
+      do throws(JournalError) { try local.store(piece.entries) } catch {
+        // The local log accepts nothing more until it is opened again.
+        turn.failure = JournalError(
+          .poisoned, "this node's folder could not take what the shared log has; open the journal again",
+          cause: error)
+        throw error
+      }
+      turn.head = piece.head
+      brought.raise(to: turn.head.revision)
     }
-    do throws(JournalError) { try local.store(piece) } catch {
-      // The local log accepts nothing more until it is opened again.
-      turn.failure = JournalError(
-        .poisoned, "this node's folder could not take what the shared log has; open the journal again",
-        cause: error)
-      throw error
-    }
-    turn.head = reader.head
-    brought.raise(to: turn.head.revision)
   }
 
   // MARK: Appending

@@ -141,15 +141,14 @@ extension Journal {
       let copy = try JournalCopy(making: place)
       defer { try? copy.close() }
       let newest = try shared.newestRevision()
-      var reader = EntryReader(shared, journal: journal, after: format.head)
-      while true {
-        let piece = try reader.next(through: newest)
-        if piece.isEmpty { break }
+      var pieces = EntryPieces(
+        EntryReader(shared, journal: journal, after: format.head), through: newest)
+      while let piece = try pieces.next() {
         try Task.checkCancellation()
-        try copy.append(piece, head: reader.head)
-        try progress(CopyProgress(phase: .copying, done: reader.head.revision, all: newest))
+        try copy.append(piece.entries, head: piece.head)
+        try progress(CopyProgress(phase: .copying, done: piece.head.revision, all: newest))
       }
-      head = reader.head
+      head = copy.head
       try copy.close()
       try place.folder.noteShared(at: storage.address)
     }

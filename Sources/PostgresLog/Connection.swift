@@ -26,9 +26,16 @@ final class Connection: Sendable {
     fileprivate let bytes: [UInt8]
   }
 
+  /// The rows of a statement that was sent ahead (``send(_:_:within:)``).
+  final class Answer: Sendable {
+    fileprivate let received = Lock<Result<Rows, ServerFailure>?>(nil)
+  }
+
   private struct State: Sendable {
     var prepared: Set<String> = []
     var isLost = false
+    /// What was sent ahead, and not received yet.
+    var pending: Answer?
   }
 
   // Only used with the lock, and valid until `deinit`.
@@ -115,23 +122,54 @@ final class Connection: Sendable {
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
   ) throws(ServerFailure) -> Rows {
     try using(time) { state, deadline throws(ServerFailure) in
-      let name = "\(statement.name)"
-      if !state.prepared.contains(name) {
-        let types = parameters.map(\.type)
-        guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
-          throw lost(&state)
-        }
-        _ = try result(&state, deadline)
-        state.prepared.insert(name)
-      }
-      let lengths = parameters.map { Int32($0.bytes.count) }
-      let formats = parameters.map { _ in Int32(1) }
-      let isSent = unsafe Self.withPointers(parameters.map(\.bytes)) { values in
-        unsafe PQsendQueryPrepared(handle, name, Int32(lengths.count), values, lengths, formats, 1)
-      }
-      guard isSent == 1 else { throw lost(&state) }
+      try send(statement, parameters, &state, deadline)
       return try result(&state, deadline)
     }
+  }
+
+  /// Sends a statement, so that the server runs it while the caller does something else.
+  /// - Returns: what ``rows(of:within:)`` takes. Any other statement receives and keeps these rows first.
+  /// - Throws: as ``run(_:_:within:)``.
+  func send(
+    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
+  ) throws(ServerFailure) -> Answer {
+    try using(time) { state, deadline throws(ServerFailure) in
+      try send(statement, parameters, &state, deadline)
+      let answer = Answer()
+      state.pending = answer
+      return answer
+    }
+  }
+
+  /// Waits for the rows of a statement that was sent ahead. Called once.
+  /// - Throws: as ``run(_:_:within:)``.
+  func rows(of answer: Answer, within time: Duration) throws(ServerFailure) -> Rows {
+    // Everything that uses the connection receives what is pending.
+    try using(time) { _, _ throws(ServerFailure) in }
+    guard let received = answer.received.withLock({ $0 }) else {
+      throw ServerFailure(.lost, "the connection was lost before")
+    }
+    return try received.get()
+  }
+
+  private func send(
+    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ deadline: DispatchTime
+  ) throws(ServerFailure) {
+    let name = "\(statement.name)"
+    if !state.prepared.contains(name) {
+      let types = parameters.map(\.type)
+      guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
+        throw lost(&state)
+      }
+      _ = try result(&state, deadline)
+      state.prepared.insert(name)
+    }
+    let lengths = parameters.map { Int32($0.bytes.count) }
+    let formats = parameters.map { _ in Int32(1) }
+    let isSent = unsafe Self.withPointers(parameters.map(\.bytes)) { values in
+      unsafe PQsendQueryPrepared(handle, name, Int32(lengths.count), values, lengths, formats, 1)
+    }
+    guard isSent == 1, unsafe PQflush(handle) >= 0 else { throw lost(&state) }
   }
 
   /// Runs a statement without parameters.
@@ -177,6 +215,15 @@ final class Connection: Sendable {
     let deadline = DispatchTime.now() + time.timeInterval
     return try state.withLock { state throws(ServerFailure) in
       guard !state.isLost else { throw ServerFailure(.lost, "the connection was lost before") }
+      if let pending = state.pending {
+        state.pending = nil
+        let received: Swift.Result<Rows, ServerFailure>
+        do throws(ServerFailure) { received = .success(try self.result(&state, deadline)) } catch {
+          received = .failure(error)
+        }
+        pending.received.withLock { $0 = received }
+        if state.isLost { _ = try received.get() }
+      }
       return try body(&state, deadline)
     }
   }

@@ -92,7 +92,7 @@ enum Schema {
   private static func piece(order: String) -> String {
     """
     SELECT revision, bytes FROM (
-      SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order)) - octet_length(bytes) AS before
+      SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order) ROWS UNBOUNDED PRECEDING) - octet_length(bytes) AS before
       FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
     WHERE before < \(pieceByteCount) ORDER BY revision \(order)
     """

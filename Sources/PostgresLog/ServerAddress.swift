@@ -50,6 +50,9 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {
       _ = try? connection.run("SET \(setting) = 0", within: Self.patience)
     }
+    // All reads are by primary key. Without statistics, the server would collect the rows of a piece by a bitmap, and
+    // sort them.
+    _ = try? connection.run("SET enable_bitmapscan = off", within: Self.patience)
     // A node that is paused during its turn must not block the others.
     _ = try? connection.run("SET idle_in_transaction_session_timeout = 5000", within: Self.patience)
     try connection.run(

@@ -68,18 +68,20 @@ final class ServerLog: EntryLog {
     let last = access == .read ? min(range.upperBound, first) : range.upperBound
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
+    var ahead: Connection.Answer?
+    var isFirst = true
     while true {
-      let piece =
-        newestFirst
-        ? max(rest.lowerBound, rest.upperBound - Schema.pieceCount + 1)...rest.upperBound
-        : rest.lowerBound...min(rest.upperBound, rest.lowerBound + Schema.pieceCount - 1)
       let rows = try JournalError.translating {
-        try connection.run(
-          newestFirst ? Schema.pieceBackwards : Schema.piece,
-          [.uuid(journal), .integer(piece.lowerBound), .integer(piece.upperBound)],
-          within: Self.readingPatience)
+        try connection.rows(of: try ahead ?? ask(for: rest, newestFirst), within: Self.readingPatience)
       }
-      // The connection is free while the caller uses the bytes.
+      guard rows.count > 0 else { return }
+      let reached = rows.integer(rows.count - 1, 0)
+      let isLast = newestFirst ? reached <= rest.lowerBound : reached >= rest.upperBound
+      if !isLast { rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound }
+      // The server works on the next piece while the caller uses this one. Many callers want no second one.
+      ahead = isLast || isFirst ? nil : try JournalError.translating { try ask(for: rest, newestFirst) }
+      isFirst = false
+      // The caller may use the connection, too.
       for row in 0..<rows.count {
         let revision = rows.integer(row, 0)
         let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
@@ -87,11 +89,21 @@ final class ServerLog: EntryLog {
         }
         guard goesOn else { return }
       }
-      guard rows.count > 0 else { return }
-      let reached = rows.integer(rows.count - 1, 0)
-      guard newestFirst ? reached > rest.lowerBound : reached < rest.upperBound else { return }
-      rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound
+      if isLast { return }
     }
+  }
+
+  /// Asks the server for the first piece of a range.
+  private func ask(
+    for range: ClosedRange<Revision>, _ newestFirst: Bool
+  ) throws(ServerFailure) -> Connection.Answer {
+    let (first, last) =
+      newestFirst
+      ? (max(range.lowerBound, range.upperBound - Schema.pieceCount + 1), range.upperBound)
+      : (range.lowerBound, min(range.upperBound, range.lowerBound + Schema.pieceCount - 1))
+    return try connection.send(
+      newestFirst ? Schema.pieceBackwards : Schema.piece,
+      [.uuid(journal), .integer(first), .integer(last)], within: Self.readingPatience)
   }
 
   func newestRevision(

@@ -316,6 +316,85 @@ import Testing
     }
   }
 
+  /// Of 20 MB: what is read ahead on another thread, and by the server, arrives in order, and an end in between leaves
+  /// nothing behind.
+  @Test(arguments: SharedKind.all) func manyEntriesAreReadAheadAndArriveInOrder(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      let one = try nodes.open(0)
+      let note = String(repeating: "x", count: 64 << 10)
+      for turn in 0..<300 { _ = try one.submit(note: "\(turn)\(note)") { try $0.deposit(1, on: 1) } }
+      #expect(one.head.revision == 301)
+
+      let away = try nodes.open(1)
+      try away.catchUp()
+      #expect(away.head == one.head && away.state.accounts[1]?.balance == 400)
+      try away.close()
+      try nodes.join(2)
+      for node in [1, 2] {
+        let joined = try Journal<Ledger>.open(at: nodes.url(node), mode: .readOnly)
+        #expect(joined.head == one.head)
+        #expect(try joined.verify(deep: true).isSound)
+        try joined.close()
+      }
+
+      // A caller may use the log while it reads.
+      let shared = try nodes.sharing.storage(at: nodes.address).connect(to: one.id)
+      for newestFirst in [false, true] {
+        var seen: [Revision] = []
+        try unsafe shared.read(1...400, newestFirst: newestFirst) { revision, _ throws(JournalError) in
+          seen.append(revision)
+          if revision % 20 == 0 { #expect(try shared.digest(of: revision) != nil) }
+          return true
+        }
+        #expect(seen == (newestFirst ? (1...301).reversed() : Array(1...301)))
+      }
+      var count = 0
+      try unsafe shared.read(1...400, newestFirst: false) { _, _ in
+        count += 1
+        return count < 150
+      }
+      #expect(try count == 150 && shared.newestRevision() == 301)
+      try shared.close()
+
+      struct Stop: Error {}
+      #expect(throws: Stop.self) {
+        try Journal<Ledger>.join(
+          through: nodes.sharing, address: nodes.address, id: nil, at: nodes.url(3), options: nodes.options
+        ) { if $0.done > 100 { throw Stop() } }
+      }
+      #expect(!FileManager.default.fileExists(atPath: nodes.url(3).path))
+      try one.close()
+    }
+  }
+
+  @Test func anAlteredEntryAmongManyIsNamedAndNothingIsMade() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let one = try nodes.open(0)
+      for _ in 0..<600 { _ = try one.submit { try $0.deposit(1, on: 1) } }
+      #expect(one.head.revision == 601)
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.contents.withLock { contents in
+        let entry = contents.entries[499]
+        var bytes = entry.bytes
+        bytes[bytes.count - 1] ^= 1
+        contents.entries[499] = SealedEntry(revision: 500, bytes: bytes, digest: entry.digest)
+      }
+      // The altered bytes have another digest than the next entry names.
+      let error = #expect(throws: JournalError.self) { try nodes.join(1) }
+      #expect(error?.code == .damaged && error?.revision == 501, "\(String(describing: error))")
+      memory.contents.withLock { _ = $0.entries.remove(at: 499) }
+      let missing = #expect(throws: JournalError.self) { try nodes.join(1) }
+      #expect(missing?.code == .damaged && missing?.revision == 500, "\(String(describing: missing))")
+      #expect(!FileManager.default.fileExists(atPath: nodes.url(1).path))
+      try one.close()
+    }
+  }
+
   @Test func openingAndReadingNeverTouchTheNetwork() throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(.memory, in: folder)

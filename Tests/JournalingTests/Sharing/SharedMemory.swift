@@ -130,7 +130,8 @@ private final class SharedMemoryLog: SharedLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    for entry in try using({ contents in contents.entries.filter { range.contains($0.revision) } }) {
+    let entries = try using { contents in contents.entries.filter { range.contains($0.revision) } }
+    for entry in newestFirst ? entries.reversed() : entries {
       var failure: JournalError?
       let goesOn = unsafe entry.bytes.withUnsafeBytes { bytes in
         do throws(JournalError) { return try unsafe body(entry.revision, bytes) } catch {

@@ -1,0 +1,60 @@
+import Dispatch
+import Locks
+
+/// A bounded queue from one thread to another, so that the first works ahead of the second.
+///
+/// Safe to use from any thread; one sends and one receives.
+final class BoundedQueue<Element: Sendable>: Sendable {
+  private struct State: Sendable {
+    var elements: [Element] = []
+    var error: JournalError?
+    var isCancelled = false
+  }
+
+  private let state = Lock(State())
+  // Begins with 0: Dispatch ends the process if a semaphore is destroyed below its first value, as after a cancellation.
+  private let free = DispatchSemaphore(value: 0)
+  private let filled = DispatchSemaphore(value: 0)
+
+  /// - Parameter capacity: how many elements can wait for the receiver.
+  init(capacity: Int) { for _ in 0..<capacity { free.signal() } }
+
+  /// Runs `body`, which calls ``send(_:)``, and ends the queue. The receiver gets what `body` throws after all elements.
+  func fill(_ body: () throws(JournalError) -> Void) {
+    do throws(JournalError) { try body() } catch { state.withLock { $0.error = error } }
+    filled.signal()
+  }
+
+  /// Waits until there is room.
+  /// - Throws: ``JournalError`` with code `closed` if the receiver has cancelled.
+  func send(_ element: Element) throws(JournalError) {
+    free.wait()
+    let isCancelled = state.withLock { state in
+      state.elements.append(element)
+      return state.isCancelled
+    }
+    filled.signal()
+    if isCancelled { throw JournalError(.closed, "the receiver has ended") }
+  }
+
+  /// Waits for the next element; nil after the last.
+  func receive() throws(JournalError) -> Element? {
+    filled.wait()
+    let (element, error): (Element?, JournalError?) = state.withLock { state in
+      if !state.elements.isEmpty { return (state.elements.removeFirst(), nil) }
+      return (nil, state.error)
+    }
+    if let error { throw error }
+    if element != nil { free.signal() }
+    return element
+  }
+
+  /// Ends the sender. Called when the receiver has ended.
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.elements = []
+    }
+    free.signal()
+  }
+}
