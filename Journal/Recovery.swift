@@ -116,7 +116,8 @@ struct Recovery<State: EventSourced> {
     of journal: JournalID, in folder: JournalFolder, _ options: JournalOptions
   ) throws(JournalError) -> SharedImages? {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return nil }
-    return SharedImages(storage: try sharing.storage(at: address), journal: journal)
+    return SharedImages(
+      storage: try sharing.storage(at: address), store: sharing.images, journal: journal)
   }
 
   /// Opens the log in the folder. For a shared journal that is opened for writing, it also opens the shared log.

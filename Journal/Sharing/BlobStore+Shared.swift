@@ -4,22 +4,34 @@ import SHA256
 /// Fetches images that a node of a shared journal lacks from the shared log, on demand.
 struct SharedImages: Sendable {
   let storage: any SharedLogStorage
+  /// Where they are if they are not in the shared log. Those from before it was named may be in the log.
+  let store: (any SharedImageStore)?
   let journal: JournalID
 
   /// Calls `body` with the bytes of an image, in pieces.
   /// - Throws: ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has others.
   func read(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) {
-    let shared = try storage.connect(to: journal)
-    defer { try? shared.close() }
     var hash = SHA256Hash()
-    let isThere = try shared.readImage(blob) { piece throws(JournalError) in
-      hash.update(piece)
-      try body(piece)
+    var isThere = false
+    if let store {
+      isThere = try store.load(blob) { piece throws(JournalError) in
+        hash.update(piece)
+        try body(piece)
+      }
+    }
+    if !isThere {
+      let shared = try storage.connect(to: journal)
+      defer { try? shared.close() }
+      isThere = try shared.readImage(blob) { piece throws(JournalError) in
+        hash.update(piece)
+        try body(piece)
+      }
     }
     guard isThere, hash.finish() == blob.digest else {
       throw JournalError(
         .damaged,
-        "the bytes of an image are \(isThere ? "altered in" : "missing from") the shared log; add the same image again",
+        "the bytes of an image are \(isThere ? "altered in" : "missing from") the shared log; add the same image again"
+          + (store == nil ? ", or name the place where the other nodes have their images" : ""),
         path: storage.address)
     }
   }
@@ -51,16 +63,21 @@ extension BlobStore {
     return data
   }
 
-  /// Stores the bytes of an image in a shared log, unless it has them.
-  func send(_ blob: Blob, to log: any SharedLog) throws(JournalError) {
+  /// Stores the bytes of an image where the other nodes find them, unless they are there.
+  /// - Parameter store: the place of images; nil for the shared log.
+  func send(_ blob: Blob, to log: any SharedLog, or store: (any SharedImageStore)?) throws(JournalError) {
     // Another node may have added it, and this one lacks it.
-    if try !contains(blob), try log.hasImage(blob) { return }
+    if try !contains(blob) {
+      if let store, try store.has(blob) { return }
+      if try log.hasImage(blob) { return }
+    }
     let file = try open(blob)
     var offset = 0
-    try log.addImage(blob) { () throws(JournalError) in
+    func piece() throws(JournalError) -> [UInt8] {
       let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
       offset += piece.count
       return piece
     }
+    if let store { try store.store(blob, piece) } else { try log.addImage(blob, piece) }
   }
 }

@@ -327,6 +327,7 @@ final class NodeLog: EntryLog {
   /// Whether the shared log has the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
     if stored.withLock({ $0.contains(blob) }) { return true }
+    if let store = place.options.sharing?.images, try store.has(blob) { return true }
     return try turn.withLock { turn throws(JournalError) in
       let isThere = try connected(&turn).hasImage(blob)
       if isThere { stored.withLock { _ = $0.insert(blob) } }
@@ -339,7 +340,7 @@ final class NodeLog: EntryLog {
     for blob in images where !stored.withLock({ $0.contains(blob) }) {
       try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
-          try blobs.send(blob, to: connected(&turn))
+          try blobs.send(blob, to: connected(&turn), or: place.options.sharing?.images)
         } catch {
           if error.code == .unreachable { drop(&turn) }
           throw error

@@ -1,7 +1,14 @@
 /// Opens the storage at an address. An app sets it to use shared journals (``JournalOptions/sharing``).
 package protocol LogSharing: Sendable {
+  /// Where images are; nil if they are in the storage.
+  var images: (any SharedImageStore)? { get }
+
   /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage
+}
+
+extension LogSharing {
+  package var images: (any SharedImageStore)? { nil }
 }
 
 /// A storage, such as a database, of logs to which several nodes append.

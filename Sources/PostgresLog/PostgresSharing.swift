@@ -8,6 +8,7 @@ public import Journaling
 /// ```
 struct PostgresSharing: LogSharing {
   let acceptsUnsafeSettings: Bool
+  let images: (any SharedImageStore)?
 
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage {
     try PostgresStorage(address, acceptsUnsafeSettings: acceptsUnsafeSettings)
@@ -17,16 +18,20 @@ struct PostgresSharing: LogSharing {
 extension JournalOptions {
   /// The same options, extended to open journals for writing whose log is shared through PostgreSQL. They change
   /// nothing for local journals.
-  /// - Parameter acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with
-  ///   `fsync` off.
-  public func sharingThroughPostgres(acceptsUnsafeSettings: Bool = false) -> JournalOptions {
+  /// - Parameters:
+  ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync` off.
+  ///   - images: where images are, if not in the database: the same place for all nodes. Images that are in the database
+  ///     already are found there.
+  public func sharingThroughPostgres(
+    acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
+  ) -> JournalOptions {
     var options = self
-    options.sharing = PostgresSharing(acceptsUnsafeSettings: acceptsUnsafeSettings)
+    options.sharing = PostgresSharing(acceptsUnsafeSettings: acceptsUnsafeSettings, images: images)
     return options
   }
 
   fileprivate func requireSharing() throws(JournalError) -> any LogSharing {
-    sharing ?? PostgresSharing(acceptsUnsafeSettings: false)
+    sharing ?? PostgresSharing(acceptsUnsafeSettings: false, images: nil)
   }
 }
 
@@ -38,7 +43,7 @@ extension Journal {
   ///   - url: the journal's folder. It must not be open for writing.
   ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. A password in it is
   ///     refused: put it into a password file, a service file or the environment.
-  ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:)`` to accept a server that does
+  ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server that does
   ///     not keep what it confirms.
   ///   - progress: told how far it has come; what it throws ends it, and the journal is local as before.
   /// - Returns: the newest entry.
@@ -54,7 +59,7 @@ extension Journal {
   }
 
   /// Creates another node of a shared journal: a folder with all entries of the database. It is then opened like every
-  /// journal, with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:)``.
+  /// journal, with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)``.
   /// - Parameters:
   ///   - address: as in ``share(at:on:options:progress:)``.
   ///   - id: which journal, if the database has several.

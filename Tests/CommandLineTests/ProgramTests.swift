@@ -148,12 +148,13 @@ import Testing
 
           JOURNAL  the journal's folder, such as Books.journal
 
-          --json             print JSON instead of a table
-          --local            read and print dates in the zone of this machine (TZ) instead of UTC
-          --no-pager         print long results without a pager
-          --verbose          report on standard error what the journal does and finds
-          --unsafe-settings  write to a shared log even if its server may lose what it confirms
-          --help             print this help
+          --json                  print JSON instead of a table
+          --local                 read and print dates in the zone of this machine (TZ) instead of UTC
+          --no-pager              print long results without a pager
+          --verbose               report on standard error what the journal does and finds
+          --unsafe-settings       write to a shared log even if its server may lose what it confirms
+          --shared-images FOLDER  where the nodes of a shared journal have their images, if not in the database
+          --help                  print this help
 
         Examples:
           journal stat Books.journal

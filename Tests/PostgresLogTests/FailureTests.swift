@@ -346,6 +346,86 @@ struct FailureTests {
     }
   }
 
+  /// An app's own place for images, which may fail.
+  private final class Bucket: SharedImageStore {
+    struct Failure: Error {}
+    let images = Lock<[String: Data]>([:])
+    let isDown = Lock(false)
+
+    private func check() throws { if isDown.withLock({ $0 }) { throw Failure() } }
+
+    func contains(_ blob: Blob) throws -> Bool {
+      try check()
+      return images.withLock { $0[blob.digest.hex]?.count == blob.byteCount }
+    }
+
+    func add(_ blob: Blob, _ next: () throws -> Data) throws {
+      try check()
+      var data = Data()
+      while true {
+        let piece = try next()
+        if piece.isEmpty { break }
+        data += piece
+      }
+      images.withLock { $0[blob.digest.hex] = data }
+    }
+
+    func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool {
+      try check()
+      guard let data = images.withLock({ $0[blob.digest.hex] }) else { return false }
+      for start in stride(from: 0, to: data.count, by: 1000) {
+        try receive(data.dropFirst(start).prefix(1000))
+      }
+      return true
+    }
+  }
+
+  /// Images of before are in the database, and found there.
+  @Test func imagesGoToAPlaceThatTheAppNames() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Node0.journal")
+      let journal = try Journal<Logbook>.create(at: url)
+      let before = try journal.blobs.add(Data("before".utf8))
+      try journal.commit { try $0.write(1, "before", blob: before) }
+      try journal.close()
+      try Journal<Logbook>.share(at: url, on: address)
+
+      let bucket = Bucket()
+      let options = JournalOptions().sharingThroughPostgres(images: bucket)
+      let urls = [url, folder.url.appending(path: "Node1.journal")]
+      try Journal<Logbook>.join(address, at: urls[1], options: options)
+      let nodes = try urls.map { try Journal<Logbook>.open(at: $0, options: options) }
+      let bytes = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let large = try nodes[0].blobs.add(bytes)
+
+      bucket.isDown.withLock { $0 = true }
+      let refused = #expect(throws: JournalError.self) {
+        try nodes[0].commit { try $0.write(2, "after", blob: large) }
+      }
+      #expect(
+        refused?.code == .unreachable && refused?.cause is Bucket.Failure, "\(String(describing: refused))")
+      bucket.isDown.withLock { $0 = false }
+      try nodes[0].commit { try $0.write(2, "after", blob: large) }
+      #expect(bucket.images.withLock { $0 } == [large.digest.hex: bytes])
+      #expect(
+        try PostgresServer.shared.get().sql("SELECT count(*) FROM journal_images", at: address) == "1\n")
+
+      try nodes[1].catchUp()
+      #expect(try nodes[1].statistics().blobCount == 0)
+      // An entity can be changed whose image is elsewhere.
+      try nodes[1].commit { try $0.write(2, "again", blob: large) }
+      #expect(try nodes[1].blobs.data(of: before) == Data("before".utf8))
+      bucket.images.withLock { $0[large.digest.hex]![5] ^= 1 }
+      let altered = #expect(throws: JournalError.self) { try nodes[1].blobs.data(of: large) }
+      #expect(altered?.code == .damaged)
+      bucket.images.withLock { $0[large.digest.hex]![5] ^= 1 }
+      #expect(try nodes[1].blobs.data(of: large) == bytes)
+      #expect(try nodes[1].statistics().blobCount == 2)
+      for node in nodes { try node.close() }
+    }
+  }
+
   @Test func aRoleThatMayOnlyReadFollowsAndItsCommitsAreRefused() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()

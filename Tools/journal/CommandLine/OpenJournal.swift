@@ -34,7 +34,9 @@ extension Arguments {
       guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
-    return options.sharingThroughPostgres(acceptsUnsafeSettings: has("--unsafe-settings"))
+    return options.sharingThroughPostgres(
+      acceptsUnsafeSettings: has("--unsafe-settings"),
+      images: value("--shared-images").map { SharedImageFolder(URL(fileURLWithPath: $0)) })
   }
 
   /// The selector of a text: dates are in UTC, or with `--local` in the time zone of this machine.

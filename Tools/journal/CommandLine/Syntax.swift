@@ -30,6 +30,9 @@ struct Syntax {
     Option(name: "--verbose", help: "report on standard error what the journal does and finds"),
     Option(
       name: "--unsafe-settings", help: "write to a shared log even if its server may lose what it confirms"),
+    Option(
+      name: "--shared-images", value: "FOLDER",
+      help: "where the nodes of a shared journal have their images, if not in the database"),
     Option(name: "--help", help: "print this help"),
   ]
 

@@ -1,0 +1,112 @@
+import Files
+public import Foundation
+
+/// Where the images of a shared journal are, if not in the database: a folder that all nodes see
+/// (``SharedImageFolder``), or something of the app's own, such as a bucket.
+///
+/// Calls come from any thread. Whatever they throw fails the commit or the read with the code `unreachable`, and a
+/// later call may succeed. What they return is checked against the digest of the image.
+public protocol SharedImageStore: Sendable {
+  /// Whether all bytes of an image are stored, durably.
+  func contains(_ blob: Blob) throws -> Bool
+
+  /// Stores the bytes of an image, and returns when they are durable. Several nodes may store the same image at once;
+  /// ``contains(_:)`` is false until it is complete. A good name for it is `blob.digest.hex`.
+  /// - Parameter next: returns the next bytes, about a mebibyte; none at the end.
+  func add(_ blob: Blob, _ next: () throws -> Data) throws
+
+  /// Passes the bytes of an image on, in pieces and in order.
+  /// - Returns: false, without a piece, if the image is not stored.
+  func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool
+}
+
+/// A folder with the images of a shared journal, such as one on a file server: a file for each, named by its SHA-256.
+///
+/// The folder must exist. It should lie inside of what is mounted, so that it is missing when nothing is mounted.
+public struct SharedImageFolder: SharedImageStore {
+  private let path: String
+
+  /// - Parameter url: the folder.
+  public init(_ url: URL) { path = url.path }
+
+  private func folder() throws -> Folder { try Folder(path, followsLinks: true, hook: nil) }
+
+  /// Whether the folder has a file of that name and size.
+  public func contains(_ blob: Blob) throws -> Bool {
+    guard let status = try folder().status(of: blob.digest.hex) else { return false }
+    return status.kind == .file && status.byteCount == blob.byteCount
+  }
+
+  /// Writes the file under another name, flushes it, and renames it.
+  public func add(_ blob: Blob, _ next: () throws -> Data) throws {
+    let folder = try folder()
+    let unfinished = BlobNames.unfinished()
+    do {
+      try folder.require(blob.byteCount, for: "an image")
+      let file = try folder.file(unfinished, .creating)
+      var offset = 0
+      while true {
+        let piece = try next()
+        if piece.isEmpty { break }
+        try unsafe piece.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+        offset += piece.count
+      }
+      try file.flush()
+      try folder.rename(unfinished, to: blob.digest.hex)
+      try folder.flush()
+    } catch {
+      try? folder.removeFile(unfinished)
+      throw error
+    }
+  }
+
+  /// Reads the file.
+  public func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool {
+    guard try contains(blob) else { return false }
+    try BlobFile(blob, in: try folder(), at: path).read { piece, _ in try receive(Data(piece)) }
+    return true
+  }
+}
+
+extension SharedImageStore {
+  /// ``contains(_:)``, with an error of the journal's.
+  func has(_ blob: Blob) throws(JournalError) -> Bool {
+    do { return try contains(blob) } catch { throw Self.unreachable(error) }
+  }
+
+  /// Stores the bytes that `piece` returns, until it returns none.
+  /// - Throws: what `piece` throws, or `unreachable`.
+  func store(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
+    if try has(blob) { return }
+    var failure: JournalError?
+    do {
+      try add(blob) {
+        do throws(JournalError) { return Data(try piece()) } catch {
+          failure = error
+          throw error
+        }
+      }
+    } catch { throw failure ?? Self.unreachable(error) }
+  }
+
+  /// Calls `body` with the bytes of an image, in pieces.
+  /// - Returns: false if it is not stored.
+  /// - Throws: what `body` throws, or `unreachable`.
+  func load(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool {
+    var failure: JournalError?
+    do {
+      return try read(blob) { piece in
+        do throws(JournalError) { try body(Array(piece)) } catch {
+          failure = error
+          throw error
+        }
+      }
+    } catch { throw failure ?? Self.unreachable(error) }
+  }
+
+  private static func unreachable(_ error: any Error) -> JournalError {
+    JournalError(
+      .unreachable, "the place of the shared images can't be used", path: (error as? JournalError)?.path,
+      cause: error)
+  }
+}
