@@ -236,6 +236,13 @@ final class NodeLog: EntryLog {
         throw turn.failure ?? error
       }
       guard let piece else { return }
+      if let entry = piece.entries.first(where: { $0.erases }) {
+        // Erased entries keep their digests, so nothing else tells.
+        turn.failure = JournalError.diverged(
+          "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; remove "
+            + "the folder and join the shared journal again", at: entry.revision)
+        throw turn.failure ?? .closed()
+      }
       do throws(JournalError) { try local.store(piece.entries) } catch {
         // The local log accepts nothing more until it is opened again.
         turn.failure = JournalError(
@@ -388,5 +395,13 @@ final class NodeLog: EntryLog {
       turn.withLock { drop(&$0) }
     }
     try local.close()
+  }
+}
+
+extension SealedEntry {
+  /// Whether the entry records an erasure.
+  fileprivate var erases: Bool {
+    let metadata = try? decode { entry throws(JournalError) in try entry.annotation()?.metadata }
+    return metadata?[ErasureMetadata.erases] != nil
   }
 }

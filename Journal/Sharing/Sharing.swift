@@ -75,7 +75,9 @@ extension Journal {
       guard let last = piece.last else { break }
       try Task.checkCancellation()
       for entry in piece {
-        for blob in try named.blobs(in: entry) { try journal.blobs.send(blob, to: shared, or: sharing.images) }
+        for blob in try named.blobs(in: entry) {
+          try journal.blobs.send(blob, to: shared, or: sharing.images)
+        }
       }
       named.trim()
       if last.revision > there {

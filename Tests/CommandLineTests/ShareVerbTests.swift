@@ -70,33 +70,100 @@ struct ShareVerbTests {
 
   // MARK: Erasing
 
-  /// An erased entry keeps its digest, so the server's old rows would pass for the same history.
-  @Test func whatWasErasedOnOneNodeIsSharedAgainOnlyWithoutTheOldRows() throws {
+  /// As Documentation/Shared.md has it. An erased entry keeps its digest, so the old rows of the server, and the old
+  /// folders of other nodes, would pass for the same history.
+  @Test func whatWasErasedOnOneNodeIsSharedAgainWithoutTheOldRowsAndTheOthersJoinAnew() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in
-      let one = try make("One.journal", in: folder)
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
       #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("join", address, other).code == 0)
+      #expect(try journal("tag", other, "first", "--by", "bob").code == 0)
       let shared = try journal("erase", one, "item:1", "--reason", "asked for")
-      #expect(shared.code == 2 && shared.error.contains("make it local with unshare"), "\(shared)")
+      #expect(
+        shared.code == 2 && shared.error.contains("make it local with unshare")
+          && shared.error.contains("it can be shared again when its old rows are deleted"), "\(shared)")
       #expect(try journal("unshare", one).code == 0)
       #expect(try journal("erase", one, "item:1", "--reason", "asked for").code == 0)
       let again = try journal("share", one, address)
       #expect(again.code == 3 && again.error.contains("what was erased here"), "\(again)")
       #expect(try !journal("stat", one).output.contains("shared at"))
 
-      // As Documentation/Shared.md has it.
-      for table in ["journal_logs", "journal_entries", "journal_images", "journal_image_pieces"] {
-        try server.sql("DELETE FROM \(table)", at: address)
+      let id = try #require(
+        try journal("stat", one).output.split(separator: "\n").first?.split(separator: " ").last)
+      for table in ["journal_image_pieces", "journal_images", "journal_entries", "journal_logs"] {
+        try server.sql("DELETE FROM \(table) WHERE journal = '\(id)'", at: address)
       }
+      let between = try journal("tag", other, "second", "--by", "bob")
+      #expect(between.code == 3 && between.error.contains("has no log of the journal"), "\(between)")
       #expect(try journal("share", one, address).code == 0)
-      let other = folder.path("Other.journal")
-      #expect(try journal("join", address, other).code == 0)
-      #expect(try journal("verify", other, "--deep").code == 0)
-      #expect(try journal("cat", other, "image:1").code != 0)
       let rows = "SELECT count(*) FROM journal_entries WHERE position('Dune'::bytea IN bytes) > 0"
       #expect(try server.sql(rows, at: address) == "0\n")
       #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
+
+      // The other node still has it, and is told in words whatever it does.
+      for words in [["join", address, other], ["tag", other, "second", "--by", "bob"]] {
+        let refused = try run(journalPath, words)
+        let error = String(decoding: refused.error, as: UTF8.self)
+        #expect(
+          refused.code == 3 && error.contains("entry 3 erased something")
+            && error.contains("remove the folder and join the shared journal again"), "\(words): \(error)")
+      }
+      #expect(try journal("log", one).output.contains("asked for"))
+      #expect(try !journal("log", one).output.contains("second"))
+      try FileManager.default.removeItem(atPath: other)
+      #expect(try journal("join", address, other).code == 0)
+      #expect(try journal("verify", other, "--deep").code == 0)
+      #expect(try journal("cat", other, "image:1").code != 0)
+      #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
+      let caughtUp = try journal("join", address, one)
+      #expect(caughtUp.code == 0 && caughtUp.output.contains("has revision 4: 1 new entry"), "\(caughtUp)")
+    }
+  }
+
+  /// The others go on without it, and it can't come back.
+  @Test func aNodeThatIsPrunedLeavesTheOthersForGood() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+      #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("join", address, other).code == 0)
+      #expect(try journal("tag", other, "first", "--by", "bob").code == 0)
+      let shared = try journal("prune", one, "--before", "HEAD")
+      #expect(shared.code == 2 && shared.error.contains("after a pruning it can't be"), "\(shared)")
+      #expect(try journal("unshare", one).code == 0)
+      #expect(try journal("prune", one, "--before", "HEAD").code == 0)
+      let again = try journal("share", one, address)
+      #expect(again.code == 2 && again.error.contains("history was pruned"), "\(again)")
+      #expect(try journal("cat", one, "image:1").output == "<svg/>")
+      #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
+      #expect(try journal("doctor", other).output.contains("all is well up to entry 3"))
+    }
+  }
+
+  // MARK: Images in a folder
+
+  @Test func imagesAreInAFolderThatIsNamed() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+      let (option, images) = ("--shared-images", folder.path("images"))
+      let missing = try journal("share", one, address, option, images)
+      #expect(missing.code == 3 && missing.error.contains("the place of the shared images"), "\(missing)")
+      #expect(try !journal("stat", one).output.contains("shared at"))
+      try FileManager.default.createDirectory(
+        atPath: images, withIntermediateDirectories: false)
+      #expect(try journal("share", one, address, option, images).code == 0)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: images).count == 1)
+      #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
+      #expect(try journal("join", address, other).code == 0)
+      let unnamed = try journal("cat", other, "image:1")
+      #expect(unnamed.code == 3 && unnamed.error.contains("name the place"), "\(unnamed)")
+      #expect(try journal("cat", other, "image:1", option, images).output == "<svg/>")
+      #expect(try journal("unshare", other, option, images).code == 0)
+      #expect(try journal("cat", other, "image:1").output == "<svg/>")
     }
   }
 
