@@ -10,10 +10,10 @@ public struct CopyProgress: Sendable {
 
   /// The phase of a copy.
   public let phase: Phase
-  /// The revision reached so far.
-  public let done: Revision
-  /// The last revision.
-  public let all: Revision
+  /// The revision reached so far; in a copy without history, how many entities were copied.
+  public let done: Int
+  /// The last revision, or how many entities there are.
+  public let all: Int
 }
 
 /// Called with the progress of a copy. An error that it throws, or cancelling the task, ends the work.

@@ -16,20 +16,24 @@ extension Journal {
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: whether to only report what would be removed.
+  ///   - progress: told which entries were read; what it throws ends the work, and nothing is removed. So does cancelling
+  ///     the task.
   /// - Throws: ``JournalError`` as `open` does; `damaged` if the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
-  public static func collectGarbage(at url: URL, isDryRun: Bool = false) throws -> GarbageReport {
-    try collectGarbage(at: url, isDryRun: isDryRun, hook: nil)
+  public static func collectGarbage(
+    at url: URL, isDryRun: Bool = false, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> GarbageReport {
+    try collectGarbage(at: url, isDryRun: isDryRun, hook: nil, progress: progress)
   }
 
   /// The same, with a hook that sees each change in the folder.
   package static func collectGarbage(
-    at url: URL, isDryRun: Bool, hook: FileHook?
+    at url: URL, isDryRun: Bool, hook: FileHook?, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> GarbageReport {
     let journal = try openUnused(
       at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(fileHook: hook))
     defer { try? journal.close() }
-    let unnamed = try journal.unnamedNames()
+    let unnamed = try journal.unnamedNames(progress)
     if !isDryRun, let images = try journal.folder.openImages() {
       for (name, _) in unnamed { try images.removeFile(name) }
       try images.flush()
@@ -40,15 +44,14 @@ extension Journal {
 
   /// How many images no entry names, and how many bytes they have.
   func unnamedImages() throws -> (count: Int, byteCount: Int) {
-    let unnamed = try unnamedNames()
+    let unnamed = try unnamedNames { _ in }
     return (unnamed.count, unnamed.reduce(0) { $0 + $1.byteCount })
   }
 
-  private func unnamedNames() throws -> [(name: String, byteCount: Int)] {
+  private func unnamedNames(_ observer: CopyObserver) throws -> [(name: String, byteCount: Int)] {
     guard let images = try folder.openImages() else { return [] }
     var named: Set<ContentDigest> = []
-    func ignore(_ progress: CopyProgress) {}
-    try readPieces(after: format.head, through: head, ignore) { _, blobs, _ in
+    try readPieces(after: format.head, through: head, observer) { _, blobs, _ in
       for blob in blobs { named.insert(blob.digest) }
     }
     return try images.names().compactMap { name in

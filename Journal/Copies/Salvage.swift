@@ -12,6 +12,11 @@ public struct SalvageReport: Sendable {
   public let end: JournalError?
   /// The images whose bytes no copy has. Their entries are kept.
   public let missingImages: [Blob]
+  /// Where the history begins if it was pruned.
+  public let base: Head?
+  /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of the
+  /// pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
+  public let isBaseProven: Bool
   /// Other problems of the files of each copy.
   public let problems: [JournalError]
 
@@ -48,6 +53,7 @@ extension Journal {
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     var missing: [Blob] = []
+    var isBaseProven = false
     try JournalFolder.create(at: url, copying: history.format, options: JournalOptions(fileHook: hook)) {
       place in
       let copy = try JournalCopy(making: place)
@@ -57,6 +63,9 @@ extension Journal {
           throw history.end ?? JournalError(.damaged, "no entry can be proven", revision: 1)
         }
         try copy.prove(progress)
+        let voucher = try place.format.base?.voucher(
+          in: copy.log, through: copy.head.revision, of: place.journal)
+        isBaseProven = voucher != nil
       } catch {
         try? copy.close()
         throw error
@@ -65,7 +74,8 @@ extension Journal {
     }
     return SalvageReport(
       head: history.head, acknowledgedRevision: found.compactMap { $0.acknowledged?.revision }.max(),
-      end: history.isWhole ? nil : history.end, missingImages: missing, problems: found.flatMap(\.problems))
+      end: history.isWhole ? nil : history.end, missingImages: missing, base: history.format.base?.head,
+      isBaseProven: isBaseProven, problems: found.flatMap(\.problems))
   }
 
   /// Writes the proven entries, and the images that any source has.

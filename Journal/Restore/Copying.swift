@@ -5,11 +5,14 @@ extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
   /// keep their numbers. The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that
   /// it came from.
+  /// - Parameter progress: as in ``copy(to:through:progress:)``; counts entities instead of entries.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
-    to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = ""
+    to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = "",
+    progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
     let version = try version(asOf: selector)
+    try Task.checkCancellation()
     guard let everything = version.state.differences(from: State()) else {
       throw JournalError(.wrongUse, "the model does not say what its states are made of")
     }
@@ -21,11 +24,12 @@ extension Journal {
     try JournalFolder.create(at: url, upcast.schema, options: copyOptions) { place in
       let copy = try JournalCopy(making: place)
       do {
-        try bringImages(of: added, to: try place.folder.root.folder("images"))
+        try bringImages(of: added, to: try place.folder.root.folder("images"), progress)
         let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
         try copy.append(
           EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
         try copy.prove { _ in }
+        try progress(CopyProgress(phase: .proving, done: added.count, all: added.count))
       } catch {
         try? copy.close()
         throw error
@@ -34,12 +38,18 @@ extension Journal {
     }
   }
 
-  private func bringImages(of added: [JournalEvent], to images: Folder) throws {
+  private func bringImages(
+    of added: [JournalEvent], to images: Folder, _ observer: CopyObserver
+  ) throws {
     var copying = BlobCopying(
       from: try folder.openImages(), at: folder.images, to: images, sharesFiles: false)
-    for event in added {
+    for (index, event) in added.enumerated() {
       guard case .add(let record) = event.change else { continue }
-      for blob in State.blobs(in: record, of: event.entity.kind) { try copying.bring(blob) }
+      let blobs = State.blobs(in: record, of: event.entity.kind)
+      for blob in blobs { try copying.bring(blob) }
+      guard !blobs.isEmpty || index % 1000 == 0 else { continue }
+      try Task.checkCancellation()
+      try observer(CopyProgress(phase: .copying, done: index, all: added.count))
     }
     try copying.flush()
   }

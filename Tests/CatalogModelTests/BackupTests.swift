@@ -42,6 +42,55 @@ import Testing
     }
   }
 
+  private struct Stop: Error {}
+
+  /// Whether an error or a cancelled task ends work before anything was changed.
+  private func expectToEnd(
+    _ what: String, _ work: @escaping @Sendable (_ progress: (CopyProgress) throws -> Void) throws -> Void
+  ) async {
+    var calls = 0
+    #expect(throws: Stop.self, "\(what)") {
+      try work { _ in
+        calls += 1
+        throw Stop()
+      }
+    }
+    #expect(calls == 1, "\(what)")
+    let task = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try work { _ in }
+    }
+    await #expect(throws: CancellationError.self, "\(what)") { try await task.value }
+  }
+
+  @Test func copyingAStateCollectingAndDryRunsAreToldAndCanBeEnded() async throws {
+    try await withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let target = folder.url.appending(path: "State.journal")
+      let journal = try CatalogJournal.create(at: url)
+      try await journal.commit { _ = try $0.addItem(kind: "find") }
+      try journal.addPicture("red")
+      _ = try journal.blobs.add(Data("never named".utf8))
+      try journal.close()
+      await expectToEnd("copyState") { progress in
+        let journal = try CatalogJournal.open(at: url, mode: .readOnly)
+        defer { try? journal.close() }
+        try journal.copyState(to: target, progress: progress)
+      }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      for isDryRun in [true, false] {
+        await expectToEnd("gc \(isDryRun)") { progress in
+          _ = try CatalogJournal.collectGarbage(at: url, isDryRun: isDryRun, progress: progress)
+        }
+      }
+      #expect(try CatalogJournal.collectGarbage(at: url, isDryRun: true).imageCount == 1)
+      await expectToEnd("prune") { progress in
+        try CatalogJournal.prune(before: .head(), at: url, isDryRun: true, progress: progress)
+      }
+      #expect(try CatalogJournal.collectGarbage(at: url).imageCount == 1)
+    }
+  }
+
   @Test func aSecondBackupBringsOnlyWhatIsNew() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)

@@ -103,6 +103,33 @@ import Testing
     }
   }
 
+  /// The entry of the pruning comes after those that it kept, and only it has the digest of the state before them.
+  @Test func ofAPrunedJournalThatHasLostItsEndTheBeginningIsSalvagedAndNotCalledProven() throws {
+    try withFixedJournal { path, folder in
+      #expect(try journal("prune", path, "--before", "2").code == 0)
+      let logs = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
+        .filter { $0.hasSuffix(".log") }
+      for name in logs {
+        let file = URL(fileURLWithPath: "\(path)/entries/\(name)")
+        try Data(contentsOf: file).dropLast(5).write(to: file)
+      }
+      let saved = folder.path("Saved.journal")
+      let salvaged = try journal("salvage", path, "--to", saved)
+      #expect(salvaged.code == 1 && salvaged.output.contains("missing: "), "\(salvaged)")
+      #expect(
+        salvaged.output.contains("not proven: the state of revision 2 that history begins with"),
+        "\(salvaged)")
+      let json = try journal("salvage", path, "--to", folder.path("Again.journal"), "--json").output
+      #expect(json.contains(#""revision":3,"#) && json.contains(#""base":2,"baseProven":false"#), "\(json)")
+      let verified = try journal("verify", saved, "--deep")
+      #expect(
+        verified.code == 0
+          && verified.output.contains("no entry here has the digest of the state that it begins with"),
+        "\(verified)")
+      #expect(try journal("show", saved, "item:1").code == 0)
+    }
+  }
+
   @Test func aBackupGoesThroughAPipe() throws {
     try withFixedJournal { path, folder in
       let file = try run(journalPath, ["backup", path, "-", "--file"])

@@ -20,7 +20,11 @@ enum CollectGarbage: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun)
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun
+    ) { state in
+      terminal.progress.show { "reading: \(state.done.grouped) of \(state.all.grouped) entries" }
+    }
+    terminal.progress.clear()
     try terminal.output.line(
       "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
         + report.byteCount.counted("byte"))

@@ -69,11 +69,14 @@ enum ReplayVerb: Verb {
     if arguments.has("--no-history") {
       try journal.copyState(
         to: url, asOf: .revision(revision), by: arguments.author,
-        note: arguments.value("--note") ?? "the state of revision \(revision)")
+        note: arguments.value("--note") ?? "the state of revision \(revision)"
+      ) { state in
+        terminal.progress.show { "copying: \(state.done.grouped) of \(state.all.grouped) entities" }
+      }
     } else {
       try journal.copy(to: url, through: .revision(revision)) { terminal.showCopying($0) }
-      terminal.progress.clear()
     }
+    terminal.progress.clear()
     try terminal.output.line("made \(directory.printable) of revision \(revision)")
     return .done
   }

@@ -40,6 +40,11 @@ enum SalvageVerb: Verb {
       try terminal.output.line(
         "\(target.printable) has \(report.head.revision.counted("entry", "entries"))"
           + (report.acknowledgedRevision.map { " of \($0) that were acknowledged" } ?? ""))
+      if let base = report.base, !report.isBaseProven {
+        try terminal.output.line(
+          "not proven: the state of revision \(base.revision) that history begins with since it was pruned; the entry with "
+            + "its digest is missing")
+      }
       if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
       for image in report.missingImages {
         try terminal.output.line(
@@ -59,6 +64,10 @@ enum SalvageVerb: Verb {
     writer.key("acknowledgedRevision")
     if let revision = report.acknowledgedRevision { writer.integer(revision) } else { writer.null() }
     writer.member("end", report.end.map { "\($0)" })
+    if let base = report.base {
+      writer.member("base", base.revision)
+      writer.member("baseProven", report.isBaseProven)
+    }
     writer.key("missingImages")
     writer.beginArray()
     for image in report.missingImages { writer.string(image.digest.hex) }
