@@ -77,6 +77,13 @@ final class HeadMarker: Sendable {
     try readSlots(file, id: id).mark
   }
 
+  /// The bytes of all slots without the zeros, for readers that compare them with earlier ones.
+  static func slots(of file: borrowing File) throws(JournalError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for slot in 0..<Slot.count { bytes += try file.piece(at: slot * Slot.stride, byteCount: Slot.byteCount) }
+    return bytes
+  }
+
   /// Opens HEAD for marking.
   /// - Parameter slotCount: fewer in a test that shows that fewer are not enough.
   init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
@@ -198,9 +205,9 @@ final class HeadMarker: Sendable {
     var hasTorn = false
 
     init(_ file: borrowing File, id: JournalID) throws(JournalError) {
-      let contents = try file.contents(limit: Slot.count * Slot.stride)
-      for slot in 0..<Slot.count where contents.count >= slot * Slot.stride + Slot.byteCount {
-        let bytes = contents[slot * Slot.stride..<slot * Slot.stride + Slot.byteCount]
+      let contents = try HeadMarker.slots(of: file)
+      for slot in 0..<Slot.count where contents.count >= (slot + 1) * Slot.byteCount {
+        let bytes = contents[slot * Slot.byteCount..<(slot + 1) * Slot.byteCount]
         let start = bytes.startIndex
         let checksum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard CRC32C.checksum(bytes.dropLast(4)) == checksum, bytes.starts(with: Slot.magic) else {

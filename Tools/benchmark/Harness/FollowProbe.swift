@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// A process that follows a journal and says when it sees each entry.
+/// A process that follows a journal and says when it sees each entry, or only when it has seen one of them.
 final class FollowProbe {
   /// Stands first on the command line of such a process.
   static let flag = "--follow-probe"
@@ -10,9 +10,10 @@ final class FollowProbe {
   private let output = Pipe()
 
   /// Starts this program again as such a process, and returns when it follows.
-  init(_ journal: URL) throws {
+  /// - Parameter last: the only entry that it speaks of; nil for all.
+  init(_ journal: URL, until last: Revision? = nil) throws {
     child.executableURL = Bundle.main.executableURL
-    child.arguments = [Self.flag, journal.path]
+    child.arguments = [Self.flag, journal.path] + (last.map { ["\($0)"] } ?? [])
     child.standardOutput = output
     try child.run()
     guard try line() == "follows" else {
@@ -60,11 +61,16 @@ final class FollowProbe {
   /// The whole of such a process.
   /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) async throws {
-    guard arguments.count == 1 else { throw WrongUse(message: "\(flag) is for the benchmark's own use.") }
+    guard (1...2).contains(arguments.count) else {
+      throw WrongUse(message: "\(flag) is for the benchmark's own use.")
+    }
+    let last = arguments.count == 2 ? Revision(arguments[1]) : nil
     let journal = try CatalogJournal.open(
       at: URL(filePath: arguments[0], directoryHint: .isDirectory), mode: .follow)
     let entries = journal.newEntries
     FileHandle.standardOutput.write(Data("follows\n".utf8))
-    for try await _ in entries { FileHandle.standardOutput.write(Data("\(now())\n".utf8)) }
+    for try await entry in entries where last == nil || entry.revision == last {
+      FileHandle.standardOutput.write(Data("\(now())\n".utf8))
+    }
   }
 }

@@ -51,5 +51,38 @@ func followRows(_ bench: Workbench) async throws -> [ReportRow] {
     ReportRow(
       .follow, "processor time in a second of following without entries", .seconds, Spread(idle),
       against: [share]),
+    try await followedCommitRow(bench),
   ]
+}
+
+/// What a follower takes from a writer with many callers. It reads and applies all entries, so on a machine with few
+/// cores it takes some of the processor's time.
+private func followedCommitRow(_ bench: Workbench) async throws -> ReportRow {
+  func run(_ count: Int, isFollowed: Bool) throws -> Double {
+    let url = bench.newPath("followed.journal")
+    defer { bench.discard(url) }
+    let journal = try CatalogJournal.create(at: url)
+    defer { try? journal.close() }
+    let follower = isFollowed ? try FollowProbe(url, until: count) : nil
+    defer { follower?.end() }
+    let items = SampleData.attributes(count: count, seed: bench.seed)
+    let seconds = try timedThreads(64) { caller in
+      for index in stride(from: caller, to: count, by: 64) {
+        try journal.commit { try $0.addItem(kind: SampleData.kind, attributes: items[index]) }
+      }
+    }
+    // It has followed, and not only begun to.
+    _ = try follower?.next()
+    return seconds
+  }
+  let race = Race(
+    work: "commits beside a follower", operations: bench.isQuick ? 12_800 : 64_000,
+    contestants: [
+      Contestant(name: "followed") { try run($0, isFollowed: true) },
+      Contestant(name: "without a follower") { try run($0, isFollowed: false) },
+    ])
+  let results = try await race.run(on: bench)
+  return ReportRow(
+    .follow, "durable commits, 64 callers, with a follower", unit: "commits", of: results,
+    against: [(1, .atLeast(0.9))])
 }
