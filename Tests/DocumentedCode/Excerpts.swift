@@ -45,6 +45,13 @@ func shared(_ url: URL) throws {
   try journal.close()
 }
 
+func sharedImages(_ url: URL) throws {
+  let images = SharedImageFolder(URL(filePath: "/mnt/files/books"))
+  let options = JournalOptions().sharingThroughPostgres(images: images)
+  let journal = try CatalogJournal.open(at: url, options: options)
+  try journal.close()
+}
+
 func viewer(_ journal: CatalogJournal, _ token: String) throws {
   var options = JournalServer.Options()
   options.isEditable = true
