@@ -85,6 +85,9 @@ final class Layer: Sendable {
   /// Whether the file failed and was replaced.
   var isRebuilt: Bool { rebuilt.load() != nil }
 
+  /// The declared indexes that its file has.
+  var indexes: [IndexDefinition] { file.load()?.definitions ?? [] }
+
   /// The newest checkpoint at or before a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
     if top.revision <= revision { return top }
@@ -166,6 +169,7 @@ private final class EmptyLayer: LayerContents {
   func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? { nil }
   func lines(_ index: Int) -> LineCursor { { () throws(ArchiveError) in nil } }
   func texts(_ list: Int) -> [String] { [] }
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { ScannedValueLines() }
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? { nil }
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) -> Bool? { nil }
   func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {

@@ -38,6 +38,18 @@ protocol LayerSource {
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
   /// The texts of a list that got a number, in the order of numbers.
   func texts(_ list: Int) throws(ArchiveError) -> [String]
+  /// The lines of a declared index; nil if they must be made from the entities.
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)?
+}
+
+extension LayerSource {
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
+
+  /// The lines of a declared index, made from the entities if the source does not have it.
+  func knownOrScannedLines(_ definition: IndexDefinition) throws(ArchiveError) -> any LayerValueLines {
+    if let known = valueLines(definition) { return known }
+    return try ScannedValueLines(self, definition)
+  }
 }
 
 /// The contents of a layer, in memory or in its file, and the lookups of a state.

@@ -1,3 +1,4 @@
+import CBOR
 import KeyedArchiving
 
 /// The archive of a layer, which is read on demand.
@@ -7,6 +8,7 @@ final class LayerFile: LayerContents {
   private let tables: [SnapshotEntities]
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
+  private let valueIndexes: [(definition: IndexDefinition, lines: PackedValueLines)]
   /// The newest revision of the layer.
   private let revision: Revision
 
@@ -63,6 +65,51 @@ final class LayerFile: LayerContents {
     for name in shape.lists { texts.append(try reader.texts(try lists(name))) }
     self.lists = texts
     self.revision = revision
+    var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
+    // Layers of early versions have none.
+    if let number = root[Root.valueIndexes] {
+      let elements = try reader.elements(of: try reader.resolve(number))
+      guard elements.count <= Self.valueIndexLimit else { throw SnapshotReader.foreign(at: elements.offset) }
+      for index in 0..<elements.count {
+        let header = try reader.resolve(try list.reference(elements, index))
+        valueIndexes.append(try Self.valueIndex(reader, header, tables, shape, revision))
+      }
+    }
+    self.valueIndexes = valueIndexes
+  }
+
+  /// More indexes than any app declares.
+  static let valueIndexLimit = 4096
+
+  private static func valueIndex(
+    _ reader: SnapshotReader, _ header: ObjectHeader, _ tables: [SnapshotEntities], _ shape: StateShape,
+    _ revision: Revision
+  ) throws(ArchiveError) -> (IndexDefinition, PackedValueLines) {
+    typealias Member = SnapshotLayout.ValueIndex
+    let members = try reader.members(ofDictionary: header)
+    func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
+      guard let number = members[key] else { throw SnapshotReader.foreign(at: header.offset) }
+      return try reader.resolve(number)
+    }
+    let kind = try reader.string(try member(Member.kind))
+    let path = try reader.texts(try member(Member.path))
+    guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
+      throw SnapshotReader.foreign(at: header.offset)
+    }
+    let scope = IndexScope(
+      table: table, field: try reader.count(try member(Member.field)),
+      text: try reader.string(try member(Member.text)))
+    let lines = try PackedValueLines(
+      reader, lines: try member(Member.lines), rests: try member(Member.rests),
+      highest: tables[table].highest, revision: revision)
+    return (IndexDefinition(scope, AttributePath(path)), lines)
+  }
+
+  /// The declared indexes that the file has.
+  var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
+
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
+    valueIndexes.first { $0.definition == definition }?.lines
   }
 
   // MARK: Writing

@@ -123,6 +123,18 @@ private final class StackedEntities: EntityBase {
     }
   }
 
+  func revisions() -> BaseIterator<Int, Revision> {
+    var merge = merge(entitiesFrom: 0)
+    return BaseIterator { merge.next().map { ($0.1.number, $0.1.revision) } }
+  }
+
+  func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? {
+    guard definition.scope.table == kind,
+      stack.layers.allSatisfy({ $0.contents.valueLines(definition) != nil })
+    else { return nil }
+    return StackedValueLines(stack, definition)
+  }
+
   func isRelated(to other: any EntityBase) -> Bool {
     guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults
     else {
@@ -181,6 +193,28 @@ private final class StackedIndex: IndexBase {
       }
       return nil
     }
+  }
+}
+
+/// The lines of one declared index.
+private final class StackedValueLines: ValueLinesBase {
+  private let stack: LayerStack
+  private let definition: IndexDefinition
+
+  init(_ stack: LayerStack, _ definition: IndexDefinition) {
+    self.stack = stack
+    self.definition = definition
+  }
+
+  func lines(
+    from first: ValueLine, through last: ValueLine, reversed: Bool
+  ) -> BaseIterator<ValueLine, Revision> {
+    var merge = MergedSources(
+      stack.layers.map {
+        ValueLineSource(
+          $0, definition, first...last, asOf: stack.checkpoint.revision, isReversed: reversed)
+      })
+    return BaseIterator { merge.next().map { ($0.1.line, $0.1.revision) } }
   }
 }
 
@@ -315,5 +349,86 @@ private final class LineSource: MergedSource {
         cursor = nil
       }
     }
+  }
+}
+
+private final class ValueLineSource: MergedSource {
+  /// The place of a line, in the direction of the iteration.
+  struct Place: Comparable {
+    let line: LayerValueLine
+    let isReversed: Bool
+
+    static func < (left: Place, right: Place) -> Bool {
+      left.isReversed ? right.line < left.line : left.line < right.line
+    }
+  }
+
+  private let layer: Layer
+  private let definition: IndexDefinition
+  private let bounds: ClosedRange<LayerValueLine>
+  private let revision: Revision
+  private let isReversed: Bool
+  private var contents: any LayerContents
+  private var lines: (any LayerValueLines)?
+  private var position = 0
+  private var last: LayerValueLine?
+
+  init(
+    _ layer: Layer, _ definition: IndexDefinition, _ range: ClosedRange<ValueLine>, asOf revision: Revision,
+    isReversed: Bool
+  ) {
+    self.layer = layer
+    self.definition = definition
+    bounds =
+      LayerValueLine(line: range.lowerBound, revision: 0)...LayerValueLine(
+        line: range.upperBound, revision: .max)
+    self.revision = revision
+    self.isReversed = isReversed
+    contents = layer.contents
+  }
+
+  // Equal lines of overlapping layers are of the same version.
+  static func key(_ element: (line: ValueLine, revision: Revision, place: Place)) -> Place { element.place }
+
+  func next() -> (line: ValueLine, revision: Revision, place: Place)? {
+    while true {
+      do throws(ArchiveError) {
+        guard let line = try advance() else { return nil }
+        last = line
+        if line.revision > revision { continue }
+        return (line.line, line.revision, Place(line: line, isReversed: isReversed))
+      } catch {
+        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        contents = other
+        lines = nil
+      }
+    }
+  }
+
+  private func advance() throws(ArchiveError) -> LayerValueLine? {
+    let lines: any LayerValueLines
+    if let known = self.lines {
+      lines = known
+    } else {
+      // A layer that was rebuilt has no index.
+      lines = try contents.knownOrScannedLines(definition)
+      position = try isReversed ? lines.position(of: last ?? bounds.upperBound) : start(in: lines)
+    }
+    self.lines = lines
+    if isReversed {
+      guard position > 0 else { return nil }
+      position -= 1
+    } else {
+      guard position < lines.count else { return nil }
+      position += 1
+    }
+    let line = try lines.line(at: isReversed ? position : position - 1)
+    return bounds.contains(line) ? line : nil
+  }
+
+  /// After a restart, the line after the last one.
+  private func start(in lines: any LayerValueLines) throws(ArchiveError) -> Int {
+    guard let last else { return try lines.position(of: bounds.lowerBound) }
+    return try lines.position(of: LayerValueLine(line: last.line, revision: last.revision + 1))
   }
 }

@@ -79,6 +79,11 @@ final class MemoryLayer: LayerContents {
 
   func texts(_ list: Int) -> [String] { lists[list].texts(from: textStarts[list]) }
 
+  /// A layer in memory is small, and has every index that is asked for.
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
+    try? ScannedValueLines(self, definition)
+  }
+
   // MARK: Looking up
 
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? {

@@ -37,12 +37,16 @@ struct PackedNumbers: Sendable {
     let size = columns * width
     let offset = start + position * size
     return try unsafe list.bytes.withBytes(in: offset..<offset + size) {
-      (bytes) throws(ArchiveError) -> Row in
-      (
-        unsafe Self.number(bytes, 0, width), unsafe Self.number(bytes, 1, width),
-        columns == 3 ? unsafe Self.number(bytes, 2, width) : 0
-      )
+      (bytes) throws(ArchiveError) -> Row in unsafe Self.row(bytes, width, columns)
     }
+  }
+
+  @inline(__always)
+  fileprivate static func row(_ bytes: UnsafeRawBufferPointer, _ width: Int, _ columns: Int) -> Row {
+    (
+      unsafe number(bytes, 0, width), unsafe number(bytes, 1, width),
+      columns == 3 ? unsafe number(bytes, 2, width) : 0
+    )
   }
 
   @inline(__always)
@@ -104,6 +108,27 @@ struct PackedNumbersBuilder {
     append(row.0)
     append(row.1)
     if columns == 3 { append(row.2) }
+  }
+
+  /// Whether a row was appended; all were appended in order. O(log n).
+  func contains(_ row: PackedNumbers.Row) -> Bool {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      let found = self.row(at: middle)
+      if found == row { return true }
+      if found < row { low = middle + 1 } else { high = middle }
+    }
+    return false
+  }
+
+  private func row(at position: Int) -> PackedNumbers.Row {
+    let width = Int(bytes[0])
+    let start = 1 + position * columns * width
+    return unsafe bytes.withUnsafeBytes { bytes in
+      unsafe PackedNumbers.row(
+        UnsafeRawBufferPointer(rebasing: bytes[start..<start + columns * width]), width, columns)
+    }
   }
 
   /// Calls `body` with each row.

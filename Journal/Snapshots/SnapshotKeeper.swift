@@ -226,6 +226,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         } else if let layer = chain.pending(through: published) {
           try removeStrays()
           try write(layer)
+        } else if let run = runWithoutIndexes() {
+          try merge(run)
         } else if let layer = chain.layers.first(where: { $0.isRebuilt && !$0.isWhole && !isRepaired($0) }) {
           try repair(layer)
         } else if accepted.withLock({ hasRest($0) }), freezesRest() {
@@ -303,15 +305,41 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     chain.add(try chain.open(layer.name, facts))
   }
 
-  /// The layers to merge next.
-  private func dueRun() throws(JournalError) -> [Layer]? {
+  /// The layers that can be merged, oldest first.
+  private func mergeableLayers() -> [Layer] {
     var run: [Layer] = []
     for layer in chain.layers.reversed() where !layer.isWhole {
       guard layer.facts != nil else { continue }
       guard run.last.map({ $0.start.revision == layer.top.revision }) ?? true else { break }
       run.append(layer)
     }
-    run.reverse()
+    return run.reversed()
+  }
+
+  /// The layers to merge so that all have the declared indexes, nil if all have them. A single layer waits for the next
+  /// one, because a file is never replaced by another of its name.
+  private func runWithoutIndexes() -> [Layer]? {
+    let indexes = indexes()
+    let run = mergeableLayers()
+    guard let first = run.firstIndex(where: { !Set(indexes).isSubset(of: $0.indexes) }), run.count > 1 else {
+      return nil
+    }
+    return Array(run[min(first, run.count - 2)...])
+  }
+
+  /// The indexes that layers get: those that the app has declared, and for entities of which it has not said anything
+  /// in this process those that the newest layer has.
+  private func indexes() -> [IndexDefinition] {
+    let declared = progress.withLock { $0.published.state.parts?.declaredIndexes } ?? [:]
+    let kept = chain.layers.last { $0.facts != nil }?.indexes ?? []
+    let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
+    // The same state makes the same file.
+    return indexes.sorted { ($0.scope.text, $0.path.names.joined(separator: ".")) < ($1.scope.text, $1.path.names.joined(separator: ".")) }
+  }
+
+  /// The layers to merge next.
+  private func dueRun() throws(JournalError) -> [Layer]? {
+    let run = mergeableLayers()
     let share = try logByteCount(for: run)
     let range = policy.run(run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }, share: share)
     return range.isEmpty ? nil : Array(run[range])
@@ -421,7 +449,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let snapshots = try folder.makeSnapshots()
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
-      checkpoints: checkpoints)
+      checkpoints: checkpoints, indexes: indexes())
     let written = try SnapshotFile.write(sources, header, to: name, in: snapshots, reserve: reserve) {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)

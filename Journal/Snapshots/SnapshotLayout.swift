@@ -24,6 +24,17 @@ enum SnapshotLayout {
     static let erased = "erased"
     static let indexes = "indexes"
     static let lists = "lists"
+    static let valueIndexes = "valueIndexes"
+  }
+
+  /// The names in a declared index, an `NSDictionary`.
+  enum ValueIndex {
+    static let kind = "kind"
+    static let field = "field"
+    static let text = "text"
+    static let path = "path"
+    static let lines = "lines"
+    static let rests = "rests"
   }
 
   /// The fields that entities of all kinds have first, and last.
@@ -70,6 +81,9 @@ enum SnapshotLayout {
     indexes: by name, NSData: a group, an entity, and the checkpoint at which that shows, times two, plus one when
     the entity was put into the group, plus nothing when it was taken out of it.
     lists: by name, an NSArray of the texts that were new, behind those of the layers below.
+    valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,
+    the number of a field and the text that those in the index have there, the path of the value, and lines and rests,
+    NSData: the versions of entities in this layer in the order of their values. They can be made from the entities.
 
     NSData of numbers: a byte that says how many bytes a number has, 4 or 8; then rows of two or three numbers, in
     rising order, each number with its most significant byte first.

@@ -12,6 +12,8 @@ struct LayerHeader: Sendable {
   let start: LayerCheckpoint
   /// Its checkpoints, in ascending order; the last is that of the head.
   let checkpoints: [LayerCheckpoint]
+  /// The declared indexes that it has.
+  var indexes: [IndexDefinition] = []
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
 }
@@ -140,6 +142,10 @@ struct SnapshotWriter: ~Copyable {
     try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
       try writer.append(texts: try sources.flatMap { try $0.texts(list) })
     }
+    try archive.append(string: Root.valueIndexes)
+    try archive.beginArray()
+    for definition in header.indexes { try append(definition, sources, header, versions) }
+    try archive.append(try archive.end())
     return try archive.end()
   }
 
@@ -183,6 +189,37 @@ struct SnapshotWriter: ~Copyable {
       for line in merge.group { lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line))) }
     }
     return lines
+  }
+
+  /// Appends an `NSDictionary` of a declared index.
+  /// - Parameter versions: by kind: the versions of entities in the archive.
+  private mutating func append(
+    _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
+    _ versions: [PackedNumbersBuilder]
+  ) throws {
+    typealias Member = SnapshotLayout.ValueIndex
+    let scope = definition.scope
+    var lines = PackedValueLines.Builder(
+      highest: header.top.tables[scope.table].highest, revision: header.head.revision)
+    var merge = try ValueLineMerge(try sources.map { try $0.knownOrScannedLines(definition) })
+    while let next = try merge.next() {
+      guard versions[scope.table].contains((UInt64(next.line.member), UInt64(next.revision), 0)) else { continue }
+      guard lines.append(next) else { throw ArchiveError(.limitExceeded, "An index has too many long values") }
+    }
+    try archive.beginDictionary()
+    try archive.append(string: Member.kind)
+    try archive.append(string: header.shape.kinds[scope.table])
+    try archive.append(string: Member.field)
+    try archive.append(integer: Int64(scope.field))
+    try archive.append(string: Member.text)
+    try archive.append(string: scope.text)
+    try archive.append(string: Member.path)
+    try append(texts: definition.path.names)
+    try archive.append(string: Member.lines)
+    try archive.append(try archive.data(lines.lines))
+    try archive.append(string: Member.rests)
+    try archive.append(try archive.data(lines.rests))
+    try archive.append(try archive.end())
   }
 
   private mutating func appendDictionary<Value>(

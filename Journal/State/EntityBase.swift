@@ -19,6 +19,10 @@ package protocol EntityBase: AnyObject, Sendable {
   func rows(from number: Int) -> BaseIterator<Int, EntityRow>
   /// The deleted and erased entities, in the order of numbers.
   func deletions() -> BaseIterator<Int, Deletion>
+  /// All entities, deleted ones too, in the order of numbers, and the revision of each one's newest event.
+  func revisions() -> BaseIterator<Int, Revision>
+  /// The lines of a declared index; nil if some layer lacks them.
+  func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)?
   /// Whether layers lead from one of the two to the other.
   func isRelated(to other: any EntityBase) -> Bool
   /// The numbers of all entities that may differ in a related base.
@@ -32,6 +36,16 @@ package protocol IndexBase: AnyObject, Sendable {
   func contains(_ key: IndexKey) -> Bool
   /// The lines from a key on, in order.
   func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void>
+}
+
+/// The base of a ``LayeredIndex``: the lines of a declared index as the layers of a snapshot have them. It never
+/// changes.
+package protocol ValueLinesBase: AnyObject, Sendable {
+  /// The lines from one through another, in order or in reverse, with the revision of the version that each is of. That
+  /// need not be an entity's newest version.
+  func lines(
+    from first: ValueLine, through last: ValueLine, reversed: Bool
+  ) -> BaseIterator<ValueLine, Revision>
 }
 
 /// Iterates over a base. Used by one thread.

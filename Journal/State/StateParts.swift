@@ -9,6 +9,9 @@ public struct StateParts: Sendable {
   public var indexes: [(name: String, index: EntityIndex)]
   /// The numbers of texts, each list with a unique name that never changes.
   public var lists: [(name: String, texts: TextInterner)]
+  /// The indexes that the app has declared, by the entities that they list. An empty list drops those of earlier
+  /// snapshots; for other entities these are kept.
+  package var declaredIndexes: [IndexScope: [IndexDefinition]] = [:]
 
   /// The parts of a state.
   public init(

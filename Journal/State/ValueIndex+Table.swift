@@ -1,35 +1,35 @@
 // Updates an index from a table of entities, for a model that reads keys from records.
 extension ValueIndex {
-  /// Builds the index of a table on the values at a path of its records.
-  /// - Parameters:
-  ///   - isListed: whether an entity with that record is in the index.
-  ///   - progress: called regularly with the number of entities that were read.
-  /// - Complexity: O(n log n) in the entities of the table.
+  /// Builds the index of a table, from the layers of a snapshot if they have it.
+  /// - Parameter progress: called regularly with the number of entities that were read.
+  /// - Complexity: O(n log n) in the entities of the table, or O(n) if the layers have the index.
+  package init(_ table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void = { _ in }) {
+    if let layered = LayeredIndex(table, definition) {
+      self = layered.inMemory()
+    } else {
+      self.init(scanning: table, definition, progress: progress)
+    }
+    progress(table.count)
+  }
+
+  /// Builds the index of a table from the records of all entities. O(n log n).
   package init(
-    _ table: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool,
-    progress: (_ done: Int) -> Void = { _ in }
+    scanning table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void = { _ in }
   ) {
     var lines: [ValueLine] = []
-    var done = 0
-    for (number, row) in table {
-      if isListed(row.record) {
-        row.record.forEachKey(at: path) { lines.append(ValueLine(key: $0, member: number)) }
-      }
-      done += 1
-      if done % 4096 == 0 { progress(done) }
+    for (done, entity) in table.enumerated() {
+      definition.forEachLine(of: entity.number, entity.row.record) { lines.append($0) }
+      if done % 4096 == 4095 { progress(done + 1) }
     }
     self.init(lines)
-    progress(done)
   }
 
   /// Changes the index of one table into that of another.
   /// - Complexity: that of finding the differences between the two, and O(log n) for each.
-  package mutating func follow(
-    from old: EntityTable, to new: EntityTable, at path: AttributePath, where isListed: (EntityRecord) -> Bool
-  ) {
+  package mutating func follow(from old: EntityTable, to new: EntityTable, _ definition: IndexDefinition) {
     for (number, old, new) in new.changes(since: old) {
-      if let old, isListed(old.record) { remove(number, old.record, at: path) }
-      if let new, isListed(new.record) { insert(number, new.record, at: path) }
+      if let old, definition.scope.lists(old.record) { remove(number, old.record, at: definition.path) }
+      if let new, definition.scope.lists(new.record) { insert(number, new.record, at: definition.path) }
     }
   }
 }

@@ -12,8 +12,8 @@ import Tables
 /// `ValueRange.containing(_:)`.
 ///
 /// An index is a value, like ``EntityTable``: copying it takes constant time, and later changes do not affect a copy.
-/// It lives in memory only and is not part of a snapshot; a state builds its indexes from its entities when it is
-/// opened. Below, *n* is the number of lines.
+/// It lives in memory: a state of your own builds its indexes from its entities when it is opened. Below, *n* is the
+/// number of lines.
 public struct ValueIndex: Sendable {
   private(set) var lines = SortedTable<ValueLine, Void>()
 
@@ -96,7 +96,8 @@ extension ValueIndex {
   /// An index of these lines, which need not be sorted. O(n log n).
   package init(_ lines: [ValueLine]) {
     var sorted = lines
-    sorted.sort()
+    // Those of a snapshot's layers are sorted already.
+    if !zip(lines, lines.dropFirst()).allSatisfy({ $0 < $1 }) { sorted.sort() }
     var last: ValueLine?
     // A repeated element of an array is one line.
     sorted.removeAll { line in
@@ -135,15 +136,11 @@ extension ValueIndex {
       private var falling: SortedTable<ValueLine, Void>.ReversedIterator?
 
       fileprivate init(_ lines: Lines) {
-        let range = lines.range
-        // No member is .min or .max, so a line with one of these is just outside of a value's lines.
-        let lower = ValueLine(key: range.lower, member: range.includesLower ? .min : .max)
-        let upper = ValueLine(key: range.upper, member: range.includesUpper ? .max : .min)
-        guard lower <= upper else { return }
+        guard let range = lines.range.lines else { return }
         if lines.isReversed {
-          falling = lines.index.lines.elements(reversedIn: lower...upper).makeIterator()
+          falling = lines.index.lines.elements(reversedIn: range).makeIterator()
         } else {
-          rising = lines.index.lines.elements(in: lower...upper).makeIterator()
+          rising = lines.index.lines.elements(in: range).makeIterator()
         }
       }
 

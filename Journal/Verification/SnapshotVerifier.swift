@@ -105,6 +105,14 @@ private struct Subject<State: EventSourced> {
         lines[checkpoint][index].append(line)
       }
     }
+    // The entities are compared with the log, so declared indexes need only be those of the entities.
+    for definition in contents.definitions {
+      let expected = try ScannedValueLines(contents, definition)
+      guard let found = contents.valueLines(definition), found.count == expected.count else { throw foreign }
+      for position in 0..<found.count where try found.line(at: position) != expected.line(at: position) {
+        throw foreign
+      }
+    }
   }
 
   private var foreign: ArchiveError { SnapshotReader.foreign(at: 0) }

@@ -10,13 +10,15 @@ extension Catalog {
 
   /// The tables, indexes and kinds of this catalog.
   public var parts: StateParts? {
-    StateParts(
+    var parts = StateParts(
       tables: [categoryTable, itemTable, imageTable, tagTable],
       indexes: [
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
         (PartName.imagesByItem, imagesByItem),
       ],
       lists: [(PartName.kinds, kindNumbers)])
+    parts.declaredIndexes = indexCache.declared
+    return parts
   }
 
   /// The catalog made of these parts, nil if they are not those of a catalog.

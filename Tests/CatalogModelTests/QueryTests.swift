@@ -110,7 +110,7 @@ struct QueryTests {
   }
 
   /// Asks one random question in three ways.
-  private static func compare(
+  static func compare(
     _ state: Catalog, _ all: [(id: Catalog.Item.ID, recipe: Recipe)], using random: inout SeededGenerator
   ) throws {
     var expected = all
@@ -144,7 +144,7 @@ struct QueryTests {
     #expect(try query.prefix(20).values == expected.prefix(20).map(\.recipe))
   }
 
-  private static func change(
+  static func change(
     _ draft: inout Draft<Catalog>, insertsOnly: Bool = false, using random: inout SeededGenerator
   ) throws {
     let anyItem = ItemID<Recipe>(Int.random(in: 1...draft.state.itemCount + 1, using: &random))

@@ -147,6 +147,8 @@ private final class CountingBase: EntityBase {
   func deletions() -> BaseIterator<Int, Deletion> { base.deletions() }
   var erasedCount: Int { base.erasedCount }
   func isErased(_ number: Int) -> Bool { base.isErased(number) }
+  func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
+  func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? { nil }
   func isRelated(to other: any EntityBase) -> Bool { false }
   func numbers(changedSince other: any EntityBase) -> Set<Int> { [] }
 }

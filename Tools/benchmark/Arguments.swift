@@ -27,6 +27,7 @@ enum RowName: String, CaseIterable, Codable {
   case queryEqual = "query-equal"
   case queryFirst = "query-first"
   case queryScan = "query-scan"
+  case queryOpening = "query-opening"
   case images
   case imagesImport = "images-import"
   case follow

@@ -15,6 +15,14 @@ package struct AttributePath: Hashable, Sendable {
     }
   }
 
+  /// The path of a field that has a number instead of a name.
+  package init(field number: Int) {
+    names = []
+    var key = CBORWriter(reserving: 3)
+    key.append(unsigned: UInt64(number))
+    keys = [key.finish()]
+  }
+
   package static func == (left: AttributePath, right: AttributePath) -> Bool { left.keys == right.keys }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }

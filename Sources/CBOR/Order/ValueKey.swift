@@ -28,13 +28,13 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   /// How many bytes of content fit into the head.
   private static let headByteCount = 14
 
-  private init(head: UInt128, tail: [UInt8]? = nil) {
+  private init(unchecked head: UInt128, tail: [UInt8]? = nil) {
     self.head = head
     self.tail = tail
   }
 
   private init(_ class: Class, _ content: UInt128 = 0) {
-    self.init(head: UInt128(`class`.rawValue) << 120 | content)
+    self.init(unchecked: UInt128(`class`.rawValue) << 120 | content)
   }
 
   @inline(__always)
@@ -44,7 +44,21 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     return leftTail.lexicographicallyPrecedes(rightTail)
   }
 
+  /// The key of these parts, as ``parts`` has given them; nil if there is none.
+  package init?(head: UInt128, tail: [UInt8]?) {
+    let isLong = UInt8(truncatingIfNeeded: head) > Self.headByteCount
+    self.init(unchecked: head, tail: tail)
+    guard let known = Class(rawValue: rank) else { return nil }
+    let hasBytes = known == .text || known == .data
+    guard (tail != nil) == (hasBytes && isLong), tail?.isEmpty != true else { return nil }
+  }
+
+  /// The number by which keys are compared first, and for a long text or long data the rest of its bytes.
+  package var parts: (head: UInt128, tail: [UInt8]?) { (head, tail) }
+
   package static let missing = ValueKey(.missing)
+  /// No key of a value or an element comes after this one.
+  package static let greatest = ValueKey(unchecked: .max, tail: nil)
   private static let composite = ValueKey(.composite)
 
   /// The key of a value; nil for a missing one.
@@ -129,7 +143,7 @@ extension ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(-.infinity))
     case .date: ValueKey(.date, Self.content(-.infinity))
-    default: ValueKey(head: UInt128(rank) << 120)
+    default: ValueKey(unchecked: UInt128(rank) << 120)
     }
   }
 
@@ -138,7 +152,7 @@ extension ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(.infinity))
     case .date: ValueKey(.date, Self.content(.infinity))
-    default: ValueKey(head: UInt128(rank) << 120 | (UInt128(1) << 120 - 1), tail: nil)
+    default: ValueKey(unchecked: UInt128(rank) << 120 | (UInt128(1) << 120 - 1), tail: nil)
     }
   }
 
@@ -152,7 +166,7 @@ extension ValueKey {
   }
 
   /// The same value as an element of an array. All elements come after all values.
-  package var asElement: ValueKey { ValueKey(head: head | 1 << 127, tail: tail) }
+  package var asElement: ValueKey { ValueKey(unchecked: head | 1 << 127, tail: tail) }
 
   /// Whether this is an element of an array.
   package var isElement: Bool { head >> 127 == 1 }

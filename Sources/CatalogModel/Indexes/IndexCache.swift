@@ -2,24 +2,19 @@ import CBOR
 import Dispatch
 import Locks
 
-/// The indexes of the items of a catalog and of all states that follow from it, in memory.
+/// The indexes of the items of a catalog and of all states that follow from it.
 ///
 /// An index is not part of a state: it is built from the items of one state, and updated to another by the differences
 /// of the two tables. So commits and replays pay nothing for it, old states use it as new ones do, and it can't be
 /// wrong unless the items are.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
-/// 2. A missing index is built in the background from the table of the query that needs it; queries in the meantime get
-///    none, and scan.
+/// 2. A missing index is built in the background from the table of the query that needs it. Queries in the meantime use
+///    that of the snapshot's layers if they have it; otherwise they get none, and scan.
 /// 3. A table that is backed by another snapshot than the cached ones has its index rebuilt.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take memory of their own.
 final class IndexCache: Sendable {
-  private struct Name: Hashable, Sendable {
-    let kind: ItemKind
-    let path: AttributePath
-  }
-
   private struct Built: Sendable {
     let table: EntityTable
     let index: ValueIndex
@@ -36,54 +31,73 @@ final class IndexCache: Sendable {
   /// Up to this many items, the query waits for the index: building it takes less than a scan or two.
   private static let waitingCount = 4096
 
-  private let indexes = Lock<[Name: Indexes]>([:])
+  private let indexes = Lock<[IndexDefinition: Indexes]>([:])
+  private let declarations = Lock<[IndexScope: [IndexDefinition]]>([:])
 
-  /// The index on a path of the items of a kind, nil while it is being built.
-  func index(on path: AttributePath, of kind: ItemKind, in table: EntityTable) -> ValueIndex? {
-    let name = Name(kind: kind, path: path)
-    if let index = keptIndex(name, table) { return index }
-    if table.count <= Self.waitingCount { return build(name, table) }
+  // MARK: Declared indexes
+
+  /// What types of items have declared, by their kinds. The layers of snapshots get these indexes.
+  var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
+
+  /// Notes the indexes of a type of items.
+  func declare(_ paths: [AttributePath], of scope: IndexScope) {
+    declarations.withLock { declarations in
+      let known = declarations[scope]
+      // Nearly always nothing is new, and two types of one kind may declare different ones.
+      if let known, paths.allSatisfy({ path in known.contains { $0.path == path } }) { return }
+      let new = paths.map { IndexDefinition(scope, $0) }
+      declarations[scope] = (known ?? []) + new.filter { known?.contains($0) != true }
+    }
+  }
+
+  // MARK: Lookups
+
+  /// An index of a table, nil while it is being built.
+  func index(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
+    if let index = keptIndex(name, table) { return .memory(index) }
+    if table.count <= Self.waitingCount { return .memory(build(name, table)) }
+    buildInBackground(name, table)
+    return LayeredIndex(table, name).map { .layers($0) }
+  }
+
+  private func buildInBackground(_ name: IndexDefinition, _ table: EntityTable) {
     let builds = indexes.withLock { indexes in
       defer { indexes[name, default: Indexes()].isBeingBuilt = true }
       return indexes[name]?.isBeingBuilt != true
     }
-    guard builds else { return nil }
-    // Nothing waits for this: if the system has no thread for it, queries continue to scan.
+    guard builds else { return }
+    // Nothing waits for this: if the system has no thread for it, queries continue without.
     DispatchQueue.global(qos: .utility).async { [weak self] in
       guard let self else { return }
       _ = build(name, table)
       indexes.withLock { $0[name]?.isBeingBuilt = false }
     }
-    return nil
   }
 
   /// Builds an index, or updates a cached one, while the caller waits.
-  func prepare(
-    _ path: AttributePath, of kind: ItemKind, in table: EntityTable, progress: (_ done: Int) -> Void
-  ) {
-    let name = Name(kind: kind, path: path)
+  func prepare(_ name: IndexDefinition, in table: EntityTable, progress: (_ done: Int) -> Void) {
     if keptIndex(name, table) == nil { _ = build(name, table, progress: progress) }
   }
 
   /// A cached index, updated to a table.
-  private func keptIndex(_ name: Name, _ table: EntityTable) -> ValueIndex? {
+  private func keptIndex(_ name: IndexDefinition, _ table: EntityTable) -> ValueIndex? {
     let kept = indexes.withLock { $0[name]?.built.first { $0.table.isNear(table) } }
     guard let kept else { return nil }
     var index = kept.index
-    index.follow(from: kept.table, to: table, at: name.path) { name.kind.isKind(of: $0) }
+    index.follow(from: kept.table, to: table, name)
     keep(Built(table: table, index: index), name)
     return index
   }
 
   private func build(
-    _ name: Name, _ table: EntityTable, progress: (_ done: Int) -> Void = { _ in }
+    _ name: IndexDefinition, _ table: EntityTable, progress: (_ done: Int) -> Void = { _ in }
   ) -> ValueIndex {
-    let index = ValueIndex(table, at: name.path, where: { name.kind.isKind(of: $0) }, progress: progress)
+    let index = ValueIndex(table, name, progress: progress)
     keep(Built(table: table, index: index), name)
     return index
   }
 
-  private func keep(_ built: Built, _ name: Name) {
+  private func keep(_ built: Built, _ name: IndexDefinition) {
     // Evicted indexes are freed outside of the lock.
     let old = indexes.withLock { indexes in
       let old = indexes[name]?.built ?? []
@@ -97,31 +111,62 @@ final class IndexCache: Sendable {
   func problems(in table: EntityTable) -> [String] {
     let names = indexes.withLock { Array($0.keys) }
     return names.compactMap { name in
-      guard let kept = keptIndex(name, table) else { return nil }
-      let right = ValueIndex(table, at: name.path) { name.kind.isKind(of: $0) }
-      if kept == right { return nil }
+      guard let kept = keptIndex(name, table), kept != ValueIndex(scanning: table, name) else { return nil }
       return
-        "the index on \(name.path.names.joined(separator: ".")) of \(name.kind.name) is not that of the items"
+        "the index on \(name.path.names.joined(separator: ".")) of \(name.scope.text) is not that of the items"
     }
   }
 }
 
+/// An index that a query can use: in memory, or in the layers of a snapshot.
+enum QueryIndex {
+  case memory(ValueIndex)
+  case layers(LayeredIndex)
+
+  /// The lines in a range, in order or in reverse.
+  func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
+    switch self {
+    case .memory(let index): Lines(memory: index.lines(in: range, reversed: reversed).makeIterator())
+    case .layers(let index): Lines(layers: index.makeIterator(in: range, reversed: reversed))
+    }
+  }
+
+  /// Iterates over lines. One of the two is nil; as cases of an enumeration they would be copied in each step.
+  struct Lines: IteratorProtocol {
+    fileprivate var memory: ValueIndex.Lines.Iterator?
+    fileprivate var layers: LayeredIndex.Iterator?
+
+    mutating func next() -> ValueLine? { memory != nil ? memory?.next() : layers?.next() }
+  }
+}
+
+extension IndexScope {
+  /// The items of a kind.
+  init(itemsOfKind kind: String) {
+    self.init(
+      table: Int(EntityKind.item.rawValue), field: Int(ItemField.kind), text: kind)
+  }
+}
+
 extension Catalog {
-  /// Builds or updates the indexes of a type, and returns when they can be used. Otherwise they are built in the
-  /// background when a query first needs them, and queries scan meanwhile.
+  /// Builds or updates the indexes of a type in memory, and returns when they can be used. Otherwise they are built in
+  /// the background when a query first needs them; queries meanwhile read them from the snapshot's layers, or scan if
+  /// these do not have them yet.
   ///
-  /// They are in memory and shared by all states that follow from this one; they are rebuilt when a journal is opened.
+  /// All states that follow from this one share them.
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
   /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of differing items
-  ///   for a cached one.
+  ///   for one in memory; O(n) for one that the snapshot's layers have.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {
     let indexes = Model.indexes
+    let scope = IndexScope(itemsOfKind: Model.kind)
+    indexCache.declare(indexes.map(\.path), of: scope)
     for (position, index) in indexes.enumerated() {
-      indexCache.prepare(index.path, of: ItemKind(Model.kind), in: itemTable) { done in
+      indexCache.prepare(IndexDefinition(scope, index.path), in: itemTable) { done in
         progress(position * itemCount + done, indexes.count * itemCount)
       }
     }

@@ -3,30 +3,32 @@ import CBOR
 /// The indexes that a query can use now.
 struct Indexes {
   private let paths: [AttributePath]
-  private let kind: ItemKind
+  private let scope: IndexScope
   let catalog: Catalog
 
   init(_ plan: QueryPlan, _ catalog: Catalog) {
     paths = plan.indexed
-    kind = ItemKind(plan.kind)
+    scope = IndexScope(itemsOfKind: plan.kind)
     self.catalog = catalog
+    catalog.indexCache.declare(paths, of: scope)
   }
 
   /// The index on a path; nil if none is declared, and while one is being built.
-  subscript(path: AttributePath) -> ValueIndex? {
-    paths.contains(path) ? catalog.indexCache.index(on: path, of: kind, in: catalog.itemTable) : nil
+  subscript(path: AttributePath) -> QueryIndex? {
+    paths.contains(path)
+      ? catalog.indexCache.index(IndexDefinition(scope, path), in: catalog.itemTable) : nil
   }
 
   /// Whether an item of a category is of the kind.
   func isOfKind(_ number: Int) -> Bool {
-    catalog.itemTable[number].map { kind.isKind(of: $0.record) } ?? false
+    catalog.itemTable[number].map { scope.lists($0.record) } ?? false
   }
 }
 
 /// The numbers of the items for which one condition holds, by an index.
 struct Candidates {
   private enum Source {
-    case lines([ValueIndex.Lines.Iterator])
+    case lines([QueryIndex.Lines])
     case members(EntityIndex.Members.Iterator, Indexes)
   }
 
@@ -40,13 +42,13 @@ struct Candidates {
     switch condition {
     case .value(let path, let range):
       guard let index = indexes[path] else { return nil }
-      source = .lines([index.lines(in: range).makeIterator()])
+      source = .lines([index.lines(in: range)])
       isRising = range.isPoint
     case .any(let conditions):
-      var lines: [ValueIndex.Lines.Iterator] = []
+      var lines: [QueryIndex.Lines] = []
       for condition in conditions.flatMap(\.disjuncts) {
         guard case .value(let path, let range) = condition, let index = indexes[path] else { return nil }
-        lines.append(index.lines(in: range).makeIterator())
+        lines.append(index.lines(in: range))
       }
       source = .lines(lines)
       isRising = false

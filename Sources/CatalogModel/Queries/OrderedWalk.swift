@@ -3,7 +3,7 @@ import CBOR
 /// Iterates over the index of the first sort key.
 struct OrderedWalk {
   private(set) var numbers: [Int] = []
-  private var lines: ValueIndex.Lines.Iterator
+  private var lines: QueryIndex.Lines
   private let conditions: [Condition]
   private let orders: [QueryOrder]
   /// The items that are equal by the first sort key, to be sorted by the others.
@@ -22,7 +22,7 @@ struct OrderedWalk {
     if let place, case .value(_, let found) = rest.remove(at: place) { range = found }
     self.conditions = rest
     orders = Array(plan.orders.dropFirst())
-    lines = index.lines(in: range, reversed: first.isDescending).makeIterator()
+    lines = index.lines(in: range, reversed: first.isDescending)
   }
 
   /// Reads this many more lines, and returns whether it has found as many numbers as needed, or all.

@@ -1,9 +1,16 @@
 import CatalogModel
 import Foundation
 
-/// What it takes to open a journal and read one item, in a process that does nothing else.
+/// What it takes to open a journal and read something, in a process that does nothing else.
 struct OpeningProbe: Codable {
-  /// From the call that opens until the item is there.
+  /// What is read.
+  enum Question: Codable {
+    case item(Int)
+    /// The first 20 samples in the order of their prices, from one on: by an index.
+    case prices(from: Double)
+  }
+
+  /// From the call that opens until the answer is there.
   let seconds: Double
   /// The most memory that the process has had, that of its libraries included.
   let residentByteCount: Int
@@ -12,11 +19,11 @@ struct OpeningProbe: Codable {
   static let flag = "--opening-probe"
 
   /// Starts this program again as such a process, and gives what it reports.
-  static func run(on journal: URL, item: Int) throws -> OpeningProbe {
+  static func run(on journal: URL, _ question: Question) throws -> OpeningProbe {
     let child = Process()
     let output = Pipe()
     child.executableURL = Bundle.main.executableURL
-    child.arguments = [flag, journal.path, String(item)]
+    child.arguments = [flag, journal.path, String(decoding: try JSONEncoder().encode(question), as: UTF8.self)]
     child.standardOutput = output
     try child.run()
     let report = output.fileHandleForReading.readDataToEndOfFile()
@@ -30,16 +37,21 @@ struct OpeningProbe: Codable {
   /// The whole of such a process.
   /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) throws {
-    guard arguments.count == 2, let number = Int(arguments[1]) else {
-      throw WrongUse(message: "\(flag) is for the benchmark's own use.")
-    }
+    guard arguments.count == 2,
+      let question = try? JSONDecoder().decode(Question.self, from: Data(arguments[1].utf8))
+    else { throw WrongUse(message: "\(flag) is for the benchmark's own use.") }
     let url = URL(filePath: arguments[0], directoryHint: .isDirectory)
-    var attributes: [String: FieldValue]?
+    var isAnswered = false
     let seconds = try timed {
-      let journal = try CatalogJournal.open(at: url, mode: .readOnly)
-      attributes = journal.state.item(EntityID(number))?.attributes
+      let state = try CatalogJournal.open(at: url, mode: .readOnly).state
+      switch question {
+      case .item(let number): isAnswered = state.item(EntityID(number))?.attributes.isEmpty == false
+      case .prices(let price):
+        let samples = state.items(Sample.self).filter(\.price >= price).sorted(by: \.price).prefix(20)
+        isAnswered = try samples.values.count == 20
+      }
     }
-    guard attributes?.isEmpty == false else { throw PeerFailure(description: "There is no item \(number).") }
+    guard isAnswered else { throw PeerFailure(description: "\(url.path) does not have what was asked for.") }
     let probe = OpeningProbe(seconds: seconds, residentByteCount: try highestResidentByteCount(of: "self"))
     FileHandle.standardOutput.write(try JSONEncoder().encode(probe))
   }

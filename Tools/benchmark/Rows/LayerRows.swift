@@ -34,7 +34,7 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   func open(_ url: URL, _ count: Int) throws -> Double {
     // A process that has just been started is at the mercy of all others, so one alone says little.
     let probes = try (0..<5).map { _ in
-      try OpeningProbe.run(on: url, item: .random(in: 1...count, using: &random))
+      try OpeningProbe.run(on: url, .item(.random(in: 1...count, using: &random)))
     }
     if count == itemCount { memory += probes.map { Double($0.residentByteCount) } }
     return Spread(probes.map(\.seconds)).median

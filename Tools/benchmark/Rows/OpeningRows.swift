@@ -31,7 +31,7 @@ private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
       Contestant(name: "\(size) items") { _ in
         // A process that has just been started is at the mercy of all others, so one alone says little.
         let probes = try (0..<5).map { _ in
-          try OpeningProbe.run(on: url, item: .random(in: 1...size, using: &random))
+          try OpeningProbe.run(on: url, .item(.random(in: 1...size, using: &random)))
         }
         if size == sizes[0] { memory += probes.map { Double($0.residentByteCount) } }
         return Spread(probes.map(\.seconds)).median

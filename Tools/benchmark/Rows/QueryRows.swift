@@ -15,6 +15,12 @@ struct Sample: CatalogItem {
 
 /// Queries over many items, against SQLite with the same indexes: the same rows, with all five attributes of each read.
 func queryRows(_ bench: Workbench) async throws -> [ReportRow] {
+  var rows = try await indexRows(bench)
+  if bench.rows.contains(.queryOpening) { rows.append(try await queryOpeningRow(bench)) }
+  return rows
+}
+
+private func indexRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: [.queryEqual, .queryFirst, .queryScan]) else { return [] }
   let subject = try QuerySubject(bench, itemCount: bench.isQuick ? 100_000 : 1_000_000)
   defer { subject.discard(bench) }
@@ -35,6 +41,42 @@ func queryRows(_ bench: Workbench) async throws -> [ReportRow] {
     rows.append(ReportRow(name, work, unit: "queries", of: results, against: [(1, .atLeast(wanted))]))
   }
   return rows
+}
+
+/// Opening and the first query by an index, which is read from the layers, in a large journal and in a small one; each
+/// time in a process of its own.
+private func queryOpeningRow(_ bench: Workbench) async throws -> ReportRow {
+  let sizes = bench.isQuick ? [100_000, 10_000] : [1_000_000, 10_000]
+  let journals = try sizes.map { size in
+    let url = bench.newPath("query-opening.journal")
+    bench.progress.show("writing a journal of \(size) items")
+    let journal = try CatalogJournal.create(at: url)
+    // Declares the indexes, so that all layers get them.
+    journal.state.buildIndexes(of: Sample.self)
+    try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
+    journal.waitForLayers()
+    try journal.close()
+    return url
+  }
+  defer { for url in journals { bench.discard(url) } }
+  var random = SeededGenerator(seed: bench.seed)
+  let work = "opening and first 20 of \(sizes[0]) in order, by an index"
+  let race = Race(
+    work: work, operations: 1,
+    contestants: zip(sizes, journals).map { size, url in
+      Contestant(name: "\(size) items") { _ in
+        let probes = try (0..<5).map { _ in
+          try OpeningProbe.run(on: url, .prices(from: .random(in: 0...900, using: &random)))
+        }
+        return Spread(probes.map(\.seconds)).median
+      }
+    })
+  let results = try await race.run(on: bench)
+  let small = Comparison(
+    peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0),
+    wanted: .atMost(3))
+  return ReportRow(
+    .queryOpening, "\(work) (times as long)", .seconds, results.spread(of: 0), against: [small])
 }
 
 /// A journal of items, and a table of the same.

@@ -1,0 +1,217 @@
+import CBOR
+import KeyedArchiving
+
+/// A line of an index in a layer: the value that a version of an entity has. The revision is that of the version.
+struct LayerValueLine: Hashable, Comparable {
+  let line: ValueLine
+  let revision: Revision
+
+  static func < (left: LayerValueLine, right: LayerValueLine) -> Bool {
+    left.line == right.line ? left.revision < right.revision : left.line < right.line
+  }
+}
+
+/// The lines of an index in one layer, in order: those of all versions of entities that the layer has.
+protocol LayerValueLines: Sendable {
+  var count: Int { get }
+  func line(at position: Int) throws(ArchiveError) -> LayerValueLine
+}
+
+extension LayerValueLines {
+  /// How many lines come before that one, which need not exist.
+  func position(of line: LayerValueLine) throws(ArchiveError) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if try self.line(at: middle) < line { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// The lines of a layer that has no index, made from its entities.
+struct ScannedValueLines: LayerValueLines {
+  private let lines: [LayerValueLine]
+
+  init() { lines = [] }
+
+  /// - Complexity: O(n log n) in the versions of the layer.
+  init(_ source: any LayerSource, _ definition: IndexDefinition) throws(ArchiveError) {
+    var lines: [LayerValueLine] = []
+    let kind = definition.scope.table
+    let next = try source.versions(kind)
+    while let version = try next() {
+      guard let row = try source.row(kind, version) else { continue }
+      definition.forEachLine(of: version.number, row.record) {
+        lines.append(LayerValueLine(line: $0, revision: version.revision))
+      }
+    }
+    lines.sort()
+    // A repeated element of an array is one line.
+    self.lines = lines.enumerated().filter { $0.offset == 0 || $0.element != lines[$0.offset - 1] }.map(\.element)
+  }
+
+  var count: Int { lines.count }
+  func line(at position: Int) -> LayerValueLine { lines[position] }
+}
+
+/// The lines in the archive of a layer.
+///
+/// The data of the lines begins with a byte that says how many bytes a number has, 4 or 8. Then come rows: the 16 bytes
+/// by which values are compared first, and three numbers: the entity, the revision, and where the rest of a long value
+/// is, or 0. The data of the rests has four bytes for the length of each, and its bytes. All numbers have their most
+/// significant byte first.
+struct PackedValueLines: LayerValueLines {
+  private let lines: ArchiveSlice
+  private let rests: ArchiveSlice
+  private let width: Int
+  private let highest: Int
+  private let revision: Revision
+  let count: Int
+
+  private static let headByteCount = 16
+  private static func rowByteCount(_ width: Int) -> Int { headByteCount + 3 * width }
+
+  /// - Parameters:
+  ///   - highest: no entity has a higher number.
+  ///   - revision: no version is newer.
+  init(
+    _ reader: SnapshotReader, lines: ObjectHeader, rests: ObjectHeader, highest: Int, revision: Revision
+  ) throws(ArchiveError) {
+    self.lines = try ArchiveSlice(reader, lines)
+    self.rests = try ArchiveSlice(reader, rests)
+    self.highest = highest
+    self.revision = revision
+    guard self.lines.count > 0 else { throw self.lines.foreign }
+    width = Int(try self.lines.number(at: 0, width: 1))
+    guard width == 4 || width == 8, (self.lines.count - 1) % Self.rowByteCount(width) == 0 else {
+      throw self.lines.foreign
+    }
+    count = (self.lines.count - 1) / Self.rowByteCount(width)
+  }
+
+  func line(at position: Int) throws(ArchiveError) -> LayerValueLine {
+    let row = 1 + position * Self.rowByteCount(width)
+    let head = UInt128(try lines.number(at: row, width: 8)) << 64 | UInt128(try lines.number(at: row + 8, width: 8))
+    let member = try lines.number(at: row + Self.headByteCount, width: width)
+    let revision = try lines.number(at: row + Self.headByteCount + width, width: width)
+    let rest = try lines.number(at: row + Self.headByteCount + 2 * width, width: width)
+    let tail = rest > 0 ? try self.rest(at: rest - 1) : nil
+    guard let key = ValueKey(head: head, tail: tail), member > 0, member <= UInt64(highest), revision > 0,
+      revision <= UInt64(self.revision)
+    else { throw lines.foreign }
+    return LayerValueLine(line: ValueLine(key: key, member: Int(member)), revision: Int(revision))
+  }
+
+  private func rest(at place: UInt64) throws(ArchiveError) -> [UInt8] {
+    guard place < UInt64(rests.count) else { throw rests.foreign }
+    let count = Int(try rests.number(at: Int(place), width: 4))
+    return try rests.bytes(at: Int(place) + 4, count: count)
+  }
+
+  /// Makes the data of lines.
+  struct Builder {
+    private(set) var lines: [UInt8]
+    private(set) var rests: [UInt8] = []
+    private let width: Int
+    private var last: (tail: [UInt8], place: Int)?
+
+    /// - Parameters:
+    ///   - highest: no entity has a higher number.
+    ///   - revision: no version is newer.
+    init(highest: Int, revision: Revision) {
+      width = max(highest, revision) > Int(Int32.max) ? 8 : 4
+      lines = [UInt8(width)]
+    }
+
+    /// Appends the next line in order; returns false if there is no room for it.
+    mutating func append(_ next: LayerValueLine) -> Bool {
+      let (head, tail) = next.line.key.parts
+      var place = 0
+      if let tail {
+        // Entities with the same value share it.
+        if let last, last.tail == tail {
+          place = last.place
+        } else {
+          place = rests.count + 1
+          rests.append(bigEndian: UInt32(tail.count))
+          rests.append(contentsOf: tail)
+          last = (tail, place)
+        }
+      }
+      guard width == 8 || place <= Int(UInt32.max) else { return false }
+      lines.append(bigEndian: UInt64(truncatingIfNeeded: head >> 64))
+      lines.append(bigEndian: UInt64(truncatingIfNeeded: head))
+      for number in [next.line.member, next.revision, place] {
+        if width == 4 { lines.append(bigEndian: UInt32(number)) } else { lines.append(bigEndian: UInt64(number)) }
+      }
+      return true
+    }
+  }
+}
+
+/// The bytes of an `NSData` in an archive. Each access is checked.
+struct ArchiveSlice: Sendable {
+  private let bytes: ArchiveBytes
+  private let start: Int
+  let count: Int
+
+  init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
+    guard header.kind == .data else { throw SnapshotReader.foreign(at: header.offset) }
+    bytes = reader.list.bytes
+    start = header.start
+    count = header.count
+  }
+
+  /// The error for contents that no snapshot has.
+  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+
+  /// The number of one, four or eight bytes at an offset.
+  func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
+    guard offset >= 0, offset <= count - width else { throw foreign }
+    return try unsafe bytes.withBytes(in: start + offset..<start + offset + width) { (bytes) throws(ArchiveError) in
+      switch width {
+      case 1: unsafe UInt64(bytes[0])
+      case 4: unsafe UInt64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
+      default: unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+      }
+    }
+  }
+
+  func bytes(at offset: Int, count: Int) throws(ArchiveError) -> [UInt8] {
+    guard offset >= 0, count >= 0, offset <= self.count - count else { throw foreign }
+    return try unsafe bytes.withBytes(in: start + offset..<start + offset + count) {
+      (bytes) throws(ArchiveError) in unsafe Array(bytes)
+    }
+  }
+}
+
+/// Merges the lines of several layers, and drops those of versions that are dropped.
+struct ValueLineMerge {
+  private let sources: [any LayerValueLines]
+  private var positions: [Int]
+  private var heads: [LayerValueLine?] = []
+
+  init(_ sources: [any LayerValueLines]) throws(ArchiveError) {
+    self.sources = sources
+    positions = sources.map { _ in 1 }
+    for source in sources { heads.append(source.count > 0 ? try source.line(at: 0) : nil) }
+  }
+
+  /// The next line in order, each once; nil at the end.
+  mutating func next() throws(ArchiveError) -> LayerValueLine? {
+    var lowest: LayerValueLine?
+    for head in heads {
+      if let head, lowest.map({ head < $0 }) ?? true { lowest = head }
+    }
+    guard let lowest else { return nil }
+    for index in heads.indices where heads[index] == lowest {
+      repeat {
+        let position = positions[index]
+        heads[index] = position < sources[index].count ? try sources[index].line(at: position) : nil
+        positions[index] += 1
+      } while heads[index] == lowest
+    }
+    return lowest
+  }
+}

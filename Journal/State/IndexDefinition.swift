@@ -1,0 +1,52 @@
+import CBOR
+
+/// The entities that an index lists: those of one kind that have a text in one field, for example the items of a kind.
+package struct IndexScope: Hashable, Sendable {
+  /// The position of the kind among those of the model.
+  package let table: Int
+  /// The number of the field.
+  package let field: Int
+  /// The text that they have there.
+  package let text: String
+  private let key: ValueKey
+  private let path: AttributePath
+
+  package init(table: Int, field: Int, text: String) {
+    self.table = table
+    self.field = field
+    self.text = text
+    key = ValueKey(.string(text))
+    path = AttributePath(field: field)
+  }
+
+  /// Whether an entity with that record is listed.
+  package func lists(_ record: EntityRecord) -> Bool { record.key(at: path) == key }
+
+  // Texts are the same if their bytes are.
+  package static func == (left: IndexScope, right: IndexScope) -> Bool {
+    left.table == right.table && left.field == right.field && left.key == right.key
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(table)
+    hasher.combine(field)
+    hasher.combine(key)
+  }
+}
+
+/// An index that a model's app has declared: the values at a path of the entities in a scope.
+package struct IndexDefinition: Hashable, Sendable {
+  package let scope: IndexScope
+  package let path: AttributePath
+
+  package init(_ scope: IndexScope, _ path: AttributePath) {
+    self.scope = scope
+    self.path = path
+  }
+
+  /// Calls `body` with each line that an entity has in the index.
+  func forEachLine(of number: Int, _ record: EntityRecord, _ body: (ValueLine) -> Void) {
+    guard scope.lists(record) else { return }
+    record.forEachKey(at: path) { body(ValueLine(key: $0, member: number)) }
+  }
+}

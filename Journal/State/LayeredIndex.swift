@@ -1,0 +1,116 @@
+import CBOR
+import Tables
+
+/// The index of a table as the layers of a snapshot have it, with the changes since. It is read on demand, so a query
+/// right after an opening need not wait until an index is in memory.
+///
+/// Each layer lists its own versions of entities. A line counts if the table has that version: if a later layer or a
+/// later change has the entity, its older lines are skipped.
+package struct LayeredIndex: Sendable {
+  private let table: EntityTable
+  private let base: any ValueLinesBase
+  /// The lines of the entities that were added or changed since.
+  private let recent: ValueIndex
+
+  /// Nil if the table is not backed by layers, or if one of them lacks the index.
+  package init?(_ table: EntityTable, _ definition: IndexDefinition) {
+    guard let base = table.base?.valueLines(definition) else { return nil }
+    self.table = table
+    self.base = base
+    var lines: [ValueLine] = []
+    for (number, row) in table.rows {
+      definition.forEachLine(of: number, row.record) { lines.append($0) }
+    }
+    recent = ValueIndex(lines)
+  }
+
+  /// The lines in a range, in order or in reverse.
+  package func makeIterator(in range: ValueRange, reversed: Bool = false) -> Iterator {
+    Iterator(self, range, isReversed: reversed)
+  }
+
+  /// The same index in memory. O(n).
+  func inMemory() -> ValueIndex {
+    // Looking up each line's entity in all layers would take longer than to list all entities once.
+    var revisions: [Int: Revision] = [:]
+    revisions.reserveCapacity(table.count)
+    var versions = table.base?.revisions()
+    while let (number, revision) = versions?.next() { revisions[number] = revision }
+    for (number, _) in table.rows { revisions[number] = nil }
+    for (number, _) in table.deletions { revisions[number] = nil }
+    var below = base.lines(from: .first, through: .last, reversed: false)
+    var above = recent.lines.makeIterator()
+    var next = above.next()?.key
+    var lines: [ValueLine] = []
+    while let (line, revision) = below.next() {
+      guard revisions[line.member] == revision else { continue }
+      while let newer = next, newer < line {
+        lines.append(newer)
+        next = above.next()?.key
+      }
+      lines.append(line)
+    }
+    while let newer = next {
+      lines.append(newer)
+      next = above.next()?.key
+    }
+    return ValueIndex(lines)
+  }
+
+  /// Iterates over lines.
+  package struct Iterator: IteratorProtocol {
+    private let table: EntityTable
+    private let isReversed: Bool
+    private var below: BaseIterator<ValueLine, Revision>?
+    private var above: ValueIndex.Lines.Iterator
+    private var nextBelow: ValueLine?
+    private var nextAbove: ValueLine?
+
+    fileprivate init(_ index: LayeredIndex, _ range: ValueRange, isReversed: Bool) {
+      table = index.table
+      self.isReversed = isReversed
+      below = range.lines.map {
+        index.base.lines(from: $0.lowerBound, through: $0.upperBound, reversed: isReversed)
+      }
+      above = index.recent.lines(in: range, reversed: isReversed).makeIterator()
+      nextAbove = above.next()
+      advanceBelow()
+    }
+
+    private mutating func advanceBelow() {
+      nextBelow = nil
+      while let (line, revision) = below?.next() {
+        guard table.revision(of: line.member) == revision else { continue }
+        nextBelow = line
+        return
+      }
+    }
+
+    package mutating func next() -> ValueLine? {
+      if let lower = nextBelow, nextAbove.map({ isReversed ? $0 < lower : lower < $0 }) ?? true {
+        advanceBelow()
+        return lower
+      }
+      guard let upper = nextAbove else { return nil }
+      nextAbove = above.next()
+      return upper
+    }
+  }
+}
+
+extension ValueLine {
+  /// No line comes before this one, and none after the other.
+  static let first = ValueLine(key: .missing, member: .min)
+  static let last = ValueLine(key: .greatest, member: .max)
+}
+
+extension ValueRange {
+  /// The lines whose values are in this range; nil if there can be none.
+  ///
+  /// No member is the least or the greatest number, so a line with one of these is just outside of a value's lines.
+  var lines: ClosedRange<ValueLine>? {
+    let first = ValueLine(key: lower, member: includesLower ? .min : .max)
+    let last = ValueLine(key: upper, member: includesUpper ? .max : .min)
+    return first <= last ? first...last : nil
+  }
+}

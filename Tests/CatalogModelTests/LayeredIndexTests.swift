@@ -1,0 +1,202 @@
+import CBOR
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CatalogModel
+@testable import Journaling
+
+/// Declared indexes are in the layers of snapshots, so that a query after an opening need not wait for them.
+struct LayeredIndexTests {
+  @Test func theIndexesOfTheLayersAreThoseOfTheItems() throws {
+    try withRecipes { recipes in
+      for round in 0..<12 {
+        try recipes.grow(5)
+        if round % 3 == 0 { recipes.journal.waitForLayers() }
+        if round % 4 == 3 { try recipes.reopen() }
+        let revision = Int.random(in: 1...recipes.journal.head.revision, using: &recipes.random)
+        for state in [recipes.journal.state, try recipes.journal.state(asOf: .revision(revision))] {
+          try recipes.expectIndexes(of: state)
+        }
+      }
+      recipes.journal.waitForLayers()
+      #expect(try recipes.journal.statistics().writeAmplification > 1)
+      #expect(try recipes.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func aQueryAfterAnOpeningAnswersAsANaiveFilterDoes() throws {
+    try withRecipes { recipes in
+      // So many that a query does not wait for its index.
+      try recipes.journal.commit { draft in
+        for _ in 0..<4_500 { try draft.insert(Recipe.random(using: &recipes.random)) }
+      }
+      for _ in 0..<2 {
+        try recipes.grow(10)
+        recipes.journal.waitForLayers()
+        try recipes.reopen()
+        let state = recipes.journal.state
+        #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
+        let all = try state.items(ofKind: Recipe.kind).map { (id: $0.id, recipe: try $0.decode(Recipe.self)) }
+        for _ in 0..<10 { try QueryTests.compare(state, all, using: &recipes.random) }
+        #expect(state.indexProblems() == [])
+      }
+    }
+  }
+
+  @Test func anIndexThatIsDeclaredLaterComesIntoAllLayersAndGoesWhenItIsNoLongerDeclared() throws {
+    try withRecipes(declares: false) { recipes in
+      recipes.journal.waitForLayers()
+      #expect(recipes.journal.chain.layers.allSatisfy { $0.indexes.isEmpty })
+      // A query declares it, and the next layer to be written takes the others along.
+      _ = recipes.journal.state.items(Recipe.self).filter(\.stars == 1).count
+      try recipes.grow(30)
+      recipes.journal.waitForLayers()
+      try recipes.expectIndexes(of: recipes.journal.state)
+      // Who declares nothing changes nothing: so do the command line and an app that has not asked yet.
+      try recipes.reopen()
+      try recipes.grow(30)
+      recipes.journal.waitForLayers()
+      try recipes.expectIndexes(of: recipes.journal.state)
+      // A version of the app whose type declares fewer.
+      try recipes.reopen()
+      _ = recipes.journal.state.items(ScannedRecipe.self).filter(\.stars == 1).count
+      try recipes.grow(60)
+      recipes.journal.waitForLayers()
+      #expect(recipes.journal.chain.layers.last?.indexes == [])
+      #expect(recipes.index(Recipe.indexes[0].path, in: recipes.journal.state) == nil)
+      #expect(try recipes.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  @Test func aDamagedLayerCostsTimeAndNoLineOfAnIndex() throws {
+    try withRecipes { recipes in
+      try recipes.grow(60)
+      recipes.journal.waitForLayers()
+      // Pages are read when they are touched, so damage is found in the middle of an answer.
+      recipes.options.snapshots.memoryByteCount = 0
+      var rebuilt = 0
+      for _ in 0..<20 {
+        try recipes.reopen()
+        let state = recipes.journal.state
+        let layers = recipes.journal.chain.layers
+        let layer = try #require(layers.randomElement(using: &recipes.random))
+        let file = recipes.url.appending(path: "snapshots/\(layer.name.fileName)")
+        let good = try Data(contentsOf: file)
+        let damage = Int.random(in: 0..<good.count, using: &recipes.random)
+        try good.changingInPlace(at: damage, of: file)
+        // A layer that failed is replayed, and has no index until it is written again.
+        try recipes.expectIndexes(of: state, ofAllLayers: false)
+        if layers.contains(where: \.isRebuilt) { rebuilt += 1 }
+        #expect(state.failure == nil)
+        try recipes.journal.close()
+        try good.write(to: file)
+      }
+      #expect(rebuilt > 0)
+    }
+  }
+
+  @Test func verifyFindsAnIndexThatIsNotThatOfTheEntities() throws {
+    try withRecipes { recipes in
+      try recipes.grow(30)
+      recipes.journal.waitForLayers()
+      let layer = try #require(recipes.journal.chain.layers.first)
+      let definition = try #require(layer.indexes.first)
+      let lines = try #require(layer.contents.valueLines(definition))
+      var builder = PackedValueLines.Builder(highest: 1, revision: 1)
+      for position in 0..<lines.count { #expect(builder.append(try lines.line(at: position))) }
+      try recipes.journal.close()
+      let file = recipes.url.appending(path: "snapshots/\(layer.name.fileName)")
+      var archive = try Array(Data(contentsOf: file))
+      let place = try #require(archive.firstRange(of: builder.lines)).lowerBound
+      // The entity of the first row: after the width and the value.
+      let member = place + 1 + 16 + 3
+      archive[member] = archive[member] == 1 ? 2 : 1
+      try Data(archive).write(to: file)
+      // With right checksums, as a fault of the writer would make it.
+      var facts = try #require(layer.facts)
+      facts.pageChecksums = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
+        CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+      }
+      try recipes.journal.chain.records.write(layer.name, facts)
+      let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
+      defer { try? journal.close() }
+      #expect(try journal.verify(deep: true).problems.map(\.message) == ["?"])
+    }
+  }
+}
+
+/// A journal of recipes that are changed at random, with small layers.
+private struct Recipes {
+  let url: URL
+  var options = JournalOptions(snapshots: .often(40))
+  var random = SeededGenerator()
+  var journal: CatalogJournal
+
+  init(in folder: URL, declares: Bool) throws {
+    url = folder.appending(path: "Recipes.journal")
+    options.snapshots.fanout = 3
+    journal = try CatalogJournal.create(at: url, options: options)
+    if declares { journal.state.buildIndexes(of: Recipe.self) }
+    try grow(40)
+  }
+
+  mutating func grow(_ entryCount: Int) throws {
+    for _ in 0..<entryCount {
+      try journal.commit { draft in
+        for _ in 0..<Int.random(in: 1...6, using: &random) { try QueryTests.change(&draft, using: &random) }
+      }
+    }
+  }
+
+  mutating func reopen() throws {
+    try journal.close()
+    journal = try CatalogJournal.open(at: url, options: options)
+  }
+
+  func index(_ path: AttributePath, in state: Catalog) -> LayeredIndex? {
+    LayeredIndex(state.itemTable, IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), path))
+  }
+
+  /// Compares all indexes with those that a scan gives, in both directions and in random ranges.
+  mutating func expectIndexes(of state: Catalog, ofAllLayers: Bool = true) throws {
+    for declared in Recipe.indexes {
+      let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), declared.path)
+      let scanned = ValueIndex(scanning: state.itemTable, definition)
+      guard let layered = index(declared.path, in: state) else {
+        #expect(!ofAllLayers, "\(declared.path.names) is not in all layers")
+        continue
+      }
+      let isSame = layered.inMemory() == scanned
+      #expect(isSame)
+      var ranges: [ValueRange] = [.all, .missing, .containing("hot"), .prefix("Soup")]
+      let numbers = (0..<2).map { _ in FieldValue.integer(Int64.random(in: -2...6, using: &random)) }
+      ranges += [.from(numbers[0], below: numbers[1]), .above(numbers[0]), .below("Soup of the day")]
+      for range in ranges {
+        for reversed in [false, true] {
+          let found = IteratorSequence(layered.makeIterator(in: range, reversed: reversed))
+          let isSame = Array(found) == Array(scanned.lines(in: range, reversed: reversed))
+          #expect(isSame, "\(declared.path.names) \(range) \(reversed)")
+        }
+      }
+    }
+  }
+}
+
+private func withRecipes(declares: Bool = true, _ body: (inout Recipes) throws -> Void) throws {
+  try withTemporaryFolder { folder in
+    var recipes = try Recipes(in: folder.url, declares: declares)
+    try body(&recipes)
+    try recipes.journal.close()
+  }
+}
+
+extension Data {
+  /// Writes one other byte into a file that has these.
+  fileprivate func changingInPlace(at offset: Int, of file: URL) throws {
+    let handle = try FileHandle(forUpdating: file)
+    defer { try? handle.close() }
+    try handle.seek(toOffset: UInt64(offset))
+    try handle.write(contentsOf: Data([self[offset] ^ 0xFF]))
+  }
+}
