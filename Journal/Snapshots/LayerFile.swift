@@ -66,7 +66,6 @@ final class LayerFile: LayerContents {
     self.lists = texts
     self.revision = revision
     var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
-    // Layers of early versions have none.
     if let number = root[Root.valueIndexes] {
       let elements = try reader.elements(of: try reader.resolve(number))
       guard elements.count <= Self.valueIndexLimit else { throw SnapshotReader.foreign(at: elements.offset) }

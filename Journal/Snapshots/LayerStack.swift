@@ -380,7 +380,8 @@ private final class ValueLineSource: MergedSource {
     self.layer = layer
     self.definition = definition
     bounds =
-      LayerValueLine(line: range.lowerBound, revision: 0)...LayerValueLine(
+      LayerValueLine(
+        line: range.lowerBound, revision: 0)...LayerValueLine(
         line: range.upperBound, revision: .max)
     self.revision = revision
     self.isReversed = isReversed

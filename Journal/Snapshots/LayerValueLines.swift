@@ -48,7 +48,8 @@ struct ScannedValueLines: LayerValueLines {
     }
     lines.sort()
     // A repeated element of an array is one line.
-    self.lines = lines.enumerated().filter { $0.offset == 0 || $0.element != lines[$0.offset - 1] }.map(\.element)
+    self.lines = lines.enumerated().filter { $0.offset == 0 || $0.element != lines[$0.offset - 1] }.map(
+      \.element)
   }
 
   var count: Int { lines.count }
@@ -92,7 +93,8 @@ struct PackedValueLines: LayerValueLines {
 
   func line(at position: Int) throws(ArchiveError) -> LayerValueLine {
     let row = 1 + position * Self.rowByteCount(width)
-    let head = UInt128(try lines.number(at: row, width: 8)) << 64 | UInt128(try lines.number(at: row + 8, width: 8))
+    let head =
+      UInt128(try lines.number(at: row, width: 8)) << 64 | UInt128(try lines.number(at: row + 8, width: 8))
     let member = try lines.number(at: row + Self.headByteCount, width: width)
     let revision = try lines.number(at: row + Self.headByteCount + width, width: width)
     let rest = try lines.number(at: row + Self.headByteCount + 2 * width, width: width)
@@ -143,7 +145,11 @@ struct PackedValueLines: LayerValueLines {
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head >> 64))
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head))
       for number in [next.line.member, next.revision, place] {
-        if width == 4 { lines.append(bigEndian: UInt32(number)) } else { lines.append(bigEndian: UInt64(number)) }
+        if width == 4 {
+          lines.append(bigEndian: UInt32(number))
+        } else {
+          lines.append(bigEndian: UInt64(number))
+        }
       }
       return true
     }
@@ -169,7 +175,8 @@ struct ArchiveSlice: Sendable {
   /// The number of one, four or eight bytes at an offset.
   func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
     guard offset >= 0, offset <= count - width else { throw foreign }
-    return try unsafe bytes.withBytes(in: start + offset..<start + offset + width) { (bytes) throws(ArchiveError) in
+    return try unsafe bytes.withBytes(in: start + offset..<start + offset + width) {
+      (bytes) throws(ArchiveError) in
       switch width {
       case 1: unsafe UInt64(bytes[0])
       case 4: unsafe UInt64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))

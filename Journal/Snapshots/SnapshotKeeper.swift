@@ -334,7 +334,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let kept = chain.layers.last { $0.facts != nil }?.indexes ?? []
     let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
     // The same state makes the same file.
-    return indexes.sorted { ($0.scope.text, $0.path.names.joined(separator: ".")) < ($1.scope.text, $1.path.names.joined(separator: ".")) }
+    return indexes.sorted {
+      ($0.scope.text, $0.path.names.joined(separator: ".")) < (
+        $1.scope.text, $1.path.names.joined(separator: ".")
+      )
+    }
   }
 
   /// The layers to merge next.

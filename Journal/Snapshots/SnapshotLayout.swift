@@ -81,9 +81,6 @@ enum SnapshotLayout {
     indexes: by name, NSData: a group, an entity, and the checkpoint at which that shows, times two, plus one when
     the entity was put into the group, plus nothing when it was taken out of it.
     lists: by name, an NSArray of the texts that were new, behind those of the layers below.
-    valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,
-    the number of a field and the text that those in the index have there, the path of the value, and lines and rests,
-    NSData: the versions of entities in this layer in the order of their values. They can be made from the entities.
 
     NSData of numbers: a byte that says how many bytes a number has, 4 or 8; then rows of two or three numbers, in
     rising order, each number with its most significant byte first.
@@ -98,5 +95,14 @@ enum SnapshotLayout {
     object, and dictionaries with the same keys may share the array NS.keys.
 
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).
+    """
+
+  /// What is said after that in an archive with declared indexes.
+  static let aboutValueIndexes = """
+
+
+    valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,
+    the number of a field and the text that those in the index have there, the path of the value, and lines and rests,
+    NSData: the versions of entities in this layer in the order of their values. They can be made from the entities.
     """
 }

@@ -76,7 +76,8 @@ struct SnapshotWriter: ~Copyable {
     let shape = header.shape
     try archive.beginDictionary()
     try archive.append(string: Root.about)
-    try archive.append(string: SnapshotLayout.about)
+    try archive.append(
+      string: SnapshotLayout.about + (header.indexes.isEmpty ? "" : SnapshotLayout.aboutValueIndexes))
     try archive.append(string: Root.format)
     try archive.append(integer: Int64(SnapshotLayout.version))
     try archive.append(string: Root.journal)
@@ -142,10 +143,12 @@ struct SnapshotWriter: ~Copyable {
     try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
       try writer.append(texts: try sources.flatMap { try $0.texts(list) })
     }
-    try archive.append(string: Root.valueIndexes)
-    try archive.beginArray()
-    for definition in header.indexes { try append(definition, sources, header, versions) }
-    try archive.append(try archive.end())
+    if !header.indexes.isEmpty {
+      try archive.append(string: Root.valueIndexes)
+      try archive.beginArray()
+      for definition in header.indexes { try append(definition, sources, header, versions) }
+      try archive.append(try archive.end())
+    }
     return try archive.end()
   }
 
@@ -203,8 +206,12 @@ struct SnapshotWriter: ~Copyable {
       highest: header.top.tables[scope.table].highest, revision: header.head.revision)
     var merge = try ValueLineMerge(try sources.map { try $0.knownOrScannedLines(definition) })
     while let next = try merge.next() {
-      guard versions[scope.table].contains((UInt64(next.line.member), UInt64(next.revision), 0)) else { continue }
-      guard lines.append(next) else { throw ArchiveError(.limitExceeded, "An index has too many long values") }
+      guard versions[scope.table].contains((UInt64(next.line.member), UInt64(next.revision), 0)) else {
+        continue
+      }
+      guard lines.append(next) else {
+        throw ArchiveError(.limitExceeded, "An index has too many long values")
+      }
     }
     try archive.beginDictionary()
     try archive.append(string: Member.kind)

@@ -3,7 +3,9 @@ extension ValueIndex {
   /// Builds the index of a table, from the layers of a snapshot if they have it.
   /// - Parameter progress: called regularly with the number of entities that were read.
   /// - Complexity: O(n log n) in the entities of the table, or O(n) if the layers have the index.
-  package init(_ table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void = { _ in }) {
+  package init(
+    _ table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void = { _ in }
+  ) {
     if let layered = LayeredIndex(table, definition) {
       self = layered.inMemory()
     } else {

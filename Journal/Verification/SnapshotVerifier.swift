@@ -108,9 +108,11 @@ private struct Subject<State: EventSourced> {
     // The entities are compared with the log, so declared indexes need only be those of the entities.
     for definition in contents.definitions {
       let expected = try ScannedValueLines(contents, definition)
-      guard let found = contents.valueLines(definition), found.count == expected.count else { throw foreign }
-      for position in 0..<found.count where try found.line(at: position) != expected.line(at: position) {
-        throw foreign
+      let found = try contents.knownOrScannedLines(definition)
+      for position in 0..<max(found.count, expected.count) {
+        guard position < min(found.count, expected.count),
+          try found.line(at: position) == expected.line(at: position)
+        else { throw ArchiveError(.damaged, "An index is not that of the entities") }
       }
     }
   }

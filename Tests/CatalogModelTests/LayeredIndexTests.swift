@@ -52,9 +52,10 @@ struct LayeredIndexTests {
       _ = recipes.journal.state.items(Recipe.self).filter(\.stars == 1).count
       try recipes.grow(30)
       recipes.journal.waitForLayers()
+      // A state keeps the layers that it was frozen on.
+      try recipes.reopen()
       try recipes.expectIndexes(of: recipes.journal.state)
       // Who declares nothing changes nothing: so do the command line and an app that has not asked yet.
-      try recipes.reopen()
       try recipes.grow(30)
       recipes.journal.waitForLayers()
       try recipes.expectIndexes(of: recipes.journal.state)
@@ -121,7 +122,8 @@ struct LayeredIndexTests {
       try recipes.journal.chain.records.write(layer.name, facts)
       let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
       defer { try? journal.close() }
-      #expect(try journal.verify(deep: true).problems.map(\.message) == ["?"])
+      let problems = try journal.verify(deep: true).problems.map(\.message)
+      #expect(problems == ["the snapshot is damaged: An index is not that of the entities"])
     }
   }
 }
@@ -164,7 +166,8 @@ private struct Recipes {
       let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), declared.path)
       let scanned = ValueIndex(scanning: state.itemTable, definition)
       guard let layered = index(declared.path, in: state) else {
-        #expect(!ofAllLayers, "\(declared.path.names) is not in all layers")
+        // A state before the first layer has none.
+        #expect(!ofAllLayers || state.itemTable.base == nil, "\(declared.path.names) is not in all layers")
         continue
       }
       let isSame = layered.inMemory() == scanned

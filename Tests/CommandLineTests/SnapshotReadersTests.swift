@@ -7,7 +7,7 @@ import Testing
 @Suite struct SnapshotReadersTests {
   /// Finds its way by what the archive says of itself, and prints what `replay --json` prints.
   private static let script = """
-    import base64, datetime, json, plistlib, struct, sys
+    import base64, datetime, json, math, plistlib, struct, sys
 
     def value(x):
         if isinstance(x, plistlib.UID):
@@ -30,8 +30,49 @@ import Testing
         size = ">" + {4: "I", 8: "Q"}[data[0]] * columns
         return list(struct.iter_unpack(size, data[1:]))
 
+    # The 16 bytes by which a value is compared first, and the rest of a long one.
+    def key(x, of_array=0):
+        def compared(number, real, more=0):
+            bits = struct.unpack(">Q", struct.pack(">d", real or 0.0))[0]
+            bits = bits ^ (2**64 - 1) if bits >> 63 else bits | 1 << 63
+            return struct.pack(">BQH5x", number | of_array, bits, more), b""
+        def bytewise(number, data):
+            return bytes([number | of_array]) + data[:14].ljust(14, b"\\0") + bytes([min(len(data), 15)]), data[14:]
+        if x is None: return bytes([of_array]).ljust(16, b"\\0"), b""
+        if isinstance(x, bool): return bytes([1 | of_array]).ljust(15, b"\\0") + bytes([x]), b""
+        if isinstance(x, int):
+            real = float(x)
+            if int(real) > x: real = math.nextafter(real, -math.inf)
+            return compared(2, real, x - int(real))
+        if isinstance(x, float): return compared(2, x)
+        if isinstance(x, str): return bytewise(4, x.encode())
+        if isinstance(x, dict) and "$data" in x: return bytewise(5, base64.b64decode(x["$data"]))
+        if isinstance(x, dict) and "$date" in x:
+            date = datetime.datetime.fromisoformat(x["$date"][:-1])
+            return compared(3, (date - datetime.datetime(2001, 1, 1)).total_seconds())
+        return bytes([6 | of_array]).ljust(16, b"\\0"), b""
+
+    # A declared index has a line for each version of its entities, in the order of their values.
+    def check_index(index):
+        field = root["fields"][index["kind"]][index["field"]]
+        expected = set()
+        for entity in root["entities"][index["kind"]]:
+            if entity.get(field) != index["text"]: continue
+            found = entity.get("attributes", {})
+            for name in index["path"]: found = found.get(name) if isinstance(found, dict) else None
+            keys = [key(found)] + [key(x, 128) for x in (found if isinstance(found, list) else [])]
+            expected |= {(head, rest, entity["number"], entity["modified"]) for head, rest in keys}
+        lines, rests = (base64.b64decode(index[name]["$data"]) for name in ("lines", "rests"))
+        def rest(place):
+            if place == 0: return b""
+            count, = struct.unpack_from(">I", rests, place - 1)
+            return rests[place + 3:place + 3 + count]
+        packed = struct.iter_unpack(">16s3" + {4: "I", 8: "Q"}[lines[0]], lines[1:])
+        assert [(head, rest(place), n, r) for head, n, r, place in packed] == sorted(expected), index["path"]
+        return len(expected)
+
     # Layer by layer, the oldest first: what a newer one has counts.
-    newest, lines = {}, {}
+    newest, lines, indexed = {}, {}, 0
     for path in sys.argv[1:]:
         archive = plistlib.load(open(path, "rb"))
         objects = archive["$objects"]
@@ -45,6 +86,8 @@ import Testing
             for _, number, entity in sorted(changes, key=lambda change: change[0]): newest[kind, number] = entity
         for name in root["indexes"]:
             for group, member, time in rows(root["indexes"][name], 3): lines[name, group, member] = time % 2
+        indexed += sum(map(check_index, root.get("valueIndexes", [])))
+    assert indexed > 300, indexed
 
     def there(kind):
         return [newest[key] for key in sorted(newest) if key[0] == kind and newest[key]]
@@ -181,10 +224,29 @@ import Testing
           ])
       }
     }
+    journal.state.buildIndexes(of: SnapshotReadersRow.self)
     let snapshot = try journal.takeSnapshot()
     try journal.close()
     return (path, snapshot.url.path)
   }
+}
+
+/// The rows, as a type that declares indexes.
+private struct SnapshotReadersRow: CatalogItem {
+  static let kind = "row"
+  static let indexes = [
+    Index(\SnapshotReadersRow.name), Index(\.number), Index(\.real), Index(\.flag), Index(\.list),
+    Index(\.when),
+    Index(\.turn),
+  ]
+
+  var name: String
+  var number: Int
+  var real: Double
+  var flag: Bool
+  var list: [Double]
+  var when: Date
+  var turn: Int?
 }
 
 /// What an app that never heard of journals would write to read one.

@@ -1,3 +1,4 @@
+import CBOR
 import CatalogModel
 import Foundation
 import KeyedArchiving
@@ -22,7 +23,8 @@ struct ForgedArchive {
     guard let parts = state.parts, let shape = StateShape(Catalog.self) else { return [] }
     let header = LayerHeader(
       journal: id, shape: shape, head: head, start: .start(shape),
-      checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 0, parts)])
+      checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 0, parts)],
+      indexes: [names])
     var bytes: [UInt8] = []
     _ = try unsafe SnapshotWriter.write([WholeState(parts: parts, revision: head.revision)], header) {
       piece in
@@ -30,6 +32,10 @@ struct ForgedArchive {
     }
     return bytes
   }
+
+  /// An index on the names of some of the items.
+  private static let names = IndexDefinition(
+    IndexScope(table: 1, field: 0, text: "two"), AttributePath(["name"]))
 
   // MARK: Altering
 
@@ -126,6 +132,13 @@ struct ForgedArchive {
       }
     }
     for item in 0..<60 { count += state.images(of: EntityID(item)).reduce(0) { sum, _ in sum + 1 } }
+    if let items = state.parts?.tables[1], let index = LayeredIndex(items, Self.names) {
+      for reversed in [false, true] {
+        var lines = index.makeIterator(in: .all, reversed: reversed)
+        while let line = lines.next() { count += line.member % 7 }
+      }
+      count += ValueIndex(items, Self.names).count
+    }
     count += state.problems().count
     _ = StateDigest.digest(of: state)
   }

@@ -23,7 +23,9 @@ struct OpeningProbe: Codable {
     let child = Process()
     let output = Pipe()
     child.executableURL = Bundle.main.executableURL
-    child.arguments = [flag, journal.path, String(decoding: try JSONEncoder().encode(question), as: UTF8.self)]
+    child.arguments = [
+      flag, journal.path, String(decoding: try JSONEncoder().encode(question), as: UTF8.self),
+    ]
     child.standardOutput = output
     try child.run()
     let report = output.fileHandleForReading.readDataToEndOfFile()
