@@ -97,6 +97,29 @@ struct LayeredIndexTests {
     }
   }
 
+  @Test func whatIsErasedIsInNoIndex() throws {
+    try withRecipes { recipes in
+      let title = "What nobody but the family may know"
+      let id = try recipes.journal.commit { try $0.insert(Recipe(title: title)) }.value
+      try recipes.grow(30)
+      recipes.journal.waitForLayers()
+      try recipes.journal.close()
+      // An index has the end of a long text by itself, apart from the item.
+      let end = Array(title.utf8.dropFirst(14))
+      #expect(try recipes.files(with: end, in: "snapshots") > 0)
+      try CatalogJournal.erase([id.entity], at: recipes.url, reason: "by law")
+      #expect(try recipes.files(with: end, in: "") == 0)
+      recipes.journal = try CatalogJournal.open(at: recipes.url, options: recipes.options)
+      // An erasure writes the layers anew, without indexes; a query declares them again.
+      #expect(recipes.journal.state.items(Recipe.self).filter(\.title == title).isEmpty)
+      try recipes.grow(60)
+      recipes.journal.waitForLayers()
+      try recipes.reopen()
+      try recipes.expectIndexes(of: recipes.journal.state)
+      #expect(try recipes.files(with: end, in: "") == 0)
+    }
+  }
+
   @Test func verifyFindsAnIndexThatIsNotThatOfTheEntities() throws {
     try withRecipes { recipes in
       try recipes.grow(30)
@@ -154,6 +177,16 @@ private struct Recipes {
   mutating func reopen() throws {
     try journal.close()
     journal = try CatalogJournal.open(at: url, options: options)
+  }
+
+  /// How many files of a folder of the journal have these bytes.
+  func files(with bytes: [UInt8], in folder: String) throws -> Int {
+    let folder = url.appending(path: folder)
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    return names.count { name in
+      let contents = try? Data(contentsOf: folder.appending(path: name))
+      return contents?.range(of: Data(bytes)) != nil
+    }
   }
 
   func index(_ path: AttributePath, in state: Catalog) -> LayeredIndex? {
