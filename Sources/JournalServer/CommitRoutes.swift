@@ -198,6 +198,7 @@ extension JournalAPI {
         writer.member("note", plan.note)
         writer.member("basis", plan.basis)
         writer.member("plan", digest)
+        writeLabels(of: plan.changes, to: &writer)
         details(&writer)
         writer.endObject()
       }

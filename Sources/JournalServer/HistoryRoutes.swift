@@ -199,16 +199,21 @@ extension JournalAPI {
         Catalog.write(difference, to: &writer)
       }
       writer.endArray()
-      writer.key("labels")
-      writer.beginObject()
-      for difference in shown {
-        writer.member(
-          Catalog.name(of: difference.entity),
-          (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
-      }
-      writer.endObject()
+      writeLabels(of: shown, to: &writer)
       writer.endObject()
     }
+  }
+
+  /// Short names for people.
+  func writeLabels(of differences: some Sequence<EntityDifference>, to writer: inout JSONWriter) {
+    writer.key("labels")
+    writer.beginObject()
+    for difference in differences {
+      writer.member(
+        Catalog.name(of: difference.entity),
+        (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
+    }
+    writer.endObject()
   }
 
   /// `GET /api/timeline`: the number of entries by time and author.

@@ -19,8 +19,23 @@ final class StateCache: Sendable {
   private let kept = Lock<[Version<Catalog>]>([])
   /// Held during a replay: the next thread may find the state in the cache.
   private let turn = Lock(())
+  private let isPrepared = Lock(false)
 
   init(_ journal: CatalogJournal) { self.journal = journal }
+
+  /// Caches states shortly before the newest, once and on another thread: who looks at a journal first sees the newest
+  /// state, and then the one before.
+  func prepare() {
+    let wasPrepared = isPrepared.withLock { isPrepared in
+      defer { isPrepared = true }
+      return isPrepared
+    }
+    if wasPrepared { return }
+    _ = Threads.start { [self] in
+      let newest = journal.head.revision
+      if newest > 1 { _ = try? version(at: newest - 1) }
+    }
+  }
 
   /// The state at a revision, which must exist.
   /// - Complexity: O(m) in the number of events between it and the nearest state or checkpoint before it.

@@ -12,6 +12,7 @@ extension JournalAPI {
   /// `GET /api/journal`
   func journalFacts(_ request: HTTPRequest) throws -> HTTPResponse {
     _ = try Parameters(request, allowing: [])
+    states.prepare()
     let version = journal.version
     let catalog = version.state
     let health = journal.health

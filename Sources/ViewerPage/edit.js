@@ -35,7 +35,7 @@ async function propose(app, title, path, request, done = () => {}) {
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
       h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: all is as it should be already."),
-      plan.changes.slice(0, 50).map((change) => changeBlock(change)),
+      plan.changes.slice(0, 50).map((change) => changeBlock(change, { label: plan.labels[change.entity] })),
       plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
       edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Conflicting later edits"),
       isBlocked ? h("div", { class: "bar" }, choose("keep", "Keep them, revert the rest"), choose("override", "Override them")) : null);

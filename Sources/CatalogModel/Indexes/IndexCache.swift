@@ -74,6 +74,11 @@ final class IndexCache: Sendable {
     }
   }
 
+  /// An index that queries of the app have built, or that the snapshot's layers have; nil if there is none.
+  func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
+    keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
+  }
+
   /// Builds an index, or updates a cached one, while the caller waits.
   func prepare(_ name: IndexDefinition, in table: EntityTable, progress: (_ done: Int) -> Void) {
     if keptIndex(name, table) == nil { _ = build(name, table, progress: progress) }

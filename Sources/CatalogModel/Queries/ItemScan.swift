@@ -1,7 +1,11 @@
 import CBOR
+import JSON
 
 /// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so that
 /// whoever asks never waits for a whole catalog.
+///
+/// Indexes on attributes are declared by an app's types. A search for items of a kind uses those that the app's queries
+/// have built, or that the snapshot's layers have.
 package struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
@@ -51,6 +55,9 @@ package struct ItemScan: Sendable {
     if let categories = search.query.categories {
       // An item is in one category, so no number comes twice.
       source = .numbers(categories.flatMap { catalog.items(in: $0).map(\.id.number) }.sorted())
+      isFree = false
+    } else if let numbers = search.indexed(in: catalog) {
+      source = .numbers(numbers)
       isFree = false
     } else if let kind = search.query.kind, catalog.kinds != [kind] {
       let group = catalog.kindNumbers.number(of: kind) ?? -1
@@ -147,6 +154,38 @@ package struct ItemScan: Sendable {
         orders.indices.map { item.key(search.orders[$0].field, orders[$0].path) }
       }
     }
+  }
+}
+
+extension ItemSearch {
+  /// The numbers of items that an existing index finds for one of the conditions, in order; nil if no index finds few.
+  fileprivate func indexed(in catalog: Catalog) -> [Int]? {
+    guard let scope = query.kind.map({ IndexScope(itemsOfKind: $0) }) else { return nil }
+    var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: [$0.range]) }
+    for condition in query.conditions where !condition.field.hasPrefix("@") {
+      // The value is a text, or what it means in JSON.
+      var ranges = [ValueRange.equal(to: .string(condition.value))]
+      if let value = try? FieldValue(json: condition.value, decodingWrappers: true) {
+        guard value.array == nil, value.dictionary == nil, value != .null else { continue }
+        ranges.append(.equal(to: value))
+      }
+      conditions.append((condition.field, ranges))
+    }
+    let few = catalog.itemCount / 8
+    for (field, ranges) in conditions {
+      let path = AttributePath(field.split(separator: ".").map(String.init))
+      guard
+        let index = catalog.indexCache.existingIndex(
+          IndexDefinition(scope, path), in: catalog.itemTable)
+      else { continue }
+      var numbers: Set<Int> = []
+      for range in ranges {
+        var lines = index.lines(in: range)
+        while numbers.count <= few, let line = lines.next() { numbers.insert(line.member) }
+      }
+      if numbers.count <= few { return numbers.sorted() }
+    }
+    return nil
   }
 }
 

@@ -3,7 +3,7 @@ import JSON
 
 /// A search for items by names that are known only at run time, for HTTP clients and the viewer.
 ///
-/// It uses no index on attributes: those are declared by an app's types. ``ItemScan`` carries it out.
+/// ``ItemScan`` carries it out.
 package struct ItemSearch: Hashable, Sendable {
   /// A sort key.
   package struct Order: Hashable, Sendable {

@@ -1,0 +1,78 @@
+import CBOR
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CatalogModel
+
+/// Searches by names that are known only at run time, in steps.
+@Suite struct ItemScanTests {
+  /// Recipes, and items of other kinds in between.
+  private func withRecipes(_ count: Int, _ body: (Catalog, inout SeededGenerator) throws -> Void) throws {
+    var random = SeededGenerator()
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      for _ in 0..<count {
+        let recipe = Recipe.random(using: &random)
+        if random.chance(1, in: 5) { try draft.addItem(kind: "other", encoding: recipe) }
+        try draft.addItem(kind: Recipe.kind, encoding: recipe)
+      }
+    }
+    try body(journal.state, &random)
+    try journal.close()
+  }
+
+  private func answer(_ search: ItemSearch, in catalog: Catalog) -> [Int] {
+    var scan = ItemScan(search, in: catalog)
+    scan.advance(toward: .max / 4, atMost: .seconds(60))
+    #expect(scan.isComplete)
+    let found = scan.page(offset: 0, limit: .max).map(\.number)
+    #expect(found.count == scan.total)
+    return found
+  }
+
+  @Test func stepsAndIndexesChangeNoAnswer() throws {
+    let conditions = [
+      "stars=4", "stars>=3", "stars<0", "stars!=2", "title=Soup", "title^=Soup", "title=4", "isVegan=true",
+      "tags=hot", "place.floor=1", "place.floor>1", "stars=null", "stars=4.0",
+    ]
+    try withRecipes(400) { catalog, random in
+      for _ in 0..<200 {
+        var search = ItemSearch(
+          EntityQuery(
+            text: random.chance(1, in: 4) ? "SOUP" : nil, kind: random.chance(3, in: 4) ? Recipe.kind : nil))
+        for _ in 0..<Int.random(in: 0...2, using: &random) {
+          try search.add(condition: conditions.randomElement(using: &random)!)
+        }
+        for _ in 0..<Int.random(in: 0...2, using: &random) {
+          try search.add(order: ["title", "-stars", "@modified", "cooked"].randomElement(using: &random)!)
+        }
+        var bare = catalog
+        bare.indexCache = IndexCache()
+        let plain = answer(search, in: bare)
+        // Page by page, a little at a time.
+        var scan = ItemScan(search, in: catalog)
+        var pages: [Int] = []
+        while !scan.isComplete || pages.count < scan.total {
+          scan.advance(toward: pages.count + 7, atMost: .zero)
+          pages += scan.page(offset: pages.count, limit: 7).map(\.number)
+        }
+        #expect(pages == plain, "\(search)")
+        catalog.buildIndexes(of: Recipe.self)
+        #expect(answer(search, in: catalog) == plain, "\(search)")
+      }
+    }
+  }
+
+  @Test func anIndexThatAnAppHasBuiltIsUsed() throws {
+    try withRecipes(3000) { catalog, _ in
+      var search = ItemSearch(EntityQuery(kind: Recipe.kind))
+      try search.add(condition: "title=Stew and more")
+      catalog.buildIndexes(of: Recipe.self)
+      var scan = ItemScan(search, in: catalog)
+      // In no time, a scan comes to a few of the items.
+      scan.advance(toward: 1, atMost: .zero)
+      #expect(scan.isComplete)
+    }
+  }
+}
