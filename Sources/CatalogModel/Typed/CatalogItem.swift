@@ -14,7 +14,7 @@
 /// same kind are values of the type too, if they can be decoded.
 ///
 /// Indexes make queries faster and never change their answers. They are derived from the items: a declared index is
-/// built when a query first needs it. See ``ItemQuery``.
+/// built when a query first needs it, and is part of the snapshots that are written from then on. See ``ItemQuery``.
 public protocol CatalogItem: Codable, Sendable {
   /// The kind of the items, such as `"recipe"`; up to 4,096 bytes.
   static var kind: String { get }
