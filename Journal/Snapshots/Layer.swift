@@ -169,7 +169,7 @@ private final class EmptyLayer: LayerContents {
   func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? { nil }
   func lines(_ index: Int) -> LineCursor { { () throws(ArchiveError) in nil } }
   func texts(_ list: Int) -> [String] { [] }
-  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { ScannedValueLines() }
+  func hasIndex(_ definition: IndexDefinition) -> Bool { true }
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? { nil }
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) -> Bool? { nil }
   func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {

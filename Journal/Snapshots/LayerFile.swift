@@ -107,6 +107,8 @@ final class LayerFile: LayerContents {
   /// The declared indexes that the file has.
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
 
+  func hasIndex(_ definition: IndexDefinition) -> Bool { definitions.contains(definition) }
+
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
     valueIndexes.first { $0.definition == definition }?.lines
   }

@@ -130,7 +130,7 @@ private final class StackedEntities: EntityBase {
 
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? {
     guard definition.scope.table == kind,
-      stack.layers.allSatisfy({ $0.contents.valueLines(definition) != nil })
+      stack.layers.allSatisfy({ $0.contents.hasIndex(definition) })
     else { return nil }
     return StackedValueLines(stack, definition)
   }

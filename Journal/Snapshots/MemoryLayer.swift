@@ -79,12 +79,9 @@ final class MemoryLayer: LayerContents {
 
   func texts(_ list: Int) -> [String] { lists[list].texts(from: textStarts[list]) }
 
-  /// A layer in memory is small, and has every index that is asked for.
-  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
-    try? ScannedValueLines(self, definition)
-  }
-
   // MARK: Looking up
+
+  func hasIndex(_ definition: IndexDefinition) -> Bool { true }
 
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? {
     if let row = tables[kind].rows[number] {
@@ -180,4 +177,8 @@ struct WholeState: LayerSource {
   }
 
   func texts(_ list: Int) -> [String] { parts.lists[list].texts.texts }
+
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
+    LayeredIndex(parts.tables[definition.scope.table], definition).map { ScannedValueLines($0.lines()) }
+  }
 }

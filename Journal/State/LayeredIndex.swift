@@ -30,7 +30,10 @@ package struct LayeredIndex: Sendable {
   }
 
   /// The same index in memory. O(n).
-  func inMemory() -> ValueIndex {
+  func inMemory() -> ValueIndex { ValueIndex(lines().map(\.line)) }
+
+  /// All lines in order, with the revisions of their entities. O(n).
+  func lines() -> [LayerValueLine] {
     // Looking up each line's entity in all layers would take longer than to list all entities once.
     var revisions: [Int: Revision] = [:]
     revisions.reserveCapacity(table.count)
@@ -41,20 +44,18 @@ package struct LayeredIndex: Sendable {
     var below = base.lines(from: .first, through: .last, reversed: false)
     var above = recent.lines.makeIterator()
     var next = above.next()?.key
-    var lines: [ValueLine] = []
-    while let (line, revision) = below.next() {
-      guard revisions[line.member] == revision else { continue }
-      while let newer = next, newer < line {
-        lines.append(newer)
-        next = above.next()?.key
-      }
-      lines.append(line)
-    }
-    while let newer = next {
-      lines.append(newer)
+    var lines: [LayerValueLine] = []
+    func append(_ line: ValueLine) {
+      lines.append(LayerValueLine(line: line, revision: table.revision(of: line.member)))
       next = above.next()?.key
     }
-    return ValueIndex(lines)
+    while let (line, revision) = below.next() {
+      guard revisions[line.member] == revision else { continue }
+      while let newer = next, newer < line { append(newer) }
+      lines.append(LayerValueLine(line: line, revision: revision))
+    }
+    while let newer = next { append(newer) }
+    return lines
   }
 
   /// Iterates over lines.

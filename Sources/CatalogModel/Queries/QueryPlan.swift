@@ -54,14 +54,15 @@ struct QueryPlan: Sendable {
       Candidates(conjuncts[index], indexes).map { (candidates: $0, rest: index) }
     }
     var walk = OrderedWalk(self, conjuncts, indexes)
-    var steps = 1024
+    // Few at first: the first page of a list is found in as many.
+    var steps = 64
     while walk != nil || !narrow.isEmpty {
+      if walk?.walk(steps, in: catalog, until: needed) == true { return walk?.numbers ?? [] }
       for index in narrow.indices where narrow[index].candidates.collect(steps) {
         var rest = conjuncts
         rest.remove(at: narrow[index].rest)
         return sift(narrow[index].candidates.sorted(), rest, in: catalog)
       }
-      if walk?.walk(steps, in: catalog, until: needed) == true { return walk?.numbers ?? [] }
       steps *= 2
     }
     return scan(conjuncts, in: catalog)
