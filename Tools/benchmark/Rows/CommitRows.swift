@@ -39,9 +39,9 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
       against: [(1, levelDB), (2, sqlite)])
   }
   switch callers {
-  case 1: return [row(name, who, .atLeast(0.9), nil)]
+  case 1: return [row(name, who, .atLeast(0.95), nil)]
   case 64:
-    return [row(name, who, nil, .atLeast(10)), row(.commit64Async, "64 tasks", ours: 3, nil, .atLeast(10))]
+    return [row(name, who, nil, .atLeast(10)), row(.commit64Async, "64 tasks", ours: 3, nil, .atLeast(20))]
   default: return [row(name, who, nil, nil)]
   }
 }
