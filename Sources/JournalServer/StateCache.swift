@@ -79,7 +79,10 @@ final class StateCache: Sendable {
   /// The nearest earlier state in the cache or at a checkpoint.
   private func nearest(before revision: Revision) throws -> Version<Catalog> {
     let known = kept.withLock { kept in
-      kept.filter { $0.revision < revision }.max { $0.revision < $1.revision }
+      // Later states are evicted first: they are soon replayed from this one, and earlier ones are not.
+      let earlier = kept.filter { $0.revision < revision }
+      kept = kept.filter { $0.revision >= revision } + earlier
+      return earlier.max { $0.revision < $1.revision }
     }
     let start = try journal.revision(at: .start)
     let farthest = max(start, revision - Self.distances[0])
