@@ -34,7 +34,8 @@ import Testing
       #expect(Crowd.descriptorCount <= descriptors + 24)
       let samples = memory.withLock { $0 }
       if let first = samples.first, let last = samples.last {
-        #expect(last < first + 96 << 20, "\(samples)")
+        // Other tests of this process take memory meanwhile, except in a long run.
+        #expect(last < first + TestLength.size(512, long: 96) << 20, "\(samples)")
       }
       served.server.stop()
       try crowd.check(journal)

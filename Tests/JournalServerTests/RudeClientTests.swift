@@ -315,7 +315,9 @@ import Testing
         #expect(follower.receive(until: "id: \(journal.head.revision)\n", in: &text))
         #expect(text.components(separatedBy: "event: entry").count - 1 == 4 * 128 + 3)
       }
-      if let before, let after = Self.residentBytes { #expect(after < before + 64 << 20) }
+      // Other tests of this process take memory meanwhile, except in a long run.
+      let allowance = TestLength.size(512, long: 64) << 20
+      if let before, let after = Self.residentBytes { #expect(after < before + allowance) }
       served.server.stop()
       #expect(try journal.verify().isSound)
       try journal.close()
