@@ -2,7 +2,7 @@ import CBOR
 import JSON
 
 /// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so that
-/// whoever asks never waits for a whole catalog.
+/// no request waits for a whole catalog.
 ///
 /// Indexes on attributes are declared by an app's types. A search for items of a kind uses those that the app's queries
 /// have built, or that the snapshot's layers have.
