@@ -11,8 +11,8 @@ public protocol SharedImageStore: Sendable {
   func contains(_ blob: Blob) throws -> Bool
 
   /// Stores the bytes of an image, and returns when they are durable. Several nodes may store the same image at once;
-  /// ``contains(_:)`` is false until it is complete. A good name for it is `blob.digest.hex`.
-  /// - Parameter next: returns the next bytes, about a mebibyte; none at the end.
+  /// ``contains(_:)`` is false until it is complete. A good name for it is `blob.digest.hex`. Each call of `next` returns
+  /// about a mebibyte more, and no bytes at the end.
   func add(_ blob: Blob, _ next: () throws -> Data) throws
 
   /// Passes the bytes of an image on, in pieces and in order.
