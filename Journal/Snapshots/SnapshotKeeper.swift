@@ -563,8 +563,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Cancels what is being written. From then on nothing of snapshots is changed. What is in memory is not written:
   /// the next opening replays it, which takes no longer.
   func close() {
-    progress.withLock { $0.isClosed = true }
     isCancelled.store(true, ordering: .relaxed)
+    progress.withLock { $0.isClosed = true }
     background.wait()
     turn.lock()
     turn.unlock()
