@@ -26,19 +26,20 @@ struct LayerPaceTests {
       }
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Busy.journal"), options: options)
-      let eventCount = 4_000
       var most = 0
-      for count in 1...eventCount {
+      var count = 0
+      // On a busy machine the changes become fewer and larger layers, so there are more commits until enough are written.
+      while count < 4_000 || writtenCount.load(ordering: .relaxed) < 50, count < 400_000 {
         try journal.commit { _ = try $0.addItem(kind: "one") }
+        count += 1
         if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
       }
       // As many as there are with nothing to do between commits, and those that one large merge lets come.
       #expect(most > 2)
       #expect(most <= 24)
       let statistics = try journal.statistics()
-      // Something was merged: without that it is 1. On a busy machine, the changes may have become so few and large layers
-      // that none had to be.
-      #expect(statistics.writeAmplification > 1 || writtenCount.load(ordering: .relaxed) <= 24)
+      // Something was merged: without that it is 1.
+      #expect(statistics.writeAmplification > 1)
       journal.waitForLayers()
       let problems = try journal.verify(deep: true).problems.map(\.description)
       #expect(problems == [], "\(problems)")
