@@ -223,6 +223,8 @@ struct SnapshotLifeTests {
   @Test func closingCancelsASnapshotThatIsBeingTaken() throws {
     try withGarden { garden in
       try garden.plant(20_000)
+      // All three snapshots are large then, whichever of them is the first.
+      try garden.grow(3)
       let writes = Atomic<Int>(0)
       let begun = DispatchSemaphore(value: 0)
       let closing = DispatchSemaphore(value: 0)
