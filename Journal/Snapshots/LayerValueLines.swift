@@ -84,32 +84,33 @@ struct PackedValueLines: LayerValueLines {
     self.rests = try ArchiveSlice(reader, rests)
     self.highest = highest
     self.revision = revision
-    guard self.lines.count > 0 else { throw self.lines.foreign }
-    width = Int(try self.lines.number(at: 0, width: 1))
-    guard width == 4 || width == 8, (self.lines.count - 1) % Self.rowByteCount(width) == 0 else {
-      throw self.lines.foreign
-    }
+    width = try self.lines.width()
+    guard (self.lines.count - 1) % Self.rowByteCount(width) == 0 else { throw self.lines.foreign }
     count = (self.lines.count - 1) / Self.rowByteCount(width)
   }
 
   func line(at position: Int) throws(ArchiveError) -> LayerValueLine {
-    let row = 1 + position * Self.rowByteCount(width)
-    let head =
-      UInt128(try lines.number(at: row, width: 8)) << 64 | UInt128(try lines.number(at: row + 8, width: 8))
-    let member = try lines.number(at: row + Self.headByteCount, width: width)
-    let revision = try lines.number(at: row + Self.headByteCount + width, width: width)
-    let rest = try lines.number(at: row + Self.headByteCount + 2 * width, width: width)
-    let tail = rest > 0 ? try self.rest(at: rest - 1) : nil
-    guard let key = ValueKey(head: head, tail: tail), member > 0, member <= UInt64(highest), revision > 0,
-      revision <= UInt64(self.revision)
+    let size = Self.rowByteCount(width)
+    let row = try unsafe lines.withBytes(at: 1 + position * size, count: size) { bytes in
+      (
+        head: UInt128(unsafe bytes.bigEndian(at: 0, width: 8)) << 64
+          | UInt128(unsafe bytes.bigEndian(at: 8, width: 8)),
+        member: unsafe bytes.bigEndian(at: Self.headByteCount, width: width),
+        revision: unsafe bytes.bigEndian(at: Self.headByteCount + width, width: width),
+        rest: unsafe bytes.bigEndian(at: Self.headByteCount + 2 * width, width: width)
+      )
+    }
+    let tail = row.rest > 0 ? try rest(at: row.rest - 1) : nil
+    guard let key = ValueKey(head: row.head, tail: tail), row.member > 0, row.member <= UInt64(highest),
+      row.revision > 0, row.revision <= UInt64(revision)
     else { throw lines.foreign }
-    return LayerValueLine(line: ValueLine(key: key, member: Int(member)), revision: Int(revision))
+    return LayerValueLine(line: ValueLine(key: key, member: Int(row.member)), revision: Int(row.revision))
   }
 
   private func rest(at place: UInt64) throws(ArchiveError) -> [UInt8] {
     guard place < UInt64(rests.count) else { throw rests.foreign }
-    let count = Int(try rests.number(at: Int(place), width: 4))
-    return try rests.bytes(at: Int(place) + 4, count: count)
+    let count = try unsafe rests.withBytes(at: Int(place), count: 4) { unsafe $0.bigEndian(at: 0, width: 4) }
+    return try unsafe rests.withBytes(at: Int(place) + 4, count: Int(count)) { unsafe Array($0) }
   }
 
   /// Makes the data of lines.
@@ -153,43 +154,6 @@ struct PackedValueLines: LayerValueLines {
         }
       }
       return true
-    }
-  }
-}
-
-/// The bytes of an `NSData` in an archive. Each access is checked.
-struct ArchiveSlice: Sendable {
-  private let bytes: ArchiveBytes
-  private let start: Int
-  let count: Int
-
-  init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
-    guard header.kind == .data else { throw SnapshotReader.foreign(at: header.offset) }
-    bytes = reader.list.bytes
-    start = header.start
-    count = header.count
-  }
-
-  /// The error for contents that no snapshot has.
-  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
-
-  /// The number of one, four or eight bytes at an offset.
-  func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
-    guard offset >= 0, offset <= count - width else { throw foreign }
-    return try unsafe bytes.withBytes(in: start + offset..<start + offset + width) {
-      (bytes) throws(ArchiveError) in
-      switch width {
-      case 1: unsafe UInt64(bytes[0])
-      case 4: unsafe UInt64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
-      default: unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
-      }
-    }
-  }
-
-  func bytes(at offset: Int, count: Int) throws(ArchiveError) -> [UInt8] {
-    guard offset >= 0, count >= 0, offset <= self.count - count else { throw foreign }
-    return try unsafe bytes.withBytes(in: start + offset..<start + offset + count) {
-      (bytes) throws(ArchiveError) in unsafe Array(bytes)
     }
   }
 }

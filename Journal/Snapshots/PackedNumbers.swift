@@ -7,36 +7,27 @@ import KeyedArchiving
 struct PackedNumbers: Sendable {
   typealias Row = (UInt64, UInt64, UInt64)
 
-  private let list: PropertyList
-  private let start: Int
+  private let data: ArchiveSlice
   private let width: Int
   private let columns: Int
   let count: Int
 
   init(_ reader: SnapshotReader, _ header: ObjectHeader, columns: Int) throws(ArchiveError) {
-    list = reader.list
-    guard header.kind == .data, header.count > 0 else { throw SnapshotReader.foreign(at: header.offset) }
-    let width = try unsafe list.bytes.withBytes(in: header.start..<header.start + 1) {
-      (bytes) throws(ArchiveError) in unsafe Int(bytes[0])
-    }
-    guard width == 4 || width == 8, (header.count - 1) % (columns * width) == 0 else {
-      throw SnapshotReader.foreign(at: header.offset)
-    }
-    self.width = width
+    data = try ArchiveSlice(reader, header)
+    width = try data.width()
+    guard (data.count - 1) % (columns * width) == 0 else { throw data.foreign }
     self.columns = columns
-    start = header.start + 1
-    count = (header.count - 1) / (columns * width)
+    count = (data.count - 1) / (columns * width)
   }
 
   /// The error for numbers that no snapshot has.
-  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+  var foreign: ArchiveError { data.foreign }
 
   /// The row at a position; its third number is 0 where there are two.
   func row(at position: Int) throws(ArchiveError) -> Row {
     guard position >= 0, position < count else { throw foreign }
     let size = columns * width
-    let offset = start + position * size
-    return try unsafe list.bytes.withBytes(in: offset..<offset + size) {
+    return try unsafe data.withBytes(at: 1 + position * size, count: size) {
       (bytes) throws(ArchiveError) -> Row in unsafe Self.row(bytes, width, columns)
     }
   }
@@ -44,16 +35,9 @@ struct PackedNumbers: Sendable {
   @inline(__always)
   fileprivate static func row(_ bytes: UnsafeRawBufferPointer, _ width: Int, _ columns: Int) -> Row {
     (
-      unsafe number(bytes, 0, width), unsafe number(bytes, 1, width),
-      columns == 3 ? unsafe number(bytes, 2, width) : 0
+      unsafe bytes.bigEndian(at: 0, width: width), unsafe bytes.bigEndian(at: width, width: width),
+      columns == 3 ? unsafe bytes.bigEndian(at: 2 * width, width: width) : 0
     )
-  }
-
-  @inline(__always)
-  private static func number(_ bytes: UnsafeRawBufferPointer, _ column: Int, _ width: Int) -> UInt64 {
-    width == 4
-      ? unsafe UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: column * 4, as: UInt32.self)))
-      : unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: column * 8, as: UInt64.self))
   }
 
   /// How many rows come before that one, which need not exist.
