@@ -89,7 +89,7 @@ struct SnapshotFacts: Sendable, Equatable {
   }
 }
 
-// Documentation/Format.md, "What is known of a layer".
+// Documentation/Format.md, "The record of a layer".
 extension SnapshotFacts {
   private static let version: UInt64 = 3
   private static let checksumByteCount = 4

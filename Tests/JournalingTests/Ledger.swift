@@ -16,8 +16,7 @@ struct Ledger: EventSourced {
   }
 }
 
-// What must hold whichever way an account changes: each commit is asked about the accounts that it touched, and
-// `verify` about all.
+// The rules of the bank. A commit checks the accounts that it changed, and `verify` checks all accounts.
 extension Ledger {
   func problems(after events: [JournalEvent]) -> [String] {
     events.compactMap { problem(of: $0.entity.number) }
