@@ -41,7 +41,7 @@ let package = Package(
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables", "Locks"]),
     .target(
       name: "LegacyStores",
-      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "CFiles"]),
+      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "Files"]),
     // Logs in PostgreSQL. Nothing below needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),

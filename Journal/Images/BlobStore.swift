@@ -366,17 +366,3 @@ package final class BlobReader: Sendable {
   /// The bytes from an offset on, fewer than requested only at the end.
   package func piece(at offset: Int, byteCount: Int) throws -> [UInt8] { try read(offset, byteCount) }
 }
-
-extension Files.File where Failure == JournalError {
-  /// The bytes from an offset on, fewer than requested only at the end of the file.
-  borrowing func piece(at offset: Int, byteCount: Int) throws(JournalError) -> [UInt8] {
-    var failure: JournalError?
-    let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-      do throws(JournalError) {
-        count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-      } catch { failure = error }
-    }
-    if let failure { throw failure }
-    return piece
-  }
-}

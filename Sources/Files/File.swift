@@ -13,6 +13,8 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     case updating
     /// Must not exist. The file is for the owner alone.
     case creating
+    /// Must not exist. Everyone can read the file, unless the user's settings forbid it.
+    case publishing
   }
 
   private let descriptor: Int32
@@ -25,24 +27,26 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   init(
     _ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?, readHook: ReadHook?
   ) throws(Failure) {
-    if access == .creating { try hook.check(.create(path), Failure.self) }
-    let mode =
+    let (mode, permissions): (Int, UInt32) =
       switch access {
-      case .reading: CFILES_READ
-      case .updating: CFILES_UPDATE
-      case .creating: CFILES_CREATE
+      case .reading: (CFILES_READ, 0)
+      case .updating: (CFILES_UPDATE, 0)
+      case .creating: (CFILES_CREATE, 0o600)
+      case .publishing: (CFILES_CREATE, 0o644)
       }
+    if mode == CFILES_CREATE { try hook.check(.create(path), Failure.self) }
     self.init(
-      descriptor: try Self.open(name, Int32(mode), in: folder, followsLinks: false, path: path), path: path,
-      hook: hook, readHook: readHook)
+      descriptor: try Self.open(
+        name, Int32(mode), in: folder, followsLinks: false, permissions: permissions, path: path),
+      path: path, hook: hook, readHook: readHook)
   }
 
   /// Opens a plain file that a user named for reading; it may be behind a link.
   package init(readingFrom path: String) throws(Failure) {
     self.init(
       descriptor: try Self.open(
-        path, Int32(CFILES_READ), in: cfiles_current_folder(), followsLinks: true, path: path), path: path,
-      hook: nil, readHook: nil)
+        path, Int32(CFILES_READ), in: cfiles_current_folder(), followsLinks: true, permissions: 0, path: path),
+      path: path, hook: nil, readHook: nil)
   }
 
   private init(descriptor: Int32, path: String, hook: FileHook?, readHook: ReadHook?) {
@@ -54,10 +58,10 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   /// Opens a plain file.
   private static func open(
-    _ name: String, _ access: Int32, in folder: Int32, followsLinks: Bool, path: String
+    _ name: String, _ access: Int32, in folder: Int32, followsLinks: Bool, permissions: UInt32, path: String
   ) throws(Failure) -> Int32 {
     let descriptor = try Failure.check("can't open the file", path) {
-      unsafe cfiles_open(folder, name, access, followsLinks, 0o600)
+      unsafe cfiles_open(folder, name, access, followsLinks, permissions)
     }
     do throws(Failure) {
       guard try status(descriptor, path).kind == .file else {
@@ -118,6 +122,18 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return Int(count)
   }
 
+  /// The bytes from an offset on, fewer than requested only at the end of the file.
+  package func piece(at offset: Int, byteCount: Int) throws(Failure) -> [UInt8] {
+    var failure: Failure?
+    let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      do throws(Failure) {
+        count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return piece
+  }
+
   /// The whole contents of a small file.
   package func contents(limit: Int) throws(Failure) -> [UInt8] {
     let count = try byteCount()
@@ -125,14 +141,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
       throw Failure(
         FileError(.isTooLarge, "the file is larger than it can be: \(count) bytes", path: path))
     }
-    var failure: Failure?
-    let contents = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      do throws(Failure) {
-        filled = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-      } catch { failure = error }
-    }
-    if let failure { throw failure }
-    return contents
+    return try piece(at: 0, byteCount: count)
   }
 
   /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again, because

@@ -130,13 +130,14 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   // MARK: Changing
 
-  /// Creates a folder that only the owner can access.
-  package func makeFolder(_ name: String) throws(Failure) {
+  /// Creates a folder.
+  /// - Parameter isPrivate: whether only the owner can access it.
+  package func makeFolder(_ name: String, isPrivate: Bool = true) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
     try hook.check(.makeFolder(path), Failure.self)
     try Failure.check("can't make the folder", path) {
-      unsafe cfiles_make_folder(descriptor, name, 0o700)
+      unsafe cfiles_make_folder(descriptor, name, isPrivate ? 0o700 : 0o755)
     }
   }
 
@@ -238,6 +239,15 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package func flush() throws(Failure) {
     try hook.check(.syncFolder(path), Failure.self)
     try Failure.check("can't flush the folder to the drive", path) { cfiles_flush(descriptor, true) }
+  }
+
+  /// Returns when the drive has confirmed everything that was written to the file system of the folder.
+  /// - Returns: false if the operating system does not support it.
+  package func flushFileSystem() throws(Failure) -> Bool {
+    let result = cfiles_flush_file_system(descriptor)
+    if result == -ENOTSUP { return false }
+    guard result == 0 else { throw Failure(FileError(-result, "can't flush the drive", path: path)) }
+    return true
   }
 
   /// Takes the lock of the folder; returns false if it is taken. The lock ends with ``unlock()`` or soon after this

@@ -168,7 +168,7 @@ extension ArchiveNode.Value {
   }
 
   /// The value as an object or nil, as collections want it.
-  var boxed: Self {
+  package var boxed: Self {
     switch self {
     case .null, .node: self
     case .list(let elements): .array(elements)

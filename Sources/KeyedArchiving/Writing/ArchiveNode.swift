@@ -112,6 +112,14 @@ public final class ArchiveNode {
     content = .object(archivedClass, fields, unkeyed: values)
   }
 
+  /// Gives the object these fields in place of all that it has. Has no effect on strings, numbers and data.
+  ///
+  /// Nodes that contain each other are freed after one of them has no fields any more.
+  package func replaceFields(_ fields: [(key: String, value: Value)]) {
+    guard case .object(let archivedClass, _, _) = content else { return }
+    content = .object(archivedClass, fields)
+  }
+
   /// The archive of this object and all that it leads to, under the name `root`.
   ///
   /// - Throws: ``ArchiveError/Code/unencodable`` if an object has a key twice; ``ArchiveError/Code/limitExceeded``

@@ -17,8 +17,6 @@ enum ImageType {
     signatures.first { head.dropFirst($0.offset).starts(with: $0.bytes) }?.type
   }
 
-  /// The media type of any bytes.
-  static func orUnknown(_ head: some RandomAccessCollection<UInt8>) -> String {
-    of(head) ?? "application/octet-stream"
-  }
+  /// The media type of bytes that are no known picture.
+  static let unknown = "application/octet-stream"
 }

@@ -53,6 +53,11 @@ struct Alignment {
     taken[row] = true
   }
 
+  /// The items that have no row yet, and no key.
+  private func unmatchedItems() -> [Int] {
+    store.items.indices.filter { rows[$0] == nil && store.items[$0].key == nil }
+  }
+
   private func mayBe(_ item: Int, _ row: Int) -> Bool {
     let (item, row) = (store.items[item], memory.rows[row])
     // An item without its own list may have been in any.
@@ -75,7 +80,8 @@ struct Alignment {
         waiting[row.fingerprint, default: []].append(index)
       }
       if waiting.isEmpty { return }
-      for (index, item) in store.items.enumerated() where rows[index] == nil && item.key == nil {
+      for index in unmatchedItems() {
+        let item = store.items[index]
         guard let candidates = waiting[fingerprints[index]],
           let place = candidates.lastIndex(where: {
             (inOwnList ? memory.rows[$0].list == item.list : mayBe(index, $0))
@@ -90,27 +96,20 @@ struct Alignment {
 
   private mutating func matchNames(_ known: [Int: [String: FieldValue]]) {
     func names(_ attributes: [String: FieldValue]) -> [String] {
-      var names: [String] = []
-      for key in ["uuid", "UUID", "identifier", "id", "guid"] {
-        switch attributes[key] {
-        case .string(let text)?: names.append("id \(text)")
-        case .integer(let number)?: names.append("id \(number)")
-        default: break
-        }
+      let identifiers = ["uuid", "UUID", "identifier", "id", "guid"].compactMap { key in
+        (attributes[key]?.string ?? attributes[key]?.integer.map { "\($0)" }).map { "id \($0)" }
       }
-      if let label = LegacyItem.label(of: attributes) { names.append("label \(label)") }
-      return names
+      return identifiers + [LegacyItem.label(of: attributes)].compactMap { $0.map { "label \($0)" } }
     }
     for order in 0..<2 {
       var old: [String: [Int]] = [:]
       var new: [String: [Int]] = [:]
       for (index, attributes) in known where !taken[index] {
-        let names = names(attributes)
-        if order < names.count { old[names[order], default: []].append(index) }
+        if let name = names(attributes).dropFirst(order).first { old[name, default: []].append(index) }
       }
-      for (index, item) in store.items.enumerated() where rows[index] == nil && item.key == nil {
-        let names = names(item.attributes)
-        if order < names.count { new[names[order], default: []].append(index) }
+      for index in unmatchedItems() {
+        let name = names(store.items[index].attributes).dropFirst(order).first
+        if let name { new[name, default: []].append(index) }
       }
       for (name, items) in new {
         guard items.count == 1, let rows = old[name], rows.count == 1, mayBe(items[0], rows[0]) else {
@@ -163,7 +162,8 @@ struct Alignment {
       }
     }
     if saying.isEmpty { return }
-    for (index, item) in store.items.enumerated() where rows[index] == nil && item.key == nil {
+    for index in unmatchedItems() {
+      let item = store.items[index]
       var likeness: [Int: Int] = [:]
       for part in Self.parts(of: item.attributes) {
         for row in saying[part] ?? [] where !taken[row] && mayBe(index, row) {

@@ -1,5 +1,5 @@
 import CatalogModel
-import Dispatch
+import Files
 import Foundation
 import Locks
 import SHA256
@@ -20,32 +20,23 @@ struct BlobIntake {
     knownSizes = Set(known.map(\.byteCount))
   }
 
-  /// The blobs of all images, in their order; a failure for one that has become unreadable.
+  /// The blobs of all images, in their order; nil for one that was unreadable before.
+  /// - Returns: a failure for an image that has become unreadable.
   /// - Throws: ``JournalError`` if the journal can't store them.
-  func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob, LegacyError>?] {
-    let results = Lock([Result<Blob, any Error>?](repeating: nil, count: images.count))
+  func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob?, LegacyError>] {
+    let results = Lock([Result<Blob?, any Error>](repeating: .success(nil), count: images.count))
     for start in stride(from: 0, to: images.count, by: Self.chunkSize) {
-      let chunk = start..<min(start + Self.chunkSize, images.count)
-      DispatchQueue.concurrentPerform(iterations: chunk.count) { index in
+      let end = min(start + Self.chunkSize, images.count)
+      Threads.forEach(below: end - start, width: ProcessInfo.processInfo.activeProcessorCount) { index in
         let result = Result { try take(images[start + index]) }
-        results.withLock {
-          $0[start + index] = result.flatMap { $0.map { .success($0) } ?? .failure(Missing()) }
-        }
+        results.withLock { $0[start + index] = result }
       }
-      progress(chunk.upperBound)
+      progress(end)
     }
     return try results.withLock { $0 }.map { result in
-      switch result {
-      case .success(let blob)?: .success(blob)
-      case .failure(let error as LegacyError)?: .failure(error)
-      case .failure(let error)? where !(error is Missing): throw error
-      default: nil
-      }
+      do { return .success(try result.get()) } catch let error as LegacyError { return .failure(error) }
     }
   }
-
-  /// An image that was found unreadable before.
-  private struct Missing: Error {}
 
   private func take(_ image: LegacyImage) throws -> Blob? {
     switch image.content {
@@ -54,22 +45,16 @@ struct BlobIntake {
       let blob = Blob(
         digest: unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) }, byteCount: data.count)
       return known.contains(blob) ? blob : try blobs.add(data)
-    case .file(let folder, let names):
-      let file = try folder.file(names)
-      if knownSizes.contains(file.byteCount), let blob = try hash(file), known.contains(blob) { return blob }
+    case .file(let folder, let inner, let name):
+      let file = try folder.folder(inner).file(name, .reading)
+      if knownSizes.contains(try file.byteCount()) {
+        let (digest, byteCount) = try file.digest()
+        let blob = Blob(digest: digest, byteCount: byteCount)
+        if known.contains(blob) { return blob }
+      }
       let writer = try blobs.writer()
       try unsafe file.forEachPiece { try unsafe writer.write($0) }
       return try writer.finish()
     }
-  }
-
-  private func hash(_ file: SourceFile) throws -> Blob? {
-    var hash = SHA256Hash()
-    var byteCount = 0
-    try unsafe file.forEachPiece {
-      unsafe hash.update($0)
-      byteCount += $0.count
-    }
-    return Blob(digest: hash.finish(), byteCount: byteCount)
   }
 }

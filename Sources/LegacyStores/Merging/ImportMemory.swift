@@ -66,42 +66,28 @@ struct ImportMemory {
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
     self.source = source
     self.name = name
-    var found: [(part: Int64, item: Catalog.Item)] = []
-    for item in catalog.items(ofKind: Self.kind) {
-      guard let store = Self.store(of: item), store.source == source,
-        store.name.utf8.elementsEqual(name.utf8),
-        case .integer(let part)? = item["part"]
-      else { continue }
-      found.append((part, item))
+    let found = Self.items(catalog, source).filter {
+      $0["part"] != nil && Self.name(of: $0).utf8.elementsEqual(name.utf8)
     }
-    found.sort { ($0.part, $0.item.id) < ($1.part, $1.item.id) }
-    for (_, item) in found {
+    for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
-      if case .array(let rows)? = item["rows"] { self.rows += rows.compactMap(Element.init) }
-      if case .array(let groups)? = item["categories"] { self.groups += groups.compactMap(Group.init) }
-      if case .dictionary(let files)? = item["files"] { self.files.merge(files) { $1 } }
-      if case .dictionary(let classes)? = item["classes"] {
-        self.classes.merge(classes.mapValues(LegacyClass.init)) { $1 }
-      }
+      rows += item["rows"]?.array?.compactMap(Element.init) ?? []
+      groups += item["categories"]?.array?.compactMap(Group.init) ?? []
+      files.merge(item["files"]?.dictionary ?? [:]) { $1 }
+      classes.merge((item["classes"]?.dictionary ?? [:]).mapValues(LegacyClass.init)) { $1 }
     }
   }
 
-  /// The store of an item of this kind.
-  private static func store(of item: Catalog.Item) -> (source: LegacyStore.Source, name: String)? {
-    guard case .string(let text)? = item["source"], let source = LegacyStore.Source(rawValue: text) else {
-      return nil
-    }
-    if case .string(let name)? = item["name"] { return (source, name) }
-    return (source, "")
+  /// The items of this kind, of all stores of a source.
+  private static func items(_ catalog: Catalog, _ source: LegacyStore.Source) -> [Catalog.Item] {
+    catalog.items(ofKind: kind).filter { $0["source"]?.string == source.rawValue }
   }
+
+  private static func name(of item: Catalog.Item) -> String { item["name"]?.string ?? "" }
 
   /// The names of all stores of a source that were imported into a journal.
   static func names(_ catalog: Catalog, _ source: LegacyStore.Source) -> [String] {
-    var names: Set<String> = []
-    for item in catalog.items(ofKind: kind) {
-      if let found = store(of: item), found.source == source { names.insert(found.name) }
-    }
-    return names.sorted()
+    Set(items(catalog, source).map(name)).sorted()
   }
 
   /// Updates the items of the memory; unchanged items get no event.
@@ -137,82 +123,67 @@ extension ImportMemory.Element {
   var value: FieldValue {
     var parts: [FieldValue] = [
       item.value, .integer(Int64(revision)), .data(fingerprint), .string(list),
-      key.map { .string($0) } ?? .null, .string(className),
-      category?.value ?? .null,
+      key.map { .string($0) } ?? .null,
+      .string(className), category?.value ?? .null,
     ]
-    if !images.isEmpty || !kept.isEmpty {
-      parts.append(
-        .dictionary(
-          images.mapValues {
-            .array([
-              $0.image.value, .data(Data($0.blob.digest.bytes)),
-              .integer(Int64($0.blob.byteCount)),
-            ])
-          }))
-    }
+    if !images.isEmpty || !kept.isEmpty { parts.append(.dictionary(images.mapValues(\.value))) }
     if !kept.isEmpty { parts.append(.dictionary(kept.mapValues { .array($0.map { [$0] } ?? []) })) }
     return .array(parts)
   }
 
   /// Reads the form of ``value``, nil for anything else.
   init?(_ value: FieldValue) {
-    guard case .array(let parts) = value, parts.count >= 7, case .integer(let item) = parts[0],
-      case .integer(let revision) = parts[1], case .data(let fingerprint) = parts[2],
-      case .string(let list) = parts[3], case .string(let className) = parts[5]
+    guard let item = value[0]?.integer, let revision = value[1]?.integer, let fingerprint = value[2]?.data,
+      let list = value[3]?.string, let className = value[5]?.string
     else { return nil }
-    self.item = Catalog.Item.ID(Int(item))
+    self.item = Catalog.Item.ID(item)
     self.revision = Revision(revision)
     self.fingerprint = fingerprint
     self.list = list
     self.className = className
-    if case .string(let key) = parts[4] { self.key = key }
-    if case .integer(let category) = parts[6] { self.category = CategoryID(Int(category)) }
-    if parts.count > 7, case .dictionary(let images) = parts[7] {
-      self.images = images.compactMapValues(ImportMemory.Picture.init)
-    }
-    if parts.count > 8, case .dictionary(let kept) = parts[8] {
-      for case (let name, .array(let value)) in kept { self.kept[name] = .some(value.first) }
+    key = value[4]?.string
+    category = value[6]?.integer.map { CategoryID($0) }
+    images = value[7]?.dictionary?.compactMapValues(ImportMemory.Picture.init) ?? [:]
+    for (name, kept) in value[8]?.dictionary ?? [:] {
+      if let kept = kept.array { self.kept[name] = .some(kept.first) }
     }
   }
 }
 
 extension ImportMemory.Picture {
+  var value: FieldValue {
+    [image.value, .data(Data(blob.digest.bytes)), .integer(Int64(blob.byteCount))]
+  }
+
   init?(_ value: FieldValue) {
-    guard case .array(let parts) = value, parts.count == 3, case .integer(let image) = parts[0],
-      case .data(let bytes) = parts[1], case .integer(let byteCount) = parts[2], byteCount >= 0,
-      let digest = ContentDigest(bytes: Array(bytes))
+    guard let image = value[0]?.integer, let bytes = value[1]?.data, let byteCount = value[2]?.integer,
+      byteCount >= 0, let digest = ContentDigest(bytes: Array(bytes))
     else { return nil }
-    self.image = ImageID(Int(image))
-    blob = Blob(digest: digest, byteCount: Int(byteCount))
+    self.image = ImageID(image)
+    blob = Blob(digest: digest, byteCount: byteCount)
   }
 }
 
 extension ImportMemory.Group {
   var value: FieldValue {
-    .array([
+    let components = color.map { [$0.red, $0.green, $0.blue, $0.alpha] }
+    return [
       category.value, .string(list), .string(className), .string(name),
-      color.map { .array([.double($0.red), .double($0.green), .double($0.blue), .double($0.alpha)]) }
-        ?? .null,
-      .dictionary(fields),
-    ])
+      components.map { .array($0.map { .double($0) }) } ?? .null, .dictionary(fields),
+    ]
   }
 
   init?(_ value: FieldValue) {
-    guard case .array(let parts) = value, parts.count == 6, case .integer(let category) = parts[0],
-      case .string(let list) = parts[1], case .string(let className) = parts[2],
-      case .string(let name) = parts[3],
-      case .dictionary(let fields) = parts[5]
+    guard let category = value[0]?.integer, let list = value[1]?.string, let className = value[2]?.string,
+      let name = value[3]?.string, let fields = value[5]?.dictionary
     else { return nil }
-    self.category = CategoryID(Int(category))
+    self.category = CategoryID(category)
     self.list = list
     self.className = className
     self.name = name
     self.fields = fields
-    if case .array(let components) = parts[4], components.count == 4,
-      case .double(let red) = components[0], case .double(let green) = components[1],
-      case .double(let blue) = components[2], case .double(let alpha) = components[3]
-    {
-      color = Catalog.Color(red: red, green: green, blue: blue, alpha: alpha)
+    if let color = value[4]?.array?.compactMap(\.double), color.count == 4 {
+      self.color = Catalog.Color(red: color[0], green: color[1], blue: color[2], alpha: color[3])
     }
   }
 }

@@ -30,22 +30,16 @@ extension Journal where State == Catalog {
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
     let intake = BlobIntake(self, ImportMemory(state, store.source, name: store.name))
-    let taken = try intake.take(images) { progress($0, images.count) }
-    var stored: [Blob?] = []
-    for (image, result) in zip(images, taken) {
-      switch result {
-      case .success(let blob)?: stored.append(blob)
-      case .failure(let error)?:
+    let stored = zip(images, try intake.take(images) { progress($0, images.count) }).map { image, result in
+      do { return try result.get() } catch {
         report.note(image.name, "\(error)", isLoss: true)
-        stored.append(nil)
-      case nil: stored.append(nil)
+        return nil
       }
     }
     var rest = stored[...]
     let blobs = store.items.map { item in
-      let own = Array(rest.prefix(item.images.count))
-      rest = rest.dropFirst(item.images.count)
-      return own
+      defer { rest = rest.dropFirst(item.images.count) }
+      return Array(rest.prefix(item.images.count))
     }
     let fingerprints = store.items.map { store.fingerprint(of: $0) }
     var metadata = ["import.source": store.source.rawValue]

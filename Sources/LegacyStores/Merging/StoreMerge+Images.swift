@@ -36,9 +36,9 @@ extension StoreMerge {
         report.images += 1
       } else {
         report.note(
-          place(of: item), "\(name) is gone from the file, but was changed in the journal since, so it stays")
+          place(of: item),
+          "the file no longer has \(name), but it was changed in the journal since, so it stays")
       }
     }
   }
-
 }

@@ -45,7 +45,7 @@ struct StoreMerge {
   /// Changes up to `limit` items.
   /// - Returns: whether everything is merged.
   mutating func run(_ draft: inout Draft<Catalog>, limit: Int) throws -> Bool {
-    let hasReferences = store.items.contains { $0.attributes.values.contains(where: \.refersToItems) }
+    let hasReferences = store.items.contains(where: \.refersToItems)
     // Items that refer to each other are added in one entry, so that no state has only some of them.
     budget = hasReferences ? .max : limit
     let before = draft.state
@@ -70,10 +70,7 @@ struct StoreMerge {
       }
     }
     for index in store.items.indices {
-      guard let row = newRows[index], store.items[index].attributes.values.contains(where: \.refersToItems)
-      else {
-        continue
-      }
+      guard let row = newRows[index], store.items[index].refersToItems else { continue }
       newRows[index] = try mergeReferences(index, alignment.rows[index].map { memory.rows[$0] }, row, &draft)
     }
     try order(&newRows, alignment, &draft)
@@ -109,14 +106,7 @@ struct StoreMerge {
     }
     if isComplete { try deleteUnusedCategories(&draft) }
     memory.files.merge(store.files) { $1 }
-    for (name, found) in store.classes {
-      var known = memory.classes[name] ?? found
-      known.noteOptional(found)
-      for key in found.order { known.note(key, found.fields[key] ?? LegacyClass.Form.null) }
-      known.mapping = found.mapping.merging(known.mapping) { first, _ in first }
-      if !found.kind.isEmpty { known.kind = found.kind }
-      memory.classes[name] = known
-    }
+    memory.classes.merge(store.classes)
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft)
     guard let own = memory.firstPart else { return }
@@ -136,12 +126,8 @@ struct StoreMerge {
     let item = store.items[index]
     return fingerprints[index] != old.fingerprint || categoryNumber(of: item) != old.category
       || item.list != old.list && !item.list.isEmpty || item.className != old.className
-      || pictures(index).contains { name, picture in picture != nil && old.images[name]?.blob != picture }
+      || zip(item.images, blobs[index]).contains { $1 != nil && old.images[$0.name]?.blob != $1 }
       || old.images.keys.contains { name in !item.images.contains { $0.name == name } }
-  }
-
-  func pictures(_ index: Int) -> [(String, Blob?)] {
-    zip(store.items[index].images, blobs[index]).map { ($0.name, $1) }
   }
 
   func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
@@ -194,8 +180,7 @@ struct StoreMerge {
     row.revision = revision
     row.kept = [:]
     for name in Set(wanted.keys).union(now.keys).subtracting(ownAttributes(index)) {
-      let agrees = wanted[name].map { $0.isIdentical(to: now[name]) } ?? false
-      if !agrees { row.kept[name] = .some(wanted[name]) }
+      if !wanted[name].isIdentical(to: now[name]) { row.kept[name] = .some(wanted[name]) }
     }
   }
 
@@ -216,7 +201,12 @@ struct StoreMerge {
     var attributes = resolved(item.attributes)
     if let isDone = item.isDone, attributes["done"] == nil { attributes["done"] = .bool(isDone) }
     let category = categoryNumber(of: item)
-    guard let number = try added(kind: item.kind, category: category, attributes, item, &draft) else {
+    let number: Catalog.Item.ID
+    do throws(JournalError) {
+      number = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
+    } catch {
+      guard error.code == .rejected else { throw error }
+      report.note(place(of: item), "\(error)", isLoss: true)
       return nil
     }
     numbers[index] = number
@@ -228,20 +218,6 @@ struct StoreMerge {
     report.added += 1
     budget -= 1
     return row
-  }
-
-  /// The number of a new item; nil if the catalog's rules reject it.
-  private mutating func added(
-    kind: String, category: CategoryID?, _ attributes: [String: FieldValue], _ item: LegacyItem,
-    _ draft: inout Draft<Catalog>
-  ) throws -> Catalog.Item.ID? {
-    do throws(JournalError) {
-      return try draft.addItem(kind: kind, category: category, attributes: attributes)
-    } catch {
-      guard error.code == .rejected else { throw error }
-      report.note(place(of: item), "\(error)", isLoss: true)
-      return nil
-    }
   }
 
   mutating func change(
@@ -278,11 +254,8 @@ struct StoreMerge {
     var removed: [String] = []
     let unreadable = store.items[index].unreadable
     for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
-      let isNew = wanted[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)
-      guard isNew else { continue }
-      let isOurs = now[name].map { !$0.isIdentical(to: base[name]) } ?? (base[name] != nil)
-      let agrees = wanted[name].map { $0.isIdentical(to: now[name]) } ?? (now[name] == nil)
-      if isOurs, !agrees {
+      if wanted[name].isIdentical(to: base[name]) { continue }
+      if !now[name].isIdentical(to: base[name]), !now[name].isIdentical(to: wanted[name]) {
         report.note(
           place(of: store.items[index]),
           "\(name) was changed both in the journal and in the file; the file's is taken, and the history of "
@@ -330,7 +303,7 @@ struct StoreMerge {
       }
     if isOurs {
       report.note(
-        "item:\(row.item)", "the file has it no more, but it was changed in the journal since, so it stays")
+        "item:\(row.item)", "the file no longer has it, but it was changed in the journal since, so it stays")
       return false
     }
     try draft.deleteItem(row.item)
@@ -356,8 +329,7 @@ struct StoreMerge {
           continue
         }
         let before = alignment.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
-        var order: Int64?
-        if case .integer(let number)? = there["order"] { order = number }
+        let order = there["order"]?.integer.map { Int64($0) }
         elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
       }
       let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }

@@ -6,18 +6,20 @@ import KeyedArchiving
 ///
 /// Gaps and containers are dictionaries with these keys; all other values are literal.
 enum Layout {
-  /// How a property list is encoded: ``binary`` or ``xml``. Archives are always binary, because every decoder reads
-  /// both.
+  /// How a property list is encoded: `binary` or ``xml``. Archives are always binary, because every decoder reads both.
   static let format = "format"
-  static let binary = "binary"
   static let xml = "xml"
   /// The contents of the file.
   static let content = "content"
 
   /// A keyed archive: its top values by key. In a property list, data that is such an archive.
   static let archive = "$archive"
+  /// The class of an archive's archiver, if it is not Foundation's own.
+  static let archiver = "$archiver"
   /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the collection's.
   static let list = "$list"
+  /// Elements of a list that are not items; they come after the others.
+  static let skipped = "$passedOver"
   /// The first item of a list, or its first category if it has no items.
   static let element = "$element"
   /// A collection in which each item of a list has a separate archive.
@@ -25,20 +27,14 @@ enum Layout {
   /// The fields of an object that contains lists.
   static let object = "$object"
 
-  /// Elements of a list that are not items; they come after the others.
-  static let passedOver = "$passedOver"
-
-  static func list(_ name: String, className: String?, passedOver elements: [FieldValue] = []) -> FieldValue {
+  static func list(_ name: String, className: String?, skipped elements: [FieldValue] = []) -> FieldValue {
     var members: [String: FieldValue] = [list: .string(name)]
-    if !elements.isEmpty { members[passedOver] = .array(elements) }
+    if !elements.isEmpty { members[skipped] = .array(elements) }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
   }
 
-  static func element(_ list: String) -> FieldValue { .dictionary([element: .string(list)]) }
-
-  /// The class of an archive's archiver, if it is not Foundation's own.
-  static let archiver = "$archiver"
+  static func element(_ list: String) -> FieldValue { [element: .string(list)] }
 
   static func archive(
     _ top: [String: FieldValue], archiver name: String = KeyedArchiveWriter.standardArchiver
@@ -49,11 +45,22 @@ enum Layout {
   }
 
   /// The archiver of an archive's layout.
-  static func archiver(of layout: [String: FieldValue]) -> String {
-    if case .string(let name)? = layout[archiver] { name } else { KeyedArchiveWriter.standardArchiver }
+  static func archiver(of layout: FieldValue) -> String {
+    layout[archiver]?.string ?? KeyedArchiveWriter.standardArchiver
   }
 
   static func file(_ content: FieldValue, isXML: Bool) -> FieldValue {
-    .dictionary([format: .string(isXML ? xml : binary), self.content: content])
+    [format: .string(isXML ? xml : "binary"), self.content: content]
+  }
+
+  /// The names of all lists in files, sorted by the files' names.
+  static func lists(in files: [String: FieldValue]) -> [String] {
+    files.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
+  }
+
+  private static func lists(in value: FieldValue) -> [String] {
+    if let elements = value.array { return elements.flatMap { lists(in: $0) } }
+    for key in [list, element, each] { if let name = value[key]?.string { return [name] } }
+    return lists(in: value.dictionary ?? [:])
   }
 }

@@ -48,84 +48,79 @@ struct LegacyClass: Sendable, Equatable {
     if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
   }
 
+  /// Notes the keys of a dictionary that is an item.
+  mutating func note(_ dictionary: [String: FieldValue]) {
+    count += 1
+    for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.form) }
+  }
+
   /// Whether some objects lacked a field.
   func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
 
-  /// Merges facts about the class from elsewhere.
+  /// Merges what was found of the class later.
   mutating func merge(_ other: LegacyClass) {
-    noteOptional(other)
-    let before = counts
-    for key in other.order { note(key, other.fields[key] ?? Form.null) }
-    counts = before.merging(other.counts) { $0 + $1 }
-    count += other.count
-    mapping.merge(other.mapping) { first, _ in first }
-    if kind.isEmpty { kind = other.kind }
-  }
-
-  /// Notes the fields that some objects lacked, here or elsewhere.
-  mutating func noteOptional(_ other: LegacyClass) {
     optional.formUnion(fields.keys.filter { isOptional($0) })
     optional.formUnion(other.fields.keys.filter { other.isOptional($0) })
-    guard !fields.isEmpty, !other.fields.isEmpty else { return }
-    optional.formUnion(Set(fields.keys).symmetricDifference(other.fields.keys))
+    if !fields.isEmpty, !other.fields.isEmpty {
+      optional.formUnion(Set(fields.keys).symmetricDifference(other.fields.keys))
+    }
+    let before = counts
+    for key in other.order { note(key, other.fields[key] ?? Form.null) }
+    counts = before.merging(other.counts, uniquingKeysWith: +)
+    count += other.count
+    mapping.merge(other.mapping) { $1 }
+    if !other.kind.isEmpty { kind = other.kind }
   }
 
   /// The class for the writer of an archive: with the superclasses that the archive named, or none.
   func archived(_ name: String) -> ArchivedClass { ArchivedClass(name: name, chain: chain, hints: hints) }
 }
 
+extension [String: LegacyClass] {
+  /// Notes what the class of an item becomes.
+  mutating func note(_ item: LegacyItem, _ mapping: [String: String]) {
+    self[item.className, default: LegacyClass()].kind = item.kind
+    self[item.className]?.mapping.merge(mapping) { first, _ in first }
+  }
+
+  /// Merges what was found of the classes later.
+  mutating func merge(_ others: [String: LegacyClass]) {
+    for (name, found) in others {
+      if self[name] == nil { self[name] = found } else { self[name]?.merge(found) }
+    }
+  }
+}
+
 extension LegacyClass {
   /// The form in the store's own item.
   var value: FieldValue {
-    .dictionary([
+    [
       "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
-      "fields": .array(order.map { .array([.string($0), .string(fields[$0] ?? Form.null)]) }),
+      "fields": .array(order.map { [.string($0), .string(fields[$0] ?? Form.null)] }),
       "mapping": .dictionary(mapping.mapValues { .string($0) }), "kind": .string(kind),
       "optional": .array(order.filter { isOptional($0) }.map { .string($0) }),
-    ])
+    ]
   }
 
   /// Reads the form of ``value``; invalid parts are ignored.
   init(_ value: FieldValue) {
-    guard case .dictionary(let members) = value else { return }
-    chain = members["chain"].texts
-    hints = members["hints"].texts
-    optional = Set(members["optional"].texts)
-    if case .array(let pairs)? = members["fields"] {
-      for pair in pairs {
-        guard case .array(let parts) = pair, parts.count == 2, case .string(let key) = parts[0],
-          case .string(let form) = parts[1], fields[key] == nil
-        else { continue }
-        fields[key] = form
-        order.append(key)
-      }
+    func texts(_ key: String) -> [String] { value[key]?.array?.compactMap(\.string) ?? [] }
+    chain = texts("chain")
+    hints = texts("hints")
+    optional = Set(texts("optional"))
+    for pair in value["fields"]?.array ?? [] {
+      guard let key = pair[0]?.string, let form = pair[1]?.string, fields[key] == nil else { continue }
+      fields[key] = form
+      order.append(key)
     }
-    if case .string(let text)? = members["kind"] { kind = text }
-    if case .dictionary(let paths)? = members["mapping"] {
-      for case (let path, .string(let attribute)) in paths { mapping[path] = attribute }
-    }
-  }
-}
-
-extension FieldValue? {
-  /// The texts of an array of texts.
-  var texts: [String] {
-    guard case .array(let elements)? = self else { return [] }
-    return elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
-  }
-}
-
-extension LegacyClass {
-  /// Notes the keys of a dictionary item.
-  mutating func note(_ dictionary: [String: FieldValue]) {
-    count += 1
-    for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.sort) }
+    kind = value["kind"]?.string ?? ""
+    mapping = value["mapping"]?.dictionary?.compactMapValues(\.string) ?? [:]
   }
 }
 
 extension FieldValue {
-  /// The type of the value, in a word for people.
-  fileprivate var sort: String {
+  /// The type of the value, as an archive would encode it.
+  fileprivate var form: String {
     switch self {
     case .null: LegacyClass.Form.null
     case .bool: LegacyClass.Form.bool

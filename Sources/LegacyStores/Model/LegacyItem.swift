@@ -21,25 +21,15 @@ struct LegacyItem: Sendable {
   /// Attributes that are partly unreadable: the values of an earlier import stay.
   var unreadable: Set<String> = []
 
-  init(
-    list: String, key: String? = nil, kind: String, className: String = "", attributes: [String: FieldValue]
-  ) {
-    self.list = list
-    self.key = key
-    self.kind = kind
-    self.className = className
-    self.attributes = attributes
-  }
-
   /// A short name for people.
   var label: String? { Self.label(of: attributes) }
 
   static func label(of attributes: [String: FieldValue]) -> String? {
-    for name in ["name", "title", "value"] {
-      if case .string(let text)? = attributes[name], !text.isEmpty { return text }
-    }
-    return nil
+    ["name", "title", "value"].compactMap { attributes[$0]?.string }.first { !$0.isEmpty }
   }
+
+  /// Whether it refers to other items.
+  var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }
 
 /// A category in a store.
@@ -51,28 +41,21 @@ struct LegacyCategory: Sendable {
   var className = ""
   /// Other fields than name and color. A catalog's category can't hold them, so the store's own item does.
   var fields: [String: FieldValue] = [:]
-
-  init(list: String, name: String, color: Catalog.Color? = nil) {
-    self.list = list
-    self.name = name
-    self.color = color
-  }
 }
 
 /// A file that belongs to an item.
 struct LegacyImage: Sendable {
   enum Content: Sendable {
     case data(Data)
-    /// A file in the source folder, by its path.
-    case file(SourceFolder, [String])
+    /// A file of a folder in the source folder.
+    case file(Folder, folder: String, name: String)
     /// It exists and can't be read; the one of an earlier import stays.
     case unreadable
   }
 
   var name: String
-  var mediaType: String
-  var content: Content
-  var byteCount: Int
+  var mediaType = ""
+  var content = Content.unreadable
 }
 
 /// References in attributes to something that is stored elsewhere.
@@ -92,44 +75,63 @@ enum Reference {
   /// An image of the item, by its name.
   static let image = "$image"
 
-  /// The number behind a reference, if that is what the value is.
-  static func target(_ key: String, of value: FieldValue) -> Int? {
-    guard case .dictionary(let members) = value, members.count == 1, case .integer(let number)? = members[key]
-    else { return nil }
-    return Int(exactly: number)
-  }
-
-  static func make(_ key: String, _ number: Int) -> FieldValue { .dictionary([key: .integer(Int64(number))]) }
+  static func make(_ key: String, _ number: Int) -> FieldValue { [key: .integer(Int64(number))] }
 }
 
 extension FieldValue {
-  /// Replaces each reference inside this value by the result of `resolve`.
-  func resolvingReferences(_ resolve: (_ key: String, _ target: Int) -> Value) -> Value {
-    for key in [Reference.item, Reference.category] {
-      if let target = Reference.target(key, of: self) { return resolve(key, target) }
+  /// The number behind a reference, if that is what the value is.
+  func target(_ key: String) -> Int? { dictionary?.count == 1 ? self[key]?.integer : nil }
+
+  /// The name of an image, if the value refers to one.
+  var imageName: String? { dictionary?.count == 1 ? self[Reference.image]?.string : nil }
+
+  /// The class of an object that is stored as a dictionary.
+  var objectClass: String? { self[Reference.objectClass]?.string }
+
+  /// Replaces each value inside this one for which `replacement` has another.
+  func replacing(_ replacement: (FieldValue) -> FieldValue?) -> FieldValue {
+    if let other = replacement(self) { return other }
+    return switch self {
+    case .array(let elements): .array(elements.map { $0.replacing(replacement) })
+    case .dictionary(let members): .dictionary(members.mapValues { $0.replacing(replacement) })
+    default: self
     }
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.resolvingReferences(resolve) })
-    case .dictionary(let members): return .dictionary(members.mapValues { $0.resolvingReferences(resolve) })
-    default: return self
+  }
+
+  /// Calls `body` with this value and each value inside it.
+  func forEachValue(_ body: (FieldValue) -> Void) {
+    body(self)
+    for element in array ?? [] { element.forEachValue(body) }
+    for member in (dictionary ?? [:]).values { member.forEachValue(body) }
+  }
+
+  /// Replaces each reference inside this value by the result of `resolve`.
+  func resolvingReferences(_ resolve: (_ key: String, _ target: Int) -> FieldValue) -> FieldValue {
+    replacing { value in
+      for key in [Reference.item, Reference.category] {
+        if let target = value.target(key) { return resolve(key, target) }
+      }
+      return nil
     }
   }
 
   /// Whether this value contains a reference to another item.
   var refersToItems: Bool {
-    if Reference.target(Reference.item, of: self) != nil { return true }
-    switch self {
-    case .array(let elements): return elements.contains { $0.refersToItems }
-    case .dictionary(let members): return members.values.contains { $0.refersToItems }
-    default: return false
-    }
+    if target(Reference.item) != nil { return true }
+    return array?.contains(where: \.refersToItems) ?? dictionary?.values.contains(where: \.refersToItems)
+      ?? false
   }
 
   /// Whether the values are equal byte by byte: Swift strings compare by canonical equivalence, and NaN is never equal.
-  func isIdentical(to other: Value?) -> Bool {
+  func isIdentical(to other: FieldValue?) -> Bool {
     guard let other else { return false }
     return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes
   }
+}
+
+extension FieldValue? {
+  /// The same for values that may be absent.
+  func isIdentical(to other: FieldValue?) -> Bool { self?.isIdentical(to: other) ?? (other == nil) }
 }
 
 extension [String: FieldValue] {

@@ -39,8 +39,7 @@ public struct LegacySummary: Sendable {
 extension LegacyStore {
   /// The contents of the store, and what an import would make of them.
   public var summary: LegacySummary {
-    var kinds: [String: Int] = [:]
-    for item in items { kinds[item.kind, default: 0] += 1 }
+    let kinds = Dictionary(items.map { ($0.kind, 1) }, uniquingKeysWith: +)
     let classes = classes.map { name, found in
       let isItem = !found.kind.isEmpty
       func isTakenApart(_ key: String) -> Bool { found.mapping.keys.contains { $0.hasPrefix(key + ".") } }

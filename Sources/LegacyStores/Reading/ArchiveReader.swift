@@ -29,6 +29,8 @@ final class ArchiveReader {
   /// How many more collections the search for cycles may enter.
   private var stepsLeft: Int
 
+  /// The layout of the archive.
+  private(set) var layout = FieldValue.null
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
@@ -38,10 +40,16 @@ final class ArchiveReader {
   private(set) var problems: [LegacyProblem] = []
   /// For each of `pendingItems`, its index in `items`; nil if it could not be converted.
   private(set) var indexes: [Int?] = []
-  private var dictionaries: [String: LegacyClass] = [:]
-  private var mappings: [String: (kind: String, mapping: [String: String])] = [:]
+  /// What the classes become, and the keys of dictionaries.
+  private var found: [String: LegacyClass] = [:]
 
-  init(_ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, plainKind: String) {
+  /// Reads the archive.
+  /// - Parameters:
+  ///   - name: the name of its lists: that of the file, or the path to the data.
+  ///   - plainKind: the kind of items without a class.
+  init(
+    _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String, plainKind: String
+  ) throws {
     self.archive = archive
     objects = ObjectReader(archive)
     contents = SharedContents(archive)
@@ -49,52 +57,53 @@ final class ArchiveReader {
     self.survey = survey
     self.mapping = mapping
     self.plainKind = plainKind
+    objects.role = { [unowned self] in try role(of: $0) }
+    try find(name)
+    try convert()
   }
 
   /// The classes found, each with the meaning of its fields.
   var classes: [String: LegacyClass] {
-    var classes = objects.classes.merging(dictionaries) { first, _ in first }
-    for (name, found) in mappings {
-      classes[name, default: LegacyClass()].kind = found.kind
-      classes[name, default: LegacyClass()].mapping.merge(found.mapping) { first, _ in first }
-    }
+    var classes = objects.classes
+    classes.merge(found)
     return classes
   }
 
-  /// Finds the contents of the archive; called once.
-  /// - Parameter name: the name of its lists: that of the file, or the path to the data.
-  /// - Returns: the layout of the archive.
-  func find(name: String) throws -> FieldValue {
+  /// Finds the contents of the archive.
+  private func find(_ name: String) throws {
     // In an order that is independent of the writer.
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
+    let isSingle = fields.count == 1
     var top: [String: FieldValue] = [:]
-    var whole: ArchivedValue?
     for field in fields {
-      let list = fields.count == 1 ? name : "\(name):\(field.name)"
+      let list = isSingle ? name : "\(name):\(field.name)"
       do {
         let value = try field.value(&contents)
         top[field.name] = try layout(ofTop: value, list: list)
-        if fields.count == 1 { whole = value }
+        if isSingle, lists.isEmpty, !value.isNull {
+          // Nothing in it looks like an item, so the whole archive is one.
+          lists.insert(name)
+          pendingItems.append(Pending(value: value, list: name))
+          top[field.name] = Layout.element(name)
+        }
       } catch {
         // If this is all it has, the archive is unreadable.
-        if fields.count == 1 { throw error }
-        problems.append(LegacyProblem(list, "\(error)"))
-        incompleteLists.insert(list)
+        if isSingle { throw error }
+        noteLoss(of: list, error)
       }
     }
-    if lists.isEmpty, fields.count == 1, let whole, !whole.isNull {
-      // Nothing in it looks like an item, so the whole archive is one.
-      lists.insert(name)
-      pendingItems.append(Pending(value: whole, list: name))
-      top[fields[0].name] = Layout.element(name)
-    }
-    return Layout.archive(top, archiver: archive.archiver)
+    layout = Layout.archive(top, archiver: archive.archiver)
+  }
+
+  private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
+    problems.append(LegacyProblem(place ?? list, "\(error)"))
+    incompleteLists.insert(list)
   }
 
   /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` differ.
   private func layout(ofTop value: ArchivedValue, list: String) throws -> FieldValue {
     if case .object(let object) = value, object.className == "NSNull" {
-      return .dictionary([Reference.objectClass: .string("NSNull")])
+      return [Reference.objectClass: "NSNull"]
     }
     return try layout(of: value, list: list, isTop: true, depth: 0)
   }
@@ -102,11 +111,11 @@ final class ArchiveReader {
   // MARK: Around the items
 
   private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
-    guard depth < 8, !holdsItself(value) else { return try literal(value, list) }
-    if case .object(let object) = value, isThing(object) {
+    guard depth < 8, !containsItself(value) else { return try literal(value, list) }
+    if let object = appObject(value) {
       if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
       lists.insert(list)
-      try register(object, list: list)
+      register(object, list: list)
       return Layout.element(list)
     }
     let className: String? = if case .object(let object) = value { object.className } else { nil }
@@ -116,19 +125,18 @@ final class ArchiveReader {
         return try layout(ofMembers: members, value, className, list, isTop)
       }
       if let dictionary = try value.dictionary {
-        let whole = value
-        var found: [String: ArchivedValue] = [:]
-        for (key, value) in try dictionary.pairs() {
-          guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), found[key] == nil else {
-            return try literal(whole, list)
+        var members: [String: ArchivedValue] = [:]
+        for (key, member) in try dictionary.pairs() {
+          guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), members[key] == nil else {
+            return try literal(value, list)
           }
-          found[key] = value
+          members[key] = member
         }
-        var members: [String: FieldValue] = [:]
-        for (key, value) in found.sorted(by: { $0.key < $1.key }) {
-          members[key] = try layout(of: value, list: "\(list):\(key)", isTop: false, depth: depth + 1)
+        var layouts: [String: FieldValue] = [:]
+        for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+          layouts[key] = try layout(of: member, list: "\(list):\(key)", isTop: false, depth: depth + 1)
         }
-        return .dictionary(members)
+        return .dictionary(layouts)
       }
     }
     return try literal(value, list)
@@ -143,27 +151,23 @@ final class ArchiveReader {
       Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
     }
     let readable = elements.compactMap { try? $0.get() }
-    let hasThings = readable.contains { if case .object(let object) = $0 { isThing(object) } else { false } }
+    let hasAppObjects = readable.contains { appObject($0) != nil }
     let isOfDictionaries =
-      !readable.isEmpty && readable.allSatisfy { !isThing($0) && (try? $0.dictionary) != nil }
-    guard hasThings || isOfDictionaries || isTop else { return try literal(value, list) }
+      !readable.isEmpty && readable.allSatisfy { appObject($0) == nil && (try? $0.dictionary) != nil }
+    guard hasAppObjects || isOfDictionaries || isTop else { return try literal(value, list) }
     lists.insert(list)
-    for (index, result) in elements.enumerated() {
-      let element: ArchivedValue
-      switch result {
-      case .success(let value): element = value
-      case .failure(let error):
-        problems.append(LegacyProblem("\(list)[\(index)]", "\(error)"))
-        incompleteLists.insert(list)
-        continue
-      }
-      if case .object(let object) = element, isThing(object) {
-        try register(object, list: list)
-      } else if element.isNull {
-        problems.append(
-          LegacyProblem("\(list)[\(index)]", "it is nil, so there is nothing to keep", isLoss: false))
-      } else {
-        pendingItems.append(Pending(value: element, list: list))
+    for (index, element) in elements.enumerated() {
+      let place = "\(list)[\(index)]"
+      switch element {
+      case .failure(let error): noteLoss(of: list, at: place, error)
+      case .success(let element) where element.isNull:
+        problems.append(LegacyProblem(place, "it is nil, so there is nothing to keep", isLoss: false))
+      case .success(let element):
+        if let object = appObject(element) {
+          register(object, list: list)
+        } else {
+          pendingItems.append(Pending(value: element, list: list))
+        }
       }
     }
     return Layout.list(list, className: className)
@@ -176,7 +180,7 @@ final class ArchiveReader {
         continue
       }
       for index in 0..<min(members.count, 8) {
-        if case .object(let member)? = try? members[index], isThing(member) { return true }
+        if let member = try? members[index], appObject(member) != nil { return true }
       }
     }
     return false
@@ -186,7 +190,7 @@ final class ArchiveReader {
   ///
   /// The search does not enter the app's objects. It gives up in an archive that shares collections very often; then
   /// the collection counts as cyclic.
-  private func holdsItself(_ value: ArchivedValue) -> Bool {
+  private func containsItself(_ value: ArchivedValue) -> Bool {
     guard let start = collection(value), !start.isEmpty else { return false }
     var seen: Set<Int> = []
     var waiting = [start]
@@ -221,18 +225,15 @@ final class ArchiveReader {
         if value.isNull { continue }
         fields[field.name] = try layout(of: value, list: place, isTop: false, depth: depth + 1)
       } catch {
-        problems.append(LegacyProblem(place, "\(error)"))
-        incompleteLists.insert(place)
+        noteLoss(of: place, error)
       }
     }
-    return .dictionary([
-      Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
-    ])
+    return [Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className)]
   }
 
   private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
     objects.begin()
-    let value = try objects.attribute(path, value) { try self.role(of: $0) }
+    let value = try objects.attribute(path, value)
     images += objects.images
     problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
     return value
@@ -240,52 +241,50 @@ final class ArchiveReader {
 
   // MARK: Items and categories
 
-  private func isThing(_ object: ArchivedObject) -> Bool {
-    survey.isCustom(object.className) || survey.categories.contains(object.className)
-  }
-
-  private func isThing(_ value: ArchivedValue) -> Bool {
-    if case .object(let object) = value { isThing(object) } else { false }
+  /// The object that a value is, if it is one of the app's and not one of Foundation's.
+  private func appObject(_ value: ArchivedValue?) -> ArchivedObject? {
+    guard case .object(let object)? = value, survey.isCustom(object.className) || isCategory(object) else {
+      return nil
+    }
+    return object
   }
 
   private func isCategory(_ object: ArchivedObject) -> Bool { survey.categories.contains(object.className) }
 
-  private func register(_ object: ArchivedObject, list: String) throws {
-    if isCategory(object) {
-      if case .category(let index)? = roles[object.uid] {
-        // It was found through an item before; its own list has more information.
-        if pendingCategories[index].list.isEmpty {
-          pendingCategories[index] = Pending(value: .object(object), list: list)
-        }
-        return
-      }
+  /// Notes an item or a category. The list in which it was found counts for more than a reference to it.
+  private func register(_ object: ArchivedObject, list: String) {
+    let pending = Pending(value: .object(object), list: list)
+    if !isCategory(object) { itemClasses.insert(object.className) }
+    switch roles[object.uid] {
+    case .category(let index)?:
+      if pendingCategories[index].list.isEmpty { pendingCategories[index] = pending }
+    case .item(let index)? where pendingItems[index].list.isEmpty && !list.isEmpty:
+      pendingItems[index] = pending
+    case .item?:
+      pendingItems.append(pending)
+    case nil where isCategory(object):
       roles[object.uid] = .category(pendingCategories.count)
-      pendingCategories.append(Pending(value: .object(object), list: list))
-      return
+      pendingCategories.append(pending)
+    case nil:
+      roles[object.uid] = .item(pendingItems.count)
+      pendingItems.append(pending)
     }
-    itemClasses.insert(object.className)
-    if case .item(let index)? = roles[object.uid], pendingItems[index].list.isEmpty, !list.isEmpty {
-      pendingItems[index] = Pending(value: .object(object), list: list)
-      return
-    }
-    if roles[object.uid] == nil { roles[object.uid] = .item(pendingItems.count) }
-    pendingItems.append(Pending(value: .object(object), list: list))
   }
 
   /// The role of an object that another one refers to.
   private func role(of object: ArchivedObject) throws -> ObjectRole? {
     if let role = roles[object.uid] { return role }
     guard isCategory(object) || itemClasses.contains(object.className) else { return nil }
-    try register(object, list: "")
+    register(object, list: "")
     return roles[object.uid]
   }
 
   /// Converts everything found in the archive, including objects found on the way.
-  func convert() throws {
+  private func convert() throws {
     var (nextItem, nextCategory) = (0, 0)
     while true {
       if nextCategory < pendingCategories.count {
-        try meetItems(of: pendingCategories[nextCategory])
+        meetItems(of: pendingCategories[nextCategory])
         nextCategory += 1
       } else if nextItem < pendingItems.count {
         try meetCategory(of: pendingItems[nextItem])
@@ -311,21 +310,20 @@ final class ArchiveReader {
     _ = try role(of: category)
   }
 
-  private func meetItems(of pending: Pending) throws {
+  private func meetItems(of pending: Pending) {
     guard case .object(let object) = pending.value, let key = itemsKey(object.className),
       let value = try? object[key], let members = try? value.array ?? value.set
     else { return }
     for index in 0..<members.count {
-      guard case .object(let item)? = try? members[index], isThing(item), !isCategory(item) else { continue }
-      if roles[item.uid] == nil { try register(item, list: "") }
+      guard let item = appObject(try? members[index]), !isCategory(item), roles[item.uid] == nil else {
+        continue
+      }
+      register(item, list: "")
     }
   }
 
   private func itemsKey(_ className: String) -> String? {
-    switch mapping.wish("category.items") {
-    case .some(let wish): wish
-    case nil: survey.key(KindOfThing.categoryItemKeys, in: className)
-    }
+    mapping.key(of: "category.items", else: survey.key(KnownKind.categoryItemKeys, in: className))
   }
 
   private func category(_ pending: Pending) throws -> LegacyCategory {
@@ -333,20 +331,13 @@ final class ArchiveReader {
       return LegacyCategory(list: "", name: try pending.value.string ?? "")
     }
     let name = object.className
-    func key(_ part: String, _ keys: [String]) -> String? {
-      switch mapping.wish("category.\(part)") {
-      case .some(let wish): wish
-      case nil: survey.key(keys, in: name)
-      }
-    }
-    let nameKey = key("name", KindOfThing.categoryNameKeys)
-    let colorKey = key("color", KindOfThing.categoryColorKeys)
-    var found: [String: String] = [:]
-    if let nameKey { found[nameKey] = "$name" }
-    if let colorKey { found[colorKey] = "$color" }
+    let nameKey = mapping.key(of: "category.name", else: survey.key(KnownKind.categoryNameKeys, in: name))
+    let colorKey = mapping.key(of: "category.color", else: survey.key(KnownKind.categoryColorKeys, in: name))
     let itemsKey = itemsKey(name)
-    if let itemsKey { found[itemsKey] = "$items" }
-    mappings[name] = (LegacyClass.categories, found)
+    found[name, default: LegacyClass()].kind = LegacyClass.categories
+    for (key, part) in [(nameKey, "$name"), (colorKey, "$color"), (itemsKey, "$items")] {
+      if let key { found[name]?.mapping[key] = part }
+    }
     var category = LegacyCategory(list: pending.list, name: "")
     category.className = name
     do {
@@ -358,23 +349,21 @@ final class ArchiveReader {
     } catch {
       problems.append(LegacyProblem("a category in \(plainKind)", "\(error)"))
     }
+    let place = "the category \"\(category.name)\""
     do {
       category.fields = try objects.attributes(
-        of: object, skipping: Set([nameKey, itemsKey].compactMap(\.self))
-      ) {
-        try self.role(of: $0)
-      }
-      problems += objects.problems.map {
-        LegacyProblem("the category \"\(category.name)\", \($0.path)", $0.reason)
-      }
+        of: object, skipping: Set([nameKey, itemsKey].compactMap(\.self)))
+      problems += objects.problems.map { LegacyProblem("\(place), \($0.path)", $0.reason) }
       for var image in objects.images {
-        let name = "category.\(category.name).\(image.name)".usableName
-        category.fields = category.fields.mapValues { $0.renamingImage(image.name, to: name) }
-        image.name = name
+        let (old, new) = (image.name, "category.\(category.name).\(image.name)".usableName)
+        category.fields = category.fields.mapValues { field in
+          field.replacing { $0.imageName == old ? [Reference.image: .string(new)] : nil }
+        }
+        image.name = new
         images.append(image)
       }
     } catch {
-      problems.append(LegacyProblem("the category \"\(category.name)\"", "\(error)"))
+      problems.append(LegacyProblem(place, "\(error)"))
     }
     if category.name.allSatisfy(\.isWhitespace) { category.name = "(unnamed)" }
     return category
@@ -386,8 +375,7 @@ final class ArchiveReader {
       indexes.append(items.count)
       items.append(item)
     } catch {
-      problems.append(LegacyProblem(place(of: pending), "\(error)"))
-      incompleteLists.insert(pending.list)
+      noteLoss(of: pending.list, at: place(of: pending), error)
       indexes.append(nil)
     }
   }
@@ -409,26 +397,24 @@ final class ArchiveReader {
     guard case .object(let object) = pending.value, !isPlain(object) else { return try plainItem(pending) }
     let name = object.className
     let plan = plan(name)
-    var fields = try objects.attributes(of: object) { try self.role(of: $0) }
+    var fields = try objects.attributes(of: object)
     var category: Int?
     if let key = plan.categoryKey, let value = fields[key] {
-      if let index = Reference.target(Reference.category, of: value) {
+      if let index = value.target(Reference.category) {
         category = index
         fields[key] = nil
-      } else if case .string(let text) = value, !text.allSatisfy(\.isWhitespace) {
+      } else if let text = value.string, !text.allSatisfy(\.isWhitespace) {
         category = namedCategory(text)
         fields[key] = nil
       }
     }
-    let (attributes, found) = plan.attributes(fields, className: ClassSurvey.shortName(name))
-    var known = mappings[name] ?? (plan.kind, [:])
-    known.mapping.merge(found) { first, _ in first }
-    if let key = plan.categoryKey { known.mapping[key] = "$category" }
-    mappings[name] = known
+    let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(name))
     var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
     item.category = category
     item.images = objects.images
     noteProblems(of: &item, pending, plan)
+    found.note(item, mapping)
+    if let key = plan.categoryKey { found[name]?.mapping[key] = "$category" }
     return item
   }
 
@@ -449,22 +435,13 @@ final class ArchiveReader {
   /// An item that is not an object: a dictionary, a text, a number.
   private func plainItem(_ pending: Pending) throws -> LegacyItem {
     objects.begin()
-    let value = try objects.attribute("value", pending.value) { try self.role(of: $0) }
+    let value = try objects.attribute("value", pending.value)
     let items = PlainItems([value], list: pending.list, kind: plainKind, mapping: mapping)
-    guard let (made, found) = items.item(value) else {
+    guard var item = items.item(value, noting: &found) else {
       throw LegacyError(.unreadable, "it has no title, so it is no item")
     }
-    var item = made
     item.images = objects.images
     noteProblems(of: &item, pending, nil)
-    if !item.className.isEmpty {
-      var known = mappings[item.className] ?? (item.kind, [:])
-      known.mapping.merge(found) { first, _ in first }
-      mappings[item.className] = known
-      if case .dictionary(let fields) = value {
-        dictionaries[item.className, default: LegacyClass()].note(fields)
-      }
-    }
     return item
   }
 
@@ -474,19 +451,5 @@ final class ArchiveReader {
     let plan = ItemPlan(className: name, survey, avoiding: others, mapping)
     plans[name] = plan
     return plan
-  }
-}
-
-extension FieldValue {
-  func renamingImage(_ name: String, to newName: String) -> Value {
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.renamingImage(name, to: newName) })
-    case .dictionary(let members):
-      if members.count == 1, members[Reference.image] == .string(name) {
-        return .dictionary([Reference.image: .string(newName)])
-      }
-      return .dictionary(members.mapValues { $0.renamingImage(name, to: newName) })
-    default: return self
-    }
   }
 }

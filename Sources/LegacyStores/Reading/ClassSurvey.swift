@@ -2,56 +2,36 @@ import KeyedArchiving
 
 /// The classes of one or more archives, with the fields of their objects, and their roles in the store.
 struct ClassSurvey {
-  struct Class {
-    var count = 0
-    /// The kinds of values under each key, by how often.
-    var fields: [String: [String: Int]] = [:]
-  }
-
-  private(set) var classes: [String: Class] = [:]
+  /// For each class, the kinds of values under each key.
+  private(set) var classes: [String: [String: Set<String>]] = [:]
   /// The classes of categories.
   private(set) var categories: Set<String> = []
 
-  /// - Parameter categoryKey: the key of an item's category, if the user has named it.
-  init(_ inspections: [ArchiveInspection], categoryKey: String??) {
-    for inspection in inspections {
-      for found in inspection.classes {
-        var known = classes[found.description.name] ?? Class()
-        known.count += found.count
-        for field in found.fields {
-          for (kind, count) in field.kinds {
-            known.fields[field.name, default: [:]][kind, default: 0] += count
-          }
-        }
-        classes[found.description.name] = known
+  init(_ inspections: [ArchiveInspection], _ mapping: FieldMapping) {
+    for found in inspections.flatMap(\.classes) {
+      let name = found.description.name
+      if classes[name] == nil { classes[name] = [:] }
+      for field in found.fields {
+        classes[name]?[field.name, default: []].formUnion(field.kinds.map(\.kind))
       }
     }
-    let keys: [String] =
-      switch categoryKey {
-      case .some(.some(let key)): [key]
-      case .some(.none): []
-      case nil: KindOfThing.categoryKeys.filter { $0 != "categories" }
-      }
-    for (_, found) in classes {
-      for key in keys {
-        for kind in found.fields[key]?.keys ?? [:].keys where isCustom(kind) && isNamed(kind) {
-          categories.insert(kind)
-        }
-      }
+    let isMapped = mapping.has("category")
+    let keys =
+      isMapped
+      ? [mapping.key(of: "category", else: nil)].compactMap(\.self)
+      : KnownKind.categoryKeys.filter { $0 != "categories" }
+    for kind in classes.values.flatMap({ fields in keys.flatMap { fields[$0] ?? [] } }) {
+      if isCustom(kind), isNamed(kind) { categories.insert(kind) }
     }
-    guard categoryKey == nil else { return }
+    if isMapped { return }
     // A file may have only categories.
     for name in classes.keys where isCustom(name) && Self.shortName(name).lowercased().contains("categor") {
-      let hasCategory = keys.contains { key in
-        classes[name]?.fields[key]?.keys.contains { categories.contains($0) } ?? false
-      }
+      let hasCategory = keys.contains { !categories.isDisjoint(with: classes[name]?[$0] ?? []) }
       if !hasCategory, isNamed(name) { categories.insert(name) }
     }
   }
 
-  private func isNamed(_ name: String) -> Bool {
-    KindOfThing.categoryNameKeys.contains { classes[name]?.fields[$0] != nil }
-  }
+  private func isNamed(_ name: String) -> Bool { key(KnownKind.categoryNameKeys, in: name) != nil }
 
   /// Whether a class belongs to an app: it is in the archives and not in Apple's frameworks.
   func isCustom(_ name: String) -> Bool { classes[name] != nil && !Self.isSystem(name) }
@@ -70,7 +50,7 @@ struct ClassSurvey {
 
   /// The first of some keys that a class has.
   func key(_ wanted: [String], in name: String) -> String? {
-    wanted.first { classes[name]?.fields[$0] != nil }
+    wanted.first { classes[name]?[$0] != nil }
   }
 
   /// The shortest path from a class to a field, through objects that are parts of it.
@@ -81,8 +61,8 @@ struct ClassSurvey {
       var further: [(name: String, path: String)] = []
       for (name, path) in next {
         if let key = key(wanted, in: name) { return path + key }
-        for (field, kinds) in (classes[name]?.fields ?? [:]).sorted(by: { $0.key < $1.key }) {
-          for kind in kinds.keys.sorted() where classes[kind] != nil && !others.contains(kind) {
+        for (field, kinds) in (classes[name] ?? [:]).sorted(by: { $0.key < $1.key }) {
+          for kind in kinds.sorted() where classes[kind] != nil && !others.contains(kind) {
             if seen.insert(kind).inserted { further.append((kind, "\(path)\(field).")) }
           }
         }
@@ -101,10 +81,11 @@ struct ClassSurvey {
   /// `_TtCV17EncodeExperiments6Person11HelperClass` is EncodeExperiments, Person and HelperClass.
   private static func demangled(_ name: String) -> [String]? {
     guard name.hasPrefix("_Tt") else { return nil }
-    var rest = name.utf8.dropFirst(3).drop { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    var rest = name.utf8.dropFirst(3).drop { !isDigit($0) }
     var parts: [String] = []
-    while let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
-      let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    while let first = rest.first, isDigit(first) {
+      let digits = rest.prefix(while: isDigit)
       guard let count = Int(String(decoding: digits, as: UTF8.self)), count > 0,
         count <= rest.count - digits.count
       else { return nil }

@@ -28,8 +28,13 @@ public struct FieldMapping: Sendable {
     keys[parts[0]] = parts[1].isEmpty ? .some(nil) : parts[1]
   }
 
-  /// The override of an attribute: a key, no source, or no override.
-  func wish(_ attribute: String) -> String?? { keys[attribute] }
+  /// Whether there is an override for an attribute.
+  func has(_ attribute: String) -> Bool { keys[attribute] != nil }
+
+  /// The key of an attribute: that of the override, which may be none, or the guessed one.
+  func key(of attribute: String, else guess: @autoclosure () -> String?) -> String? {
+    keys[attribute] ?? guess()
+  }
 
   /// The overrides of attributes that are not part of the guess.
   func others(_ known: [String]) -> [(attribute: String, key: String)] {

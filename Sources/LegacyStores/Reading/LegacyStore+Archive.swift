@@ -25,18 +25,16 @@ extension LegacyStore {
     store.problems = problems
     let survey: ClassSurvey
     do {
-      survey = ClassSurvey(try opened.map { try $0.archive.inspect() }, categoryKey: mapping.wish("category"))
+      survey = ClassSurvey(try opened.map { try $0.archive.inspect() }, mapping)
     } catch {
       throw LegacyError(.unreadable, "the archive can't be read", cause: error)
     }
     var merge = ArchiveMerge(store)
     for (name, archive) in opened {
       do {
-        let reader = ArchiveReader(archive, survey, mapping, plainKind: name.stem)
-        let layout = try reader.find(name: name)
-        try reader.convert()
+        let reader = try ArchiveReader(archive, survey, mapping, name: name, plainKind: name.stem)
         merge.add(reader, isOneOfSeveral: opened.count > 1)
-        merge.store.files[name] = Layout.file(layout, isXML: false)
+        merge.store.files[name] = Layout.file(reader.layout, isXML: false)
       } catch {
         if opened.count == 1 {
           throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)
@@ -49,14 +47,14 @@ extension LegacyStore {
     return read
   }
 
-  static func openArchives(
+  private static func openArchives(
     _ files: [URL]
   ) throws(LegacyError) -> (opened: [(name: String, archive: KeyedArchive)], problems: [LegacyProblem]) {
     var opened: [(name: String, archive: KeyedArchive)] = []
     var problems: [LegacyProblem] = []
     for file in files {
       let name = file.lastPathComponent
-      _ = try SourceFile(file)
+      _ = try File(file)
       do {
         opened.append((name, try KeyedArchive(ArchiveBytes(contentsOf: file))))
       } catch {
@@ -92,7 +90,7 @@ extension FieldMapping {
       ).sorted()
       throw LegacyError(
         .wrongUse,
-        "no object has the key \"\(key)\" that \(attribute) shall come from; there are "
+        "no object has the key \"\(key)\" for \(attribute); there are "
           + known.prefix(40).joined(separator: ", "))
     }
   }
@@ -123,11 +121,7 @@ struct ArchiveMerge {
     store.images += reader.images
     store.lists.formUnion(reader.lists)
     store.incompleteLists.formUnion(reader.incompleteLists)
-    store.classes.merge(reader.classes) { known, found in
-      var known = known
-      known.merge(found)
-      return known
-    }
+    store.classes.merge(reader.classes)
     // Indexes of items are final only after items of other files are matched.
     var numbers: [Int: Int] = [:]
     var kept: [LegacyItem] = []
@@ -135,7 +129,7 @@ struct ArchiveMerge {
       guard let index else { continue }
       var item = reader.items[index]
       item.category = item.category.map { categories[$0] }
-      if item.list.isEmpty, isOneOfSeveral, !item.attributes.values.contains(where: \.refersToItems) {
+      if item.list.isEmpty, isOneOfSeveral, !item.refersToItems {
         derived.append((item, item.attributes.fingerprint, fileCount))
         continue
       }
@@ -184,15 +178,12 @@ struct ArchiveMerge {
     func match(_ candidates: [Int]?, _ file: Int) -> Int? {
       candidates?.first { !taken.contains($0) && fileOfItem[$0] != file }
     }
-    var rest: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
-    for found in derived {
-      if let index = match(prints[found.fingerprint], found.file) {
-        taken.insert(index)
-      } else {
-        rest.append(found)
-      }
+    let others = derived.filter { found in
+      guard let index = match(prints[found.fingerprint], found.file) else { return true }
+      taken.insert(index)
+      return false
     }
-    for found in rest {
+    for found in others {
       if let label = found.item.label, let index = match(names["\(found.item.kind)\n\(label)"], found.file) {
         taken.insert(index)
       } else {

@@ -15,7 +15,7 @@ extension LegacyStore {
   public static func defaults(
     _ file: URL, key: String? = nil, mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
-    _ = try SourceFile(file)
+    _ = try File(file)
     let list: PropertyList
     let content: FieldValue
     do {
@@ -73,7 +73,7 @@ struct DefaultsReader {
       if let each = archives(elements, path) { return each }
       return .array(
         elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
-    case .dictionary(let members) where members[Reference.objectClass] == nil:
+    case .dictionary(let members) where value.objectClass == nil:
       var content: [String: FieldValue] = [:]
       for (key, member) in members.sorted(by: { $0.key < $1.key }) {
         content[key] = layout(of: member, path: "\(path).\(key)", depth: depth + 1)
@@ -102,49 +102,34 @@ struct DefaultsReader {
 
   /// The layout of data that is an archive with objects of the app; nil for other data, which is preserved.
   private mutating func archive(_ data: Data, _ path: String) -> FieldValue? {
-    switch opened(data, path) {
-    case nil: return nil
-    case .failure(let error):
+    do {
+      guard let archive = try opened(data, path)?.get() else { return nil }
+      let survey = ClassSurvey([try archive.inspect()], mapping)
+      let isEmptyList = try archive.root?.array?.isEmpty ?? false
+      guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
+      let reader = try ArchiveReader(archive, survey, mapping, name: path, plainKind: path)
+      merge.add(reader, isOneOfSeveral: false)
+      return reader.layout
+    } catch {
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
       return nil
-    case .success(let archive):
-      do {
-        let survey = ClassSurvey([try archive.inspect()], categoryKey: mapping.wish("category"))
-        let isEmptyList = try archive.root?.array?.isEmpty ?? false
-        guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
-        let reader = ArchiveReader(archive, survey, mapping, plainKind: path)
-        let layout = try reader.find(name: path)
-        try reader.convert()
-        merge.add(reader, isOneOfSeveral: false)
-        return layout
-      } catch {
-        merge.store.problems.append(LegacyProblem(path, "\(error)"))
-        return nil
-      }
     }
   }
 
   /// The layout of an array in which each element is an archive of one object.
   private mutating func archives(_ elements: [FieldValue], _ path: String) -> FieldValue? {
-    guard !elements.isEmpty else { return nil }
-    var found: [(ArchiveReader, FieldValue)] = []
-    for (index, element) in elements.enumerated() {
-      guard case .data(let data) = element, case .success(let archive)? = opened(data, path),
-        case .object(let object)? = try? archive.root,
-        let inspection = try? archive.inspect()
+    var readers: [ArchiveReader] = []
+    for element in elements {
+      guard let data = element.data, case .success(let archive)? = opened(data, path),
+        case .object(let object)? = try? archive.root, let inspection = try? archive.inspect(),
+        case let survey = ClassSurvey([inspection], mapping), survey.isCustom(object.className),
+        let reader = try? ArchiveReader(archive, survey, mapping, name: path, plainKind: path),
+        readers.isEmpty || reader.layout == Layout.archive(["root": Layout.element(path)])
       else { return nil }
-      let survey = ClassSurvey([inspection], categoryKey: mapping.wish("category"))
-      guard survey.isCustom(object.className),
-        case let reader = ArchiveReader(archive, survey, mapping, plainKind: path),
-        let layout = try? reader.find(name: path), (try? reader.convert()) != nil
-      else { return nil }
-      guard layout == Layout.archive(["root": Layout.element(path)]) || index == 0 else { return nil }
-      found.append((reader, layout))
+      readers.append(reader)
     }
-    for (reader, _) in found { merge.add(reader, isOneOfSeveral: false) }
-    guard case .dictionary(let top)? = found.first?.1, case .dictionary(let members)? = top[Layout.archive],
-      let key = members.keys.first
-    else { return nil }
-    return .dictionary([Layout.each: .string(path), "key": .string(key)])
+    guard let key = readers.first?.layout[Layout.archive]?.dictionary?.keys.first else { return nil }
+    for reader in readers { merge.add(reader, isOneOfSeveral: false) }
+    return [Layout.each: .string(path), "key": .string(key)]
   }
 }

@@ -1,4 +1,5 @@
 import CatalogModel
+import Files
 public import Foundation
 import KeyedArchiving
 
@@ -20,23 +21,19 @@ extension LegacyStore {
     var store = LegacyStore(.plist)
     var files: [URL] = []
     for url in urls {
-      guard let folder = try? SourceFolder(url) else {
+      if let folder = try? Folder(url) {
+        files += try toDos(in: folder)
+        store.lists.formUnion(toDoFiles)
+      } else {
         files.append(url)
-        continue
       }
-      let found = try folderOfToDos(folder)
-      for name in found.names {
-        files.append(
-          URL(fileURLWithPath: found.folder.path).appending(path: name, directoryHint: .notDirectory))
-      }
-      store.lists.formUnion(toDoFiles)
     }
     for file in files {
       let name = file.lastPathComponent
       guard store.files[name] == nil else {
         throw LegacyError(.wrongUse, "two of the files are called \"\(name)\"; import them as two stores")
       }
-      _ = try SourceFile(file)
+      _ = try File(file)
       do {
         let list = try PropertyList(ArchiveBytes(contentsOf: file))
         if try KeyedArchive.isKeyedArchive(list) {
@@ -60,26 +57,17 @@ extension LegacyStore {
     return store
   }
 
-  private static func folderOfToDos(
-    _ folder: SourceFolder
-  ) throws(LegacyError) -> (folder: SourceFolder, names: [String]) {
-    for way in [[], ["Documents"]] {
-      var inner = folder
-      var isThere = true
-      for name in way {
-        guard try inner.kind(of: name) == .folder else {
-          isThere = false
-          break
-        }
-        inner = try inner.folder(name)
+  /// The to-do app's files in its folder of documents, or in the app's folder.
+  private static func toDos(in folder: Folder) throws(LegacyError) -> [URL] {
+    for path in [[], ["Documents"]] {
+      guard let inner = try folder.folder(at: path) else { continue }
+      var files: [URL] = []
+      for name in toDoFiles {
+        guard let kind = try inner.kind(of: name) else { continue }
+        if kind == .link { throw .link(inner.path(of: name)) }
+        files.append(URL(fileURLWithPath: inner.path(of: name)))
       }
-      guard isThere else { continue }
-      var names: [String] = []
-      for name in toDoFiles where try inner.kind(of: name) != nil {
-        if try inner.kind(of: name) == .link { throw SourceFolder.link("\(inner.path)/\(name)") }
-        names.append(name)
-      }
-      if !names.isEmpty { return (inner, names) }
+      if !files.isEmpty { return files }
     }
     throw LegacyError(
       .notFound, "there is neither toDoItems.plist nor doneItems.plist; name the file to import",
@@ -100,12 +88,9 @@ struct PropertyListReader {
   mutating func layout(of value: FieldValue, list: String, isTop: Bool) throws -> FieldValue {
     switch value {
     case .array(let elements):
-      let hasThings =
-        !elements.isEmpty && elements.contains { if case .dictionary = $0 { true } else { false } }
-      guard hasThings || isTop else { return value }
-      store.lists.insert(list)
+      guard isTop || elements.contains(where: { $0.dictionary != nil }) else { return value }
       return add(elements, list)
-    case .dictionary(let members) where members[Reference.objectClass] == nil:
+    case .dictionary(let members) where value.objectClass == nil:
       let before = store.items.count
       var content: [String: FieldValue] = [:]
       // In a deterministic order.
@@ -114,12 +99,10 @@ struct PropertyListReader {
       }
       guard isTop, store.items.count == before else { return .dictionary(content) }
       // A dictionary without lists is one item.
-      store.lists.insert(list)
       _ = add([value], list)
       return Layout.element(list)
     default:
       guard isTop else { return value }
-      store.lists.insert(list)
       _ = add([value], list)
       return Layout.element(list)
     }
@@ -127,29 +110,22 @@ struct PropertyListReader {
 
   /// - Returns: the layout of the list.
   private mutating func add(_ elements: [FieldValue], _ list: String) -> FieldValue {
+    store.lists.insert(list)
     // A key in the file, or the file's name for the top.
-    let kind =
-      list.firstIndex(of: ":") == nil ? list.stem : list.split(separator: ":").last.map(String.init) ?? list
+    let kind = list.contains(":") ? list.split(separator: ":").last.map(String.init) ?? list : list.stem
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
-    var passedOver: [FieldValue] = []
+    var skipped: [FieldValue] = []
     for (index, element) in elements.enumerated() {
-      guard let (item, mapping) = items.item(element) else {
-        passedOver.append(element)
+      if let item = items.item(element, noting: &store.classes) {
+        store.items.append(item)
+      } else {
+        skipped.append(element)
         store.problems.append(
           LegacyProblem(
             "\(list)[\(index)]", "it has no title, so it is no item, as in the app", isLoss: false))
-        continue
       }
-      if case .dictionary(let fields) = element, !item.className.isEmpty {
-        var known = store.classes[item.className] ?? LegacyClass()
-        known.kind = item.kind
-        known.mapping.merge(mapping) { first, _ in first }
-        known.note(fields)
-        store.classes[item.className] = known
-      }
-      store.items.append(item)
     }
-    return Layout.list(list, className: nil, passedOver: passedOver)
+    return Layout.list(list, className: nil, skipped: skipped)
   }
 }
 
@@ -176,11 +152,11 @@ extension FieldValue {
         .unreadable, "its texts and data are shared so often that they would grow too large",
         path: list.bytes.path)
     }
-    try self.init(tree)
+    self.init(tree)
   }
 
   /// Converts a property list's value without loss.
-  init(_ value: PropertyListValue) throws(LegacyError) {
+  private init(_ value: PropertyListValue) {
     switch value {
     case .null: self = .null
     case .bool(let flag): self = .bool(flag)
@@ -188,33 +164,28 @@ extension FieldValue {
     case .unsigned(let integer): self = .unsigned(integer)
     case .bigInteger(let integer): self = .string("\(integer)")
     case .real(let real): self = .double(real)
-    case .date(let seconds): self = Value(secondsSince2001: seconds)
+    case .date(let seconds): self = FieldValue(secondsSince2001: seconds)
     case .data(let data): self = .data(data)
     case .string(let text): self = .string(text)
-    case .uid(let number):
-      self = .dictionary([Reference.objectClass: .string("UID"), "value": .integer(Int64(number))])
-    case .array(let elements), .set(let elements):
-      var values: [Value] = []
-      for element in elements { values.append(try Value(element)) }
-      self = .array(values)
+    case .uid(let number): self = [Reference.objectClass: "UID", "value": .integer(Int64(number))]
+    case .array(let elements), .set(let elements): self = .array(elements.map { FieldValue($0) })
     case .dictionary(let pairs):
-      var members: [String: Value] = [:]
-      var keys: [Value] = []
-      var values: [Value] = []
-      for pair in pairs {
-        keys.append(try Value(pair.key))
-        values.append(try Value(pair.value))
-        if case .string(let key) = pair.key, key.utf8.first != UInt8(ascii: "$"), let value = values.last {
-          members[key] = value
-        }
+      let (keys, values) = (pairs.map { FieldValue($0.key) }, pairs.map { FieldValue($0.value) })
+      var members: [String: FieldValue] = [:]
+      for (key, value) in zip(keys, values) {
+        if let key = key.string, key.utf8.first != UInt8(ascii: "$") { members[key] = value }
       }
-      self =
-        members.count == keys.count
-        ? .dictionary(members)
-        : .dictionary([
-          Reference.objectClass: .string("NSDictionary"), "NS.keys": .array(keys),
-          "NS.objects": .array(values),
-        ])
+      self = .contents(of: "NSDictionary", members, keys: keys, values: values)
     }
+  }
+
+  /// A dictionary; in the explicit form, with its class, if a key occurs twice, is no text or looks like a reserved one.
+  static func contents(
+    of className: String, _ members: [String: FieldValue], keys: [FieldValue], values: [FieldValue]
+  ) -> FieldValue {
+    if members.count == keys.count { return .dictionary(members) }
+    return [
+      Reference.objectClass: .string(className), "NS.keys": .array(keys), "NS.objects": .array(values),
+    ]
   }
 }

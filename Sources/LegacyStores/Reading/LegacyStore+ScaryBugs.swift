@@ -1,4 +1,5 @@
 import CatalogModel
+import Files
 public import Foundation
 import KeyedArchiving
 
@@ -13,7 +14,7 @@ extension LegacyStore {
   ///   store, and the others are read.
   public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
     var reader = ScaryBugReader()
-    try reader.read(ScaryBugReader.documents(in: SourceFolder(url)))
+    try reader.read(ScaryBugReader.documents(in: Folder(url)))
     return reader.store
   }
 }
@@ -32,29 +33,24 @@ struct ScaryBugReader {
   static func isBug(_ name: String) -> Bool { name.lowercased().hasSuffix(folderExtension) }
 
   /// The folder that contains the bugs.
-  static func documents(in folder: SourceFolder) throws(LegacyError) -> SourceFolder {
+  static func documents(in folder: Folder) throws(LegacyError) -> Folder {
     if isBug(folder.path) {
       throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
     }
-    for way in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
-      var inner = folder
-      var isThere = true
-      for name in way where isThere {
-        if try inner.kind(of: name) == .folder { inner = try inner.folder(name) } else { isThere = false }
-      }
-      if isThere, try inner.names().contains(where: isBug) { return inner }
+    for path in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
+      if let inner = try folder.folder(at: path), try inner.names().contains(where: isBug) { return inner }
     }
     throw LegacyError(
       .notFound, "there is no folder in it whose name ends in \(folderExtension)", path: folder.path)
   }
 
-  mutating func read(_ folder: SourceFolder) throws(LegacyError) {
+  mutating func read(_ folder: Folder) throws(LegacyError) {
     store.lists.insert(Self.list)
-    for name in try folder.names() where Self.isBug(name) {
+    for name in try folder.numberedNames() where Self.isBug(name) {
       do {
         switch try folder.kind(of: name) {
         case .folder: try readBug(name, in: folder)
-        case .link: throw SourceFolder.link(name)
+        case .link: throw LegacyError.link(name)
         default: throw LegacyError(.unreadable, "it is not a folder, as a bug is")
         }
       } catch {
@@ -64,9 +60,9 @@ struct ScaryBugReader {
     }
   }
 
-  private mutating func readBug(_ name: String, in documents: SourceFolder) throws {
+  private mutating func readBug(_ name: String, in documents: Folder) throws {
     let folder = try documents.folder(name)
-    let names = try folder.names().filter { $0 != ".DS_Store" }
+    let names = try folder.numberedNames().filter { !System.isLitter($0) }
     guard !names.isEmpty else {
       throw LegacyError(.unreadable, "the folder is empty")
     }
@@ -74,21 +70,18 @@ struct ScaryBugReader {
     if names.contains(Self.dataFile) {
       item = try readData(of: name, in: folder)
     } else {
-      item = LegacyItem(list: Self.list, kind: KindOfThing.bug.name, attributes: [:])
-      item.attributes = ["title": .string(""), "rating": .double(0)]
+      item = LegacyItem(
+        list: Self.list, kind: KnownKind.bug.name, attributes: ["title": "", "rating": 0.0])
       store.problems.append(
         LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
     }
-    item.list = Self.list
     item.key = name
     for file in names where file != Self.dataFile {
-      var image = LegacyImage(
-        name: Self.pictures[file] ?? file, mediaType: "", content: .unreadable, byteCount: 0)
+      var image = LegacyImage(name: Self.pictures[file] ?? file)
       do {
-        let source = try folder.file([file])
-        image.mediaType = ImageType.orUnknown(try source.head())
-        image.byteCount = source.byteCount
-        image.content = .file(documents, [name, file])
+        let head = try folder.file(file, .reading).piece(at: 0, byteCount: 64)
+        image.mediaType = ImageType.of(head) ?? ImageType.unknown
+        image.content = .file(documents, folder: name, name: file)
       } catch {
         store.problems.append(LegacyProblem("\(name)/\(file)", "\(error)"))
       }
@@ -97,11 +90,11 @@ struct ScaryBugReader {
     store.items.append(item)
   }
 
-  private mutating func readData(of name: String, in folder: SourceFolder) throws -> LegacyItem {
-    let data = try folder.file([Self.dataFile]).contents(limit: Self.dataByteLimit)
+  private mutating func readData(of name: String, in folder: Folder) throws -> LegacyItem {
+    let data = try folder.file(Self.dataFile, .reading).contents(limit: Self.dataByteLimit)
     let archive: KeyedArchive
     do {
-      archive = try KeyedArchive(ArchiveBytes(data))
+      archive = try KeyedArchive(ArchiveBytes(Data(data)))
     } catch {
       throw LegacyError(.unreadable, "its \(Self.dataFile) can't be read", cause: error)
     }
@@ -111,17 +104,17 @@ struct ScaryBugReader {
     else {
       throw LegacyError(.unreadable, "its \(Self.dataFile) holds no object under the key Data")
     }
-    let survey = ClassSurvey([try archive.inspect()], categoryKey: .some(nil))
+    let survey = ClassSurvey([try archive.inspect()], FieldMapping())
     let plan = ItemPlan(
-      thing: .bug, name: KindOfThing.bug.name, categoryKey: nil, mapping: FieldMapping(),
+      .bug, name: KnownKind.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
+    let className = ClassSurvey.shortName(object.className)
     var objects = ObjectReader(archive)
-    let fields = try objects.attributes(of: object) { _ in nil }
-    let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(object.className))
+    let (attributes, mapping) = plan.attributes(try objects.attributes(of: object), className: className)
     var item = LegacyItem(
-      list: Self.list, kind: KindOfThing.bug.name, className: object.className, attributes: attributes)
+      list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
     for broken in objects.unreadable {
-      item.unreadable.formUnion(plan.attributes(from: broken, className: object.className))
+      item.unreadable.formUnion(plan.attributes(from: broken, className: className))
     }
     // Other values at the top belong to the document.
     var contents = SharedContents(archive)
@@ -129,7 +122,7 @@ struct ScaryBugReader {
     for other in try archive.allTopFields() where other.name != key {
       do {
         let value = try other.value(&contents)
-        top[other.name] = try objects.attribute(other.name, value) { _ in nil }
+        top[other.name] = try objects.attribute(other.name, value)
       } catch let error as ArchiveError {
         store.problems.append(LegacyProblem("\(name)/\(Self.dataFile): \(other.name)", "\(error)"))
         item.unreadable.insert("$top")
@@ -140,21 +133,12 @@ struct ScaryBugReader {
       LegacyProblem("\(name)/\(Self.dataFile): \($0.path)", $0.reason)
     }
     item.images = objects.images
-    remember(objects.classes, object.className, mapping, topKey: key)
-    return item
-  }
-
-  private mutating func remember(
-    _ classes: [String: LegacyClass], _ className: String, _ mapping: [String: String], topKey: String
-  ) {
-    store.classes.merge(classes) { known, found in
-      var known = known
-      known.merge(found)
-      return known
+    store.classes.merge(objects.classes)
+    store.classes.note(item, mapping)
+    if store.files[Self.dataFile] == nil {
+      store.files[Self.dataFile] = Layout.file(
+        Layout.archive([key: Layout.element(Self.list)]), isXML: false)
     }
-    store.classes[className]?.kind = KindOfThing.bug.name
-    store.classes[className]?.mapping.merge(mapping) { first, _ in first }
-    let layout = Layout.file(Layout.archive([topKey: Layout.element(Self.list)]), isXML: false)
-    if store.files[Self.dataFile] == nil { store.files[Self.dataFile] = layout }
+    return item
   }
 }

@@ -25,14 +25,22 @@ struct ObjectReader {
   private static let valuesInAll = (perByte: 2, beyond: 65_536)
   /// The most bytes of text and data of all items: each has a copy of shared values.
   private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
+  /// Foundation's collections, which have contents instead of fields.
+  static let collections: [String: ArchivedClass] = Dictionary(
+    uniqueKeysWithValues: [
+      .array, .mutableArray, .set, .mutableSet, .orderedSet, .mutableOrderedSet, .dictionary,
+      .mutableDictionary,
+    ].map { (archivedClass: ArchivedClass) in (archivedClass.name, archivedClass) })
   /// Larger data becomes an image of the item, because attributes should be small.
   private static let inlineByteLimit = 64 << 10
+
+  /// The role of another object in the store, nil if it is a part of the current item.
+  var role: (ArchivedObject) throws -> ObjectRole? = { _ in nil }
 
   /// The classes found, and how they encode their fields.
   private(set) var classes: [String: LegacyClass] = [:]
   /// The pictures and large data of the item, which its attributes name by `$image`.
   private(set) var images: [LegacyImage] = []
-
   /// The unreadable parts of the item: the path of keys, and the reason.
   private(set) var problems: [(path: String, reason: String)] = []
   /// The fields of the item with unreadable parts.
@@ -60,37 +68,26 @@ struct ObjectReader {
 
   /// Begins another item.
   mutating func begin() {
-    images = []
-    imageNames = []
-    namesakes = [:]
-    problems = []
-    unreadable = []
-    valueCount = 0
-    numbers = [:]
-    isReferredTo = []
-    openCollections = []
+    (images, imageNames, namesakes) = ([], [], [:])
+    (problems, unreadable) = ([], [])
+    (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
   }
 
   /// The fields of an object as attributes of the same names.
-  /// - Parameters:
-  ///   - skipped: fields to omit.
-  ///   - role: the role of another object in the store, nil if it is a part of this one.
+  /// - Parameter skipped: fields to omit.
   mutating func attributes(
-    of object: ArchivedObject, skipping skipped: Set<String> = [],
-    role: (ArchivedObject) throws -> ObjectRole?
+    of object: ArchivedObject, skipping skipped: Set<String> = []
   ) throws -> [String: FieldValue] {
     begin()
     let number = number(of: object.uid)
-    var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0, role: role)
+    var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0)
     if isReferredTo.contains(number) { attributes[Reference.id] = .integer(Int64(number)) }
     return attributes.mapValues(tidied)
   }
 
   /// Converts a value that is not a separate item.
-  mutating func attribute(
-    _ name: String, _ value: ArchivedValue, role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> FieldValue {
-    let converted = try convert(value, path: name, depth: 0, isField: false, role: role)
+  mutating func attribute(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
+    let converted = try convert(value, path: name, depth: 0, isField: false)
     return tidied(converted)
   }
 
@@ -122,8 +119,7 @@ struct ObjectReader {
   }
 
   private mutating func fields(
-    of object: ArchivedObject, skipping skipped: Set<String> = [], path: String, depth: Int,
-    role: (ArchivedObject) throws -> ObjectRole?
+    of object: ArchivedObject, skipping skipped: Set<String> = [], path: String, depth: Int
   ) throws -> [String: FieldValue] {
     let name = object.className
     note(classOf: object)
@@ -138,7 +134,7 @@ struct ObjectReader {
         reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
         if case .null = value { return nil }
         if skipped.contains(field.name) { return nil }
-        return try reader.convert(value, path: path, depth: depth + 1, isField: true, role: role)
+        return try reader.convert(value, path: path, depth: depth + 1, isField: true)
       }
       guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
@@ -189,8 +185,7 @@ struct ObjectReader {
   }
 
   private mutating func convert(
-    _ value: ArchivedValue, path: String, depth: Int, isField: Bool,
-    role: (ArchivedObject) throws -> ObjectRole?
+    _ value: ArchivedValue, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
@@ -207,34 +202,28 @@ struct ObjectReader {
     case .integer(let integer): return .integer(integer)
     case .unsigned(let integer): return .unsigned(integer)
     case .real(let real): return .double(real)
-    case .string(let text):
-      try charge(bytes: text.utf8.count)
-      return .string(text)
+    case .string(let text): return try keep(text)
     case .data(let data): return try keep(data, path: path)
     case .date(let seconds): return FieldValue(secondsSince2001: seconds)
-    case .array(let array): return try list(array, path, depth, role)
+    case .array(let array): return try list(array, path, depth)
     case .dictionary(let dictionary):
-      return try members(of: dictionary, className: "NSDictionary", path, depth, role)
+      return try members(of: dictionary, className: "NSDictionary", path, depth)
     case .object(let object):
       switch try role(object) {
       case .item(let index): return Reference.make(Reference.item, index)
       case .category(let index): return Reference.make(Reference.category, index)
-      case nil: return try convert(object, path: path, depth: depth, isField: isField, role: role)
+      case nil: return try convert(object, path: path, depth: depth, isField: isField)
       }
     }
   }
 
   private mutating func convert(
-    _ object: ArchivedObject, path: String, depth: Int, isField: Bool,
-    role: (ArchivedObject) throws -> ObjectRole?
+    _ object: ArchivedObject, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     let value = ArchivedValue.object(object)
     switch object.className {
     case "NSString", "NSMutableString":
-      if let text = try value.string {
-        try charge(bytes: text.utf8.count)
-        return .string(text)
-      }
+      if let text = try value.string { return try keep(text) }
     case "NSData", "NSMutableData":
       if let data = try value.data { return try keep(data, path: path) }
     case "NSDate":
@@ -244,14 +233,12 @@ struct ObjectReader {
     case "NSURL" where isField:
       // A plain URL in a field; elsewhere it would be exported as a text.
       if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
-        try charge(bytes: text.utf8.count)
-        return .string(text)
+        return try keep(text)
       }
     case "NSUUID" where isField:
       if let uuid = try value.uuid { return .string(uuid.uuidString) }
-    case "NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet",
-      "NSDictionary", "NSMutableDictionary":
-      return try collection(object, value, path, depth, role)
+    case let name where Self.collections[name] != nil:
+      return try collection(object, value, path, depth)
     default: break
     }
     let known = numbers[object.uid]
@@ -260,15 +247,14 @@ struct ObjectReader {
       isReferredTo.insert(number)
       return Reference.make(Reference.ref, number)
     }
-    var fields = try fields(of: object, path: path, depth: depth, role: role)
+    var fields = try fields(of: object, path: path, depth: depth)
     fields[Reference.objectClass] = .string(object.className)
     fields[Reference.id] = .integer(Int64(number))
     return .dictionary(fields)
   }
 
   private mutating func collection(
-    _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int,
-    _ role: (ArchivedObject) throws -> ObjectRole?
+    _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int
   ) throws -> FieldValue {
     let name = object.className
     guard openCollections.insert(object.uid).inserted else {
@@ -281,41 +267,43 @@ struct ObjectReader {
     var result: FieldValue
     if name.hasSuffix("Dictionary") {
       guard let dictionary = try value.dictionary else { return .null }
-      result = try members(of: dictionary, className: name, path, depth, role)
+      result = try members(of: dictionary, className: name, path, depth)
     } else if let array = try value.array {
-      result = try list(array, path, depth, role)
+      result = try list(array, path, depth)
     } else {
-      guard let members = try value.set, case .array(var elements) = try list(members, path, depth, role)
-      else { return .null }
+      guard let set = try value.set, var elements = try list(set, path, depth).array else { return .null }
       // The members of a set have no order.
       if !name.contains("Ordered") {
         elements = elements.map { (EntityRecord(["": $0]).bytes, $0) }
           .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
       }
-      result = .dictionary([Reference.objectClass: .string(name), "NS.objects": .array(elements)])
+      result = [Reference.objectClass: .string(name), "NS.objects": .array(elements)]
     }
+    // One that contains itself has a number, for which it needs the explicit form.
     guard let number = numbers[object.uid], isReferredTo.contains(number) else { return result }
-    var explicit: [String: FieldValue] = [Reference.objectClass: .string(name)]
-    switch result {
-    case .array(let elements): explicit["NS.objects"] = .array(elements)
-    case .dictionary(let members) where members[Reference.objectClass] != nil: explicit = members
-    case .dictionary(let members): explicit.merge(Self.explicitMembers(members)) { $1 }
-    default: return result
+    var explicit: [String: FieldValue]
+    if let elements = result.array {
+      explicit = ["NS.objects": .array(elements)]
+    } else if result.objectClass != nil {
+      explicit = result.dictionary ?? [:]
+    } else {
+      let sorted = (result.dictionary ?? [:]).sorted { $0.key < $1.key }
+      explicit = [
+        "NS.keys": .array(sorted.map { .string($0.key) }), "NS.objects": .array(sorted.map(\.value)),
+      ]
     }
+    explicit[Reference.objectClass] = .string(name)
     explicit[Reference.id] = .integer(Int64(number))
-    result = .dictionary(explicit)
-    return result
+    return .dictionary(explicit)
   }
 
-  private mutating func list(
-    _ array: ArchivedArray, _ path: String, _ depth: Int, _ role: (ArchivedObject) throws -> ObjectRole?
-  ) throws -> FieldValue {
+  private mutating func list(_ array: ArchivedArray, _ path: String, _ depth: Int) throws -> FieldValue {
     var elements: [FieldValue] = []
     for index in 0..<array.count {
       let path = "\(path)[\(index)]"
       let element = try readable(path) { reader in
         let value = try array.value(at: index, &reader.contents)
-        return try reader.convert(value, path: path, depth: depth + 1, isField: false, role: role)
+        return try reader.convert(value, path: path, depth: depth + 1, isField: false)
       }
       if let element { elements.append(element) }
     }
@@ -323,8 +311,7 @@ struct ObjectReader {
   }
 
   private mutating func members(
-    of dictionary: ArchivedDictionary, className: String, _ path: String, _ depth: Int,
-    _ role: (ArchivedObject) throws -> ObjectRole?
+    of dictionary: ArchivedDictionary, className: String, _ path: String, _ depth: Int
   ) throws -> FieldValue {
     var members: [String: FieldValue] = [:]
     var keys: [FieldValue] = []
@@ -338,28 +325,21 @@ struct ObjectReader {
         let stepPath = path.isEmpty ? step : "\(path).\(step)"
         let value = try reader.readable(stepPath) { reader in
           let value = try dictionary.value(at: index, &reader.contents)
-          return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false, role: role)
+          return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false)
         }
-        return (
-          try reader.convert(key, path: "\(path).key", depth: depth + 1, isField: false, role: role), value
-        )
+        return (try reader.convert(key, path: "\(path).key", depth: depth + 1, isField: false), value)
       }
       guard let (key, value) = pair, let value else { continue }
       keys.append(key)
       values.append(value)
       if let text, text.utf8.first != UInt8(ascii: "$") { members[text] = value }
     }
-    if members.count == keys.count { return .dictionary(members) }
-    return .dictionary([
-      Reference.objectClass: .string(className), "NS.keys": .array(keys), "NS.objects": .array(values),
-    ])
+    return .contents(of: className, members, keys: keys, values: values)
   }
 
-  private static func explicitMembers(_ members: [String: FieldValue]) -> [String: FieldValue] {
-    let sorted = members.sorted { $0.key < $1.key }
-    return [
-      "NS.keys": .array(sorted.map { .string($0.key) }), "NS.objects": .array(sorted.map(\.value)),
-    ]
+  private mutating func keep(_ text: String) throws(LegacyError) -> FieldValue {
+    try charge(bytes: text.utf8.count)
+    return .string(text)
   }
 
   private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
@@ -372,11 +352,8 @@ struct ObjectReader {
       namesakes[wanted, default: 1] += 1
       name = "\(wanted)+\(namesakes[wanted, default: 0])"
     }
-    images.append(
-      LegacyImage(
-        name: name, mediaType: type ?? ImageType.orUnknown(data.prefix(64)), content: .data(data),
-        byteCount: data.count))
-    return .dictionary([Reference.image: .string(name)])
+    images.append(LegacyImage(name: name, mediaType: type ?? ImageType.unknown, content: .data(data)))
+    return [Reference.image: .string(name)]
   }
 
   /// Removes the numbers that nothing refers to.
@@ -384,8 +361,7 @@ struct ObjectReader {
     switch value {
     case .array(let elements): return .array(elements.map(tidied))
     case .dictionary(var members):
-      if case .integer(let number)? = members[Reference.id], members[Reference.objectClass] != nil,
-        !isReferredTo.contains(Int(number))
+      if let number = members[Reference.id]?.integer, value.objectClass != nil, !isReferredTo.contains(number)
       {
         members[Reference.id] = nil
       }
@@ -402,7 +378,7 @@ extension FieldValue {
     if (-63_114_076_800..<252_423_993_600).contains(seconds) {
       self = .date(Date(timeIntervalSinceReferenceDate: seconds))
     } else {
-      self = .dictionary([Reference.objectClass: .string("NSDate"), "NS.time": .double(seconds)])
+      self = [Reference.objectClass: "NSDate", "NS.time": .double(seconds)]
     }
   }
 }

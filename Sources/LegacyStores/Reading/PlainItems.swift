@@ -11,47 +11,48 @@ struct PlainItems {
   ///   - values: all elements of the list, which together determine their kind.
   ///   - kind: the kind of the items if they are not a known one.
   init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
-    let dictionaries = values.compactMap { value -> [String: FieldValue]? in
-      guard case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else { return nil }
-      return fields
-    }
+    let dictionaries = values.compactMap(Self.fields)
     func find(_ keys: [String]) -> String? {
       keys.first { key in dictionaries.contains { $0.value(at: key) != nil } }
     }
+    func has(_ keys: [String]) -> Bool { find(keys) != nil }
     let isToDo = ["toDoItems", "doneItems"].contains(kind)
-    let thing: KindOfThing? =
-      if find(["titleKey"]) != nil || isToDo && find(["title"]) != nil {
+    let known: KnownKind? =
+      if has(["titleKey"]) || isToDo && has(["title"]) {
         .toDo
-      } else if find(["Title", "title"]) != nil, find(["Rating", "rating"]) != nil {
+      } else if has(["Title", "title"]) && has(["Rating", "rating"]) {
         .bug
-      } else if find(KindOfThing.latitudeKeys) != nil, find(KindOfThing.longitudeKeys) != nil {
+      } else if has(KnownKind.latitudeKeys) && has(KnownKind.longitudeKeys) {
         .place
-      } else if find(["name"]) != nil, find(KindOfThing.person.properties[1].keys) != nil {
+      } else if has(["name"]) && has(KnownKind.personNumberKeys) {
         .person
       } else {
         nil
       }
     plan =
       dictionaries.isEmpty
-      ? nil : ItemPlan(thing: thing, name: kind, categoryKey: nil, mapping: mapping, find: find)
+      ? nil : ItemPlan(known, name: kind, categoryKey: nil, mapping: mapping, find: find)
     self.list = list
-    self.kind = mapping.kind ?? (thing == nil ? kind : "\(kind)Value")
+    self.kind = mapping.kind ?? (known == nil ? kind : "\(kind)Value")
   }
 
-  /// The item of an element, and the attribute for each path of its keys; nil if the app would skip it, like a to-do
-  /// without a title.
-  func item(_ value: FieldValue) -> (item: LegacyItem, mapping: [String: String])? {
-    guard let plan, case .dictionary(let fields) = value, fields[Reference.objectClass] == nil else {
-      return (LegacyItem(list: list, kind: kind, attributes: ["value": value]), [:])
+  /// The item of an element; nil if the app would skip it, like a to-do without a title.
+  /// - Parameter classes: where the keys of dictionaries are noted, under a name in place of a class.
+  func item(_ value: FieldValue, noting classes: inout [String: LegacyClass]) -> LegacyItem? {
+    guard let plan, let fields = Self.fields(value) else {
+      return LegacyItem(list: list, kind: kind, attributes: ["value": value])
     }
     let (attributes, mapping) = plan.attributes(fields, className: "")
     if plan.isToDo, attributes["title"] == nil { return nil }
-    var item = LegacyItem(
-      list: list, kind: plan.kind, className: Self.className(plan.kind), attributes: attributes)
+    var item = LegacyItem(list: list, kind: plan.kind, className: "{\(plan.kind)}", attributes: attributes)
     if plan.isToDo { item.isDone = list.lowercased().hasPrefix("done") }
-    return (item, mapping)
+    classes.note(item, mapping)
+    classes[item.className]?.note(fields)
+    return item
   }
 
-  /// A name in place of a class, under which the keys of dictionaries are stored.
-  static func className(_ kind: String) -> String { "{\(kind)}" }
+  /// The members of a dictionary that is not the explicit form of an object.
+  private static func fields(_ value: FieldValue) -> [String: FieldValue]? {
+    value.objectClass == nil ? value.dictionary : nil
+  }
 }

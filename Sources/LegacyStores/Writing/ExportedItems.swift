@@ -26,14 +26,12 @@ struct ExportedItems {
     self.memory = memory
     files = memory.files
     classes = memory.classes
-    let standard = DefaultLayouts.layouts(of: memory.source)
     isNew = files.isEmpty
-    if isNew { files = standard.files }
+    if isNew { files = DefaultLayouts.files(of: memory.source) }
     // The import of an empty list does not show the form of its elements.
-    let kinds = Set(classes.values.map(\.kind))
-    if standard.classes.values.allSatisfy({ $0.kind.isEmpty || !kinds.contains($0.kind) }) {
-      classes.merge(standard.classes) { known, _ in known }
-    }
+    let kinds = Set(classes.values.map(\.kind)).subtracting([""])
+    let standard = DefaultLayouts.classes(of: memory.source)
+    if kinds.isDisjoint(with: standard.values.map(\.kind)) { classes.merge(standard) { known, _ in known } }
     for row in memory.rows where catalog.item(row.item) != nil {
       rows[row.item] = row
       lists[row.list, default: []].append(row.item)
@@ -53,8 +51,8 @@ struct ExportedItems {
 
   /// Items that were added in the journal go to the end of the list of their kind.
   private mutating func addNewItems() {
-    var kinds = Set(classes.values.map(\.kind)).union(DefaultLayouts.kinds(of: memory.source))
-    kinds.subtract(["", LegacyClass.categories, ImportMemory.kind])
+    let kinds = Set(classes.values.map(\.kind) + [DefaultLayouts.kind(of: memory.source)])
+      .subtracting(["", LegacyClass.categories, ImportMemory.kind])
     var taken = Set(memory.rows.map(\.item))
     for name in ImportMemory.names(catalog, memory.source) where name != memory.name {
       taken.formUnion(ImportMemory(catalog, memory.source, name: name).rows.map(\.item))
@@ -90,15 +88,14 @@ struct ExportedItems {
       return known.first { $0.lowercased().hasPrefix("done") == isDone }
         ?? LegacyStore.toDoFiles[isDone ? 1 : 0]
     }
-    let kind = KindOfThing.toDo.name
-    var sorted: [String: [(order: Int64, item: Catalog.Item.ID)]] = [:]
+    let kind = KnownKind.toDo.name
+    var sorted: [String: [(order: Int, item: Catalog.Item.ID)]] = [:]
     for (list, items) in lists where items.contains(where: { catalog.item($0)?.kind == kind }) {
       for id in items {
         guard let item = catalog.item(id), item.kind == kind else { continue }
         let isDone = item["done"] == .bool(true)
-        let order: Int64 = if case .integer(let order)? = item["order"] { order } else { -1 }
         let isRight = list.lowercased().hasPrefix("done") == isDone
-        sorted[isRight ? list : name(isDone), default: []].append((order, id))
+        sorted[isRight ? list : name(isDone), default: []].append((item["order"]?.integer ?? -1, id))
       }
       lists[list]?.removeAll { catalog.item($0)?.kind == kind }
     }
@@ -114,15 +111,13 @@ struct ExportedItems {
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
   }
 
-  /// The path of keys for each attribute of a class, longest attributes first.
-  func mapping(_ className: String, kind: String) -> [(path: String, attribute: String)] {
+  /// The path of keys for each attribute of a class, shortest paths first.
+  private func mapping(_ className: String, _ known: KnownKind?) -> [(path: String, attribute: String)] {
     var mapping = classes[className]?.mapping ?? [:]
     // An attribute that no object had yet gets the most likely key.
-    let mapped = Set(mapping.values)
-    if classes[className]?.chain.isEmpty ?? true,
-      let thing = KindOfThing.all.first(where: { $0.name == kind })
-    {
-      for property in thing.properties where !mapped.contains(property.attribute) {
+    if let known, classes[className]?.chain.isEmpty ?? true {
+      let mapped = Set(mapping.values)
+      for property in known.properties where !mapped.contains(property.attribute) {
         mapping[property.keys[0]] = property.attribute
       }
     }
@@ -132,20 +127,20 @@ struct ExportedItems {
 
   /// The attributes of an item, under the keys of the file.
   func fields(of item: Catalog.Item) -> [String: FieldValue] {
-    var rest = item.attributes
-    if item.kind == KindOfThing.toDo.name {
-      rest["done"] = nil
-      rest["order"] = nil
-    }
+    let known = KnownKind.named(item.kind)
     let className = className(of: item)
-    let mapping = mapping(className, kind: item.kind)
+    let mapping = mapping(className, known)
+    var rest = item.attributes
+    if item.kind == KnownKind.toDo.name { for name in KnownKind.toDo.others { rest[name] = nil } }
     // Default values that the import added for the models are not exported.
     let mapped = Set(mapping.map(\.attribute))
-    for property in KindOfThing.all.first(where: { $0.name == item.kind })?.properties ?? [] {
-      guard let standard = property.standard, rest[property.attribute] == standard,
-        !mapped.contains(property.attribute), classes[className]?.fields[property.attribute] == nil
-      else { continue }
-      rest[property.attribute] = nil
+    for property in known?.properties ?? [] where !mapped.contains(property.attribute) {
+      let attribute = property.attribute
+      if let standard = property.standard, rest[attribute] == standard,
+        classes[className]?.fields[attribute] == nil
+      {
+        rest[attribute] = nil
+      }
     }
     var moved: [(path: String, value: FieldValue)] = []
     for (path, attribute) in mapping {
@@ -160,104 +155,82 @@ struct ExportedItems {
 
 /// The files that the apps would have written, for items that were not imported.
 enum DefaultLayouts {
-  static func kinds(of source: LegacyStore.Source) -> [String] {
+  /// The kind of the items of a source.
+  static func kind(of source: LegacyStore.Source) -> String {
     switch source {
-    case .archive: [KindOfThing.place.name]
-    case .defaults: [KindOfThing.person.name]
-    case .plist: [KindOfThing.toDo.name]
-    case .scarybugs: [KindOfThing.bug.name]
+    case .archive: KnownKind.place.name
+    case .defaults: KnownKind.person.name
+    case .plist: KnownKind.toDo.name
+    case .scarybugs: KnownKind.bug.name
     }
   }
 
-  static func layouts(of source: LegacyStore.Source) -> (
-    files: [String: FieldValue], classes: [String: LegacyClass]
-  ) {
-    var layouts = files(of: source)
-    for name in layouts.classes.keys { layouts.classes[name]?.chain = [name, "NSObject"] }
-    return layouts
-  }
-
-  private static func files(of source: LegacyStore.Source) -> (
-    files: [String: FieldValue], classes: [String: LegacyClass]
-  ) {
+  static func files(of source: LegacyStore.Source) -> [String: FieldValue] {
     func archived(_ list: String) -> FieldValue {
       Layout.archive(["root": Layout.list(list, className: "NSMutableArray")])
     }
     switch source {
     case .archive:
-      var place = LegacyClass(
-        kind: KindOfThing.place.name, ["locationName", "note", "category", "annotation"])
-      place.mapping = [
-        "locationName": "name", "annotation.latitude": "latitude", "annotation.longitude": "longitude",
-        "category": "$category",
+      return [
+        "annotations": Layout.file(archived("annotations"), isXML: false),
+        "categories": Layout.file(archived("categories"), isXML: false),
       ]
-      place.note("annotation", as: "Annotation")
-      var category = LegacyClass(
-        kind: LegacyClass.categories, ["categoryName", "color", "pointsOfInterest", "categoryImage"])
-      category.mapping = ["categoryName": "$name", "color": "$color", "pointsOfInterest": "$items"]
-      return (
-        Dictionary(
-          uniqueKeysWithValues: ["annotations", "categories"].map {
-            ($0, Layout.file(archived($0), isXML: false))
-          }),
-        [
-          "POI": place, "Categories": category,
-          "Annotation": LegacyClass(kind: "", ["latitude", "longitude"], form: LegacyClass.Form.real),
-        ]
-      )
     case .defaults:
-      return (
-        [
-          "Preferences.plist": Layout.file(
-            .dictionary(["personsArray": archived("personsArray")]), isXML: false)
-        ], ["JSPerson": LegacyClass(kind: KindOfThing.person.name, ["name", "number"])]
-      )
+      return [
+        "Preferences.plist": Layout.file(["personsArray": archived("personsArray")], isXML: false)
+      ]
     case .plist:
-      return (
-        Dictionary(
-          uniqueKeysWithValues: LegacyStore.toDoFiles.map {
-            ($0, Layout.file(Layout.list($0, className: nil), isXML: true))
-          }), [:]
-      )
+      return Dictionary(
+        uniqueKeysWithValues: LegacyStore.toDoFiles.map {
+          ($0, Layout.file(Layout.list($0, className: nil), isXML: true))
+        })
     case .scarybugs:
-      var bug = LegacyClass(kind: KindOfThing.bug.name, ["Title", "Rating"])
-      bug.mapping = ["Title": "title", "Rating": "rating"]
-      return (
+      return [
+        ScaryBugReader.dataFile: Layout.file(
+          Layout.archive(["Data": Layout.element(ScaryBugReader.list)]), isXML: false)
+      ]
+    }
+  }
+
+  static func classes(of source: LegacyStore.Source) -> [String: LegacyClass] {
+    func described(
+      _ name: String, kind: String, _ fields: KeyValuePairs<String, String>, _ mapping: [String: String] = [:]
+    ) -> (String, LegacyClass) {
+      var described = LegacyClass()
+      described.chain = [name, "NSObject"]
+      described.kind = kind
+      for (field, form) in fields { described.note(field, form) }
+      described.mapping = mapping
+      return (name, described)
+    }
+    let (null, real) = (LegacyClass.Form.null, LegacyClass.Form.real)
+    let kind = kind(of: source)
+    let classes: [(String, LegacyClass)] =
+      switch source {
+      case .archive:
         [
-          ScaryBugReader.dataFile: Layout.file(
-            Layout.archive(["Data": Layout.element(ScaryBugReader.list)]), isXML: false)
-        ], ["ScaryBugData": bug]
-      )
-    }
-  }
-}
-
-extension LegacyClass {
-  /// A class that is not described by any file.
-  fileprivate init(kind: String, _ fields: [String], form: String = Form.null) {
-    self.init()
-    self.kind = kind
-    for field in fields { note(field, form) }
-  }
-
-  fileprivate mutating func note(_ key: String, as form: String) { fields[key] = form }
-}
-
-extension Layout {
-  /// The names of all lists in files, sorted by the files' names.
-  static func lists(in files: [String: FieldValue]) -> [String] {
-    files.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
-  }
-
-  private static func lists(in value: FieldValue) -> [String] {
-    switch value {
-    case .array(let elements): return elements.flatMap { lists(in: $0) }
-    case .dictionary(let members):
-      for key in [list, element, each] {
-        if case .string(let name)? = members[key] { return [name] }
+          described(
+            "POI", kind: kind,
+            ["locationName": null, "note": null, "category": null, "annotation": "Annotation"],
+            [
+              "locationName": "name", "annotation.latitude": "latitude", "annotation.longitude": "longitude",
+              "category": "$category",
+            ]),
+          described(
+            "Categories", kind: LegacyClass.categories,
+            ["categoryName": null, "color": null, "pointsOfInterest": null, "categoryImage": null],
+            ["categoryName": "$name", "color": "$color", "pointsOfInterest": "$items"]),
+          described("Annotation", kind: "", ["latitude": real, "longitude": real]),
+        ]
+      case .defaults: [described("JSPerson", kind: kind, ["name": null, "number": null])]
+      case .plist: []
+      case .scarybugs:
+        [
+          described(
+            "ScaryBugData", kind: kind, ["Title": null, "Rating": null],
+            ["Title": "title", "Rating": "rating"])
+        ]
       }
-      return members.sorted { $0.key < $1.key }.flatMap { lists(in: $0.value) }
-    default: return []
-    }
+    return Dictionary(uniqueKeysWithValues: classes)
   }
 }

@@ -1,6 +1,6 @@
 public import CatalogModel
+import Files
 public import Foundation
-import SHA256
 
 /// The result of an export.
 public struct LegacyExportReport: Sendable {
@@ -52,7 +52,7 @@ extension Journal where State == Catalog {
     }
     let memory = ImportMemory(version.state, source, name: name ?? (names.count == 1 ? names[0] : ""))
     let export = try LegacyExport(version.state, memory, blobs)
-    let target = ExportTarget(try TargetFolder(making: folder), blobs)
+    let target = ExportTarget(folder: try Folder(making: folder), blobs: blobs)
     var report = LegacyExportReport()
     report.revision = version.revision
     report.items = export.itemCount
@@ -64,53 +64,34 @@ extension Journal where State == Catalog {
 
 /// Writes files into a folder that may contain others.
 struct ExportTarget {
-  private let folder: TargetFolder
-  private let blobs: BlobStore
-
-  init(_ folder: TargetFolder, _ blobs: BlobStore) {
-    self.folder = folder
-    self.blobs = blobs
-  }
+  let folder: Folder
+  let blobs: BlobStore
 
   func write(
     _ files: [ExportedFile], replacing: Bool, ownsBugs: Bool, _ report: inout LegacyExportReport
   ) throws {
-    let there = try folder.source()
     var pending: [ExportedFile] = []
-    var stale: [[String]] = []
     for file in files {
-      switch try state(of: file, there) {
+      switch try state(of: file) {
       case .absent: if !file.isOptional { pending.append(file) }
       case .same: report.unchanged += 1
       case .different where replacing: pending.append(file)
       case .different:
-        throw LegacyError(
-          .alreadyExists,
-          "\"\(file.way.joined(separator: "/"))\" is there with other contents; name another folder, or use --force "
-            + "to replace it", path: folder.path)
+        throw refusal("\"\(file.path)\" is there with other contents", "use --force to replace it")
       }
     }
-    if ownsBugs { stale = try otherBugs(there, files, replacing, &report) }
-    for way in stale { try folder.folder(way[0], isNew: false).remove(way[1]) }
-    var groups: [String: [ExportedFile]] = [:]
-    for file in pending { groups[file.way.count == 1 ? "" : file.way[0], default: []].append(file) }
-    let batch = TargetBatch(folder)
-    for (name, files) in groups.sorted(by: {
-      ($0.key.leadingNumber ?? 0, $0.key) < ($1.key.leadingNumber ?? 0, $1.key)
-    }) {
-      let isThere = try name.isEmpty || there.kind(of: name) != nil
-      if isThere {
-        for file in files {
-          unsafe attempt(file, &report) { append in
-            try unsafe batch.write(file.name, in: name.isEmpty ? nil : name, append)
-          }
-        }
-      } else {
-        try batch.writeFolder(name) { inner in
-          files.filter { file in
-            unsafe attempt(file, &report) { append in try unsafe inner.write(file.name, append) }
-          }.map(\.name)
-        }
+    if ownsBugs {
+      let stale = try otherBugs(files, replacing, &report)
+      for (bug, picture) in stale { try folder.folder(bug).removeFile(picture) }
+    }
+    let batch = try ExportBatch(folder, fileCount: pending.count)
+    // An error is reported, and the other files are still written.
+    for file in pending {
+      do {
+        try batch.write(file.name, in: file.folder) { try write(file.content, to: $0) }
+        report.written += 1
+      } catch {
+        report.problems.append(LegacyProblem(file.path, "\(error)"))
       }
     }
     try batch.finish()
@@ -122,105 +103,73 @@ struct ExportTarget {
     case different
   }
 
-  private func state(of file: ExportedFile, _ there: SourceFolder) throws -> State {
-    if file.way.count > 1 {
-      switch try there.kind(of: file.way[0]) {
-      case nil: return .absent
-      case .folder: break
-      default:
+  private func state(of file: ExportedFile) throws -> State {
+    var inner = folder
+    if let name = file.folder {
+      guard let kind = try folder.kind(of: name) else { return .absent }
+      guard kind == .folder else {
         throw LegacyError(
-          .alreadyExists, "\"\(file.way[0])\" is there and is no folder; move it away", path: folder.path)
+          .alreadyExists, "\"\(name)\" is there and is no folder; move it away", path: folder.path)
       }
+      inner = try folder.folder(name)
     }
-    let inner = file.way.count > 1 ? try there.folder(file.way[0]) : there
-    let name = file.way[file.way.count - 1]
-    switch try inner.kind(of: name) {
-    case nil: return .absent
-    case .file: break
-    default:
+    guard let kind = try inner.kind(of: file.name) else { return .absent }
+    guard kind == .file else {
       throw LegacyError(
-        .alreadyExists, "\"\(file.way.joined(separator: "/"))\" is there and is no file; move it away",
-        path: folder.path)
+        .alreadyExists, "\"\(file.path)\" is there and is no file; move it away", path: folder.path)
     }
-    let old = try inner.file([name])
+    let old = try inner.file(file.name, .reading)
     switch file.content {
     case .bytes(let bytes):
-      guard old.byteCount == bytes.count else { return .different }
-      return try old.contents(limit: bytes.count) == Data(bytes) ? .same : .different
+      guard try old.byteCount() == bytes.count else { return .different }
+      return try old.contents(limit: bytes.count) == bytes ? .same : .different
     case .blob(let blob):
-      guard old.byteCount == blob.byteCount else { return .different }
-      var hash = SHA256Hash()
-      try unsafe old.forEachPiece { unsafe hash.update($0) }
-      return hash.finish() == blob.digest ? .same : .different
+      guard try old.byteCount() == blob.byteCount else { return .different }
+      return try old.digest().digest == blob.digest ? .same : .different
     }
   }
 
-  /// Bugs and pictures in the folder that are not part of this export: the app would show them.
+  /// Looks for bugs and pictures in the folder that are not part of this export: the app would show them.
+  /// - Returns: the pictures, which are to be removed.
   private func otherBugs(
-    _ there: SourceFolder, _ files: [ExportedFile], _ replacing: Bool, _ report: inout LegacyExportReport
-  ) throws -> [[String]] {
-    let ours = Set(files.map { $0.way[0] })
-    let ways = Set(files.map(\.way))
-    var stale: [[String]] = []
-    for name in try there.names() where ScaryBugReader.isBug(name) {
-      guard ours.contains(name) else {
+    _ files: [ExportedFile], _ replacing: Bool, _ report: inout LegacyExportReport
+  ) throws -> [(bug: String, picture: String)] {
+    let folders = Set(files.map(\.folder))
+    let paths = Set(files.map(\.path))
+    var stale: [(bug: String, picture: String)] = []
+    for name in try folder.numberedNames() where ScaryBugReader.isBug(name) {
+      guard folders.contains(name) else {
         let words = "\"\(name)\" is there and not among the bugs that are exported"
-        guard replacing else {
-          throw LegacyError(
-            .alreadyExists, "\(words); name another folder, or use --force to leave it there",
-            path: folder.path)
-        }
+        if !replacing { throw refusal(words, "use --force to leave it there") }
         report.problems.append(LegacyProblem(name, "\(words); it was left there", isLoss: false))
         continue
       }
-      guard try there.kind(of: name) == .folder else { continue }
-      let inner = try there.folder(name)
-      for picture in ScaryBugReader.pictures.keys.sorted() where !ways.contains([name, picture]) {
-        if try inner.kind(of: picture) == nil { continue }
-        guard replacing else {
-          throw LegacyError(
-            .alreadyExists,
-            "\"\(name)/\(picture)\" is there, and the bug has no such picture; name another folder, or use --force "
-              + "to remove it", path: folder.path)
+      guard let bug = try folder.folder(at: [name]) else { continue }
+      for picture in ScaryBugReader.pictures.keys.sorted() where !paths.contains("\(name)/\(picture)") {
+        if try bug.kind(of: picture) == nil { continue }
+        if !replacing {
+          throw refusal(
+            "\"\(name)/\(picture)\" is there, and the bug has no such picture", "use --force to remove it")
         }
-        stale.append([name, picture])
+        stale.append((name, picture))
       }
     }
     return stale
   }
 
-  /// Writes one file; an error is reported, and the other files are still written.
-  ///
-  /// - Parameter write: called with a function that appends bytes to the file.
-  /// - Returns: whether it was written.
-  @discardableResult
-  private func attempt(
-    _ file: ExportedFile, _ report: inout LegacyExportReport,
-    _ write: (((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> Void
-  ) -> Bool {
-    do {
-      try unsafe write { append in
-        switch file.content {
-        case .bytes(let bytes): try unsafe bytes.withUnsafeBytes { try unsafe append($0) }
-        case .blob(let blob): try unsafe copy(blob, append)
-        }
-      }
-      report.written += 1
-      return true
-    } catch {
-      report.problems.append(LegacyProblem(file.way.joined(separator: "/"), "\(error)"))
-      return false
-    }
+  private func refusal(_ reason: String, _ remedy: String) -> LegacyError {
+    LegacyError(.alreadyExists, "\(reason); name another folder, or \(remedy)", path: folder.path)
   }
 
-  private func copy(_ blob: Blob, _ append: (UnsafeRawBufferPointer) throws -> Void) throws {
-    var hash = SHA256Hash()
-    try unsafe SourceFile(blobs.url(of: blob)).forEachPiece {
-      unsafe hash.update($0)
-      try unsafe append($0)
-    }
-    guard hash.finish() == blob.digest else {
-      throw LegacyError(.unreadable, "the journal's bytes of it are altered; put the file back from a backup")
+  private func write(_ content: ExportedFile.Content, to file: borrowing File) throws {
+    switch content {
+    case .bytes(let bytes): try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+    case .blob(let blob):
+      let source = try blobs.reader(of: blob, isChecked: false)
+      for offset in stride(from: 0, to: blob.byteCount, by: 1 << 20) {
+        let piece = try source.piece(at: offset, byteCount: min(1 << 20, blob.byteCount - offset))
+        try unsafe piece.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+      }
     }
   }
 }

@@ -3,20 +3,21 @@ import Foundation
 import KeyedArchiving
 import SHA256
 
-/// A file that an export writes, with its path.
+/// A file that an export writes.
 struct ExportedFile {
   enum Content {
     case bytes([UInt8])
     case blob(Blob)
   }
 
-  var way: [String]
+  /// The folder that contains it in the folder of the export; nil for that one itself.
+  var folder: String?
+  var name: String
   var content: Content
   /// Whether it is written only to replace an existing file.
   var isOptional = false
 
-  /// Its own name.
-  var name: String { way[way.count - 1] }
+  var path: String { folder.map { "\($0)/\(name)" } ?? name }
 }
 
 /// Makes the files of a store as of a state.
@@ -41,98 +42,74 @@ struct LegacyExport {
   private mutating func makeFiles() throws {
     itemCount = store.items.count
     guard !store.isNew || itemCount > 0 || !store.categoryLists.isEmpty else {
-      let kinds = DefaultLayouts.kinds(of: store.memory.source)
       throw LegacyError(
         .notFound,
         "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "
-          + kinds.map { "\"\($0)\"" }.joined(separator: " or "))
+          + "\"\(DefaultLayouts.kind(of: store.memory.source))\"")
     }
     for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
-      guard name.isSingleName, case .dictionary(let members) = file, let content = members[Layout.content]
-      else {
+      guard name.isSingleName, let content = file[Layout.content] else {
         problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this can't be the name of a file"))
         continue
       }
-      let isXML = members[Layout.format] == .string(Layout.xml)
-      let bytes: [UInt8]
-      if case .dictionary(let archive) = content, case .dictionary(let top)? = archive[Layout.archive] {
-        bytes = try writer().archive(top, archiver: Layout.archiver(of: archive))
-      } else {
-        bytes = try PropertyListText.bytes(of: filled(content), asXML: isXML)
-      }
+      let bytes =
+        if let top = content[Layout.archive]?.dictionary {
+          try writer().archive(top, archiver: Layout.archiver(of: content))
+        } else {
+          try PropertyListText.bytes(of: filled(content), asXML: file[Layout.format]?.string == Layout.xml)
+        }
       // The apps write no file for an empty list, so none is created; an existing one is emptied.
-      let lists = Layout.lists(in: [name: file])
-      let isEmpty = lists.allSatisfy {
+      let isEmpty = Layout.lists(in: [name: file]).allSatisfy {
         store.lists[$0, default: []].isEmpty && store.categoryLists[$0, default: []].isEmpty
       }
       files.append(
-        ExportedFile(way: [name], content: .bytes(bytes), isOptional: store.isNew && isEmpty))
+        ExportedFile(name: name, content: .bytes(bytes), isOptional: store.isNew && isEmpty))
     }
   }
 
   /// A property list with its gaps filled.
   private func filled(_ layout: FieldValue) throws(ArchiveError) -> FieldValue {
-    switch layout {
-    case .array(let elements):
+    if let elements = layout.array {
       var values: [FieldValue] = []
       for element in elements { values.append(try filled(element)) }
       return .array(values)
-    case .dictionary(let members):
-      if case .dictionary(let top)? = members[Layout.archive] {
-        return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: members))))
-      }
-      if case .string(let list)? = members[Layout.list] {
-        var rest: [FieldValue] = []
-        if case .array(let elements)? = members[Layout.passedOver] { rest = elements }
-        return .array((store.lists[list] ?? []).map(plain) + rest)
-      }
-      if case .string(let list)? = members[Layout.element] {
-        return store.lists[list]?.first.map(plain) ?? .dictionary([:])
-      }
-      if case .string(let list)? = members[Layout.each], case .string(let key)? = members["key"] {
-        var values: [FieldValue] = []
-        for item in store.lists[list] ?? [] {
-          values.append(.data(Data(try writer().archive([key: Layout.element(list)], only: item))))
-        }
-        return .array(values)
-      }
-      var values: [String: FieldValue] = [:]
-      for (key, member) in members { values[key] = try filled(member) }
-      return .dictionary(values)
-    default: return layout
     }
+    guard let members = layout.dictionary else { return layout }
+    if let top = layout[Layout.archive]?.dictionary {
+      return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: layout))))
+    }
+    if let list = layout[Layout.list]?.string {
+      return .array((store.lists[list] ?? []).map(plain) + (layout[Layout.skipped]?.array ?? []))
+    }
+    if let list = layout[Layout.element]?.string { return store.lists[list]?.first.map(plain) ?? [:] }
+    if let list = layout[Layout.each]?.string, let key = layout["key"]?.string {
+      var values: [FieldValue] = []
+      for item in store.lists[list] ?? [] {
+        values.append(.data(Data(try writer().archive([key: Layout.element(list)], only: item))))
+      }
+      return .array(values)
+    }
+    var values: [String: FieldValue] = [:]
+    for (key, member) in members { values[key] = try filled(member) }
+    return .dictionary(values)
   }
 
   /// An item as a property-list value.
   private func plain(_ id: Catalog.Item.ID) -> FieldValue {
-    guard let item = store.catalog.item(id) else { return .dictionary([:]) }
+    guard let item = store.catalog.item(id) else { return [:] }
     let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
-    if store.className(of: item).isEmpty, let value = item["value"] { return withImages(value, images) }
-    return withImages(.dictionary(store.fields(of: item)), images)
-  }
-
-  private func withImages(_ value: FieldValue, _ images: [String: Blob]) -> FieldValue {
-    switch value {
-    case .array(let elements): return .array(elements.map { withImages($0, images) })
-    case .dictionary(let members):
-      if members.count == 1, case .string(let name)? = members[Reference.image] {
-        return .data(images[name].flatMap(self.images.bytes) ?? Data())
-      }
-      return .dictionary(members.mapValues { withImages($0, images) })
-    default: return value
+    let isValue = store.className(of: item).isEmpty
+    let value = (isValue ? item["value"] : nil) ?? .dictionary(store.fields(of: item))
+    return value.replacing { value in
+      value.imageName.map { .data(images[$0].flatMap(self.images.bytes) ?? Data()) }
     }
   }
 
   // MARK: Bugs
 
   private mutating func makeBugs() throws {
-    var topKey = "Data"
-    if case .dictionary(let file)? = store.files[ScaryBugReader.dataFile],
-      case .dictionary(let content)? = file[Layout.content],
-      case .dictionary(let top)? = content[Layout.archive]
-    {
-      topKey = top.keys.min() ?? topKey
-    }
+    let layout = store.files[ScaryBugReader.dataFile]?[Layout.content]?[Layout.archive]
+    let topKey = layout?.dictionary?.keys.min() ?? "Data"
     var names: Set<String> = []
     var next = 0
     var unnamed: [Catalog.Item.ID] = []
@@ -148,10 +125,10 @@ struct LegacyExport {
       }
     }
     for id in unnamed {
+      func name() -> String { "\(next)\(ScaryBugReader.folderExtension)" }
       next = next < Int(Int32.max) ? next + 1 : names.count + 1
-      while names.contains("\(next)\(ScaryBugReader.folderExtension)") { next += 1 }
-      folders.append(("\(next)\(ScaryBugReader.folderExtension)", id))
-      names.insert("\(next)\(ScaryBugReader.folderExtension)")
+      while !names.insert(name()).inserted { next += 1 }
+      folders.append((name(), id))
     }
     for (name, id) in folders { try makeBug(id, in: name, topKey: topKey) }
   }
@@ -160,12 +137,15 @@ struct LegacyExport {
     guard let item = store.catalog.item(id) else { return }
     itemCount += 1
     var top: [String: FieldValue] = [topKey: Layout.element(ScaryBugReader.list)]
-    if case .dictionary(let others)? = item["$top"] { top.merge(others) { first, _ in first } }
+    top.merge(item["$top"]?.dictionary ?? [:]) { first, _ in first }
     files.append(
       ExportedFile(
-        way: [folder, ScaryBugReader.dataFile], content: .bytes(try writer().archive(top, only: id))))
+        folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer().archive(top, only: id))))
     var names: Set<String> = [ScaryBugReader.dataFile]
-    let inside = Set(item.attributes.values.flatMap(\.imageNames))
+    var inside: Set<String> = []
+    for value in item.attributes.values {
+      value.forEachValue { if let name = $0.imageName { inside.insert(name) } }
+    }
     for image in store.catalog.images(of: id) where !inside.contains(image.name) {
       var name = ScaryBugReader.pictures.first { $0.value == image.name }?.key ?? image.name
       if !name.isSingleName || names.contains(name.lowercased()) || name.hasPrefix(".") {
@@ -177,7 +157,7 @@ struct LegacyExport {
         name = given
       }
       names.insert(name.lowercased())
-      files.append(ExportedFile(way: [folder, name], content: .blob(image.blob)))
+      files.append(ExportedFile(folder: folder, name: name, content: .blob(image.blob)))
     }
   }
 }
@@ -201,18 +181,5 @@ private final class ImageReader {
   var problems: [LegacyProblem] {
     failures.map { LegacyProblem("images/\($0.key.digest.hex)", "it is missing from the files: \($0.value)") }
       .sorted { $0.place < $1.place }
-  }
-}
-
-extension FieldValue {
-  /// The names of the images inside this value.
-  var imageNames: [String] {
-    switch self {
-    case .array(let elements): return elements.flatMap(\.imageNames)
-    case .dictionary(let members):
-      if members.count == 1, case .string(let name)? = members[Reference.image] { return [name] }
-      return members.values.flatMap(\.imageNames)
-    default: return []
-    }
   }
 }

@@ -15,7 +15,7 @@ final class ObjectWriter {
   /// Closures that fill the nodes without fields.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
-  private var made: [(node: ArchiveNode, keys: [String])] = []
+  private var made: [ArchiveNode] = []
 
   /// The context of a value.
   private struct Context {
@@ -24,11 +24,13 @@ final class ObjectWriter {
     /// The objects of the item made so far, by number.
     var objects: [Int: ArchiveNode] = [:]
     /// The definitions of numbered objects, because a reference may come before its definition.
-    var definitions: [Int: [String: FieldValue]] = [:]
+    var definitions: [Int: FieldValue] = [:]
 
     init(item: Catalog.Item.ID?, of values: some Sequence<FieldValue> = []) {
       self.item = item
-      for value in values { value.collectObjects(&definitions) }
+      for value in values {
+        value.forEachValue { if let number = $0[Reference.id]?.integer { definitions[number] = $0 } }
+      }
     }
   }
 
@@ -50,18 +52,13 @@ final class ObjectWriter {
       members.append((key, value == .null ? .null : content(value, &context, only: only)))
     }
     while let next = waiting.popLast() { next() }
-    defer { letGo() }
-    return try ArchiveNode.archive(members, archiver: archiver)
-  }
-
-  private func letGo() {
-    for (node, keys) in made {
-      for key in keys { node.set(key, .null) }
-      node.set(unkeyed: [])
+    defer {
+      for node in made { node.replaceFields([]) }
+      made = []
+      itemNodes = [:]
+      categoryNodes = [:]
     }
-    made = []
-    itemNodes = [:]
-    categoryNodes = [:]
+    return try ArchiveNode.archive(members, archiver: archiver)
   }
 
   // MARK: Layouts
@@ -69,19 +66,18 @@ final class ObjectWriter {
   private func content(_ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?)
     -> ArchiveNode.Value
   {
-    guard case .dictionary(let members) = layout else { return value(layout, nil, &context) }
-    let className: String? = if case .string(let name)? = members[Reference.objectClass] { name } else { nil }
-    if case .string(let list)? = members[Layout.element] {
-      if let only { return element(only) }
-      if let item = store.lists[list]?.first { return element(item) }
+    guard let members = layout.dictionary else { return value(layout, nil, &context) }
+    let className = layout.objectClass
+    if let list = layout[Layout.element]?.string {
+      if let item = only ?? store.lists[list]?.first { return element(item) }
       return store.categoryLists[list]?.first.map { .node(node(ofCategory: $0)) } ?? .null
     }
-    if case .string(let list)? = members[Layout.list] {
+    if let list = layout[Layout.list]?.string {
       let items = (store.lists[list] ?? []).map { element($0) }
       let categories = (store.categoryLists[list] ?? []).map { ArchiveNode.Value.node(node(ofCategory: $0)) }
       return .node(collection(categories + items, className ?? "NSMutableArray"))
     }
-    if case .dictionary(let fields)? = members[Layout.object], let className {
+    if let fields = layout[Layout.object]?.dictionary, let className {
       let node = ArchiveNode(archivedClass(className))
       for key in order(of: className, fields) {
         if let field = fields[key] {
@@ -90,7 +86,7 @@ final class ObjectWriter {
           node.set(key, .null)
         }
       }
-      made.append((node, Array(fields.keys)))
+      made.append(node)
       return .node(node)
     }
     if className != nil { return value(layout, nil, &context) }
@@ -120,7 +116,7 @@ final class ObjectWriter {
     let className = store.className(of: item)
     var context = Context(item: id, of: item.attributes.values)
     if className.isEmpty || className.hasPrefix("{") {
-      let node = dictionary(store.fields(of: item), &context, ArchivedClass.mutableDictionary)
+      let node = ArchiveNode.dictionary(pairs(store.fields(of: item), &context), as: .mutableDictionary)
       itemNodes[id] = node
       return node
     }
@@ -128,9 +124,7 @@ final class ObjectWriter {
     itemNodes[id] = node
     waiting.append { [self] in
       var fields = store.fields(of: item)
-      if case .integer(let number)? = fields.removeValue(forKey: Reference.id) {
-        context.objects[Int(number)] = node
-      }
+      if let number = fields.removeValue(forKey: Reference.id)?.integer { context.objects[number] = node }
       let categoryKey = store.classes[className]?.mapping.first { $0.value == "$category" }?.key
       if let categoryKey { fields[categoryKey] = nil }
       fill(node, className, fields, &context) { key in
@@ -180,10 +174,9 @@ final class ObjectWriter {
   }
 
   private func color(_ color: Catalog.Color, like old: FieldValue?) -> ArchiveNode {
-    if case .dictionary(let members)? = old, members[Reference.objectClass] == .string("NSColor") {
-      return .nsColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
-    }
-    return .uiColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
+    old?.objectClass == "NSColor"
+      ? .nsColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
+      : .uiColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
   }
 
   /// Fills the fields of an object: first those that its class had in the files, nil where there is no value.
@@ -192,7 +185,6 @@ final class ObjectWriter {
     extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
   ) {
     let known = store.classes[className]
-    var written: [String] = []
     var seen: Set<String> = []
     var unkeyed: [Int: ArchiveNode.Value] = [:]
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
@@ -202,7 +194,7 @@ final class ObjectWriter {
         content = value
       } else if let field = fields[key] {
         // If a field was nil in every file, an empty text is the default of the models.
-        let isStandIn = form == LegacyClass.Form.null && field == .string("")
+        let isStandIn = form == LegacyClass.Form.null && field == ""
         content = isStandIn ? .null : value(field, form, &context)
       } else if hasNil(key, of: className) {
         content = .null
@@ -212,8 +204,8 @@ final class ObjectWriter {
       if let position = Self.position(key) {
         unkeyed[position] = content
       } else {
-        node.set(Self.name(key), content)
-        written.append(Self.name(key))
+        // A leading `$` was doubled when the name was read.
+        node.set(key.hasPrefix("$$") ? String(key.dropFirst()) : key, content)
       }
     }
     // Values without keys are encoded without keys again, if there is no gap.
@@ -223,7 +215,7 @@ final class ObjectWriter {
     } else {
       for (position, value) in unkeyed.sorted(by: { $0.key < $1.key }) { node.set("$\(position)", value) }
     }
-    made.append((node, written + unkeyed.keys.map { "$\($0)" }))
+    made.append(node)
   }
 
   /// The index of a value without a key, from the key that it was read under.
@@ -241,9 +233,6 @@ final class ObjectWriter {
     return !(ClassSurvey.isSystem(className) && known.isOptional(key))
   }
 
-  /// A leading `$` was doubled when the name was read.
-  private static func name(_ key: String) -> String { key.hasPrefix("$$") ? String(key.dropFirst()) : key }
-
   private func order(of className: String, _ fields: [String: FieldValue]) -> [String] {
     let known = store.classes[className]?.order ?? []
     return known
@@ -252,10 +241,8 @@ final class ObjectWriter {
   }
 
   private func isInline(_ form: String) -> Bool {
-    [
-      LegacyClass.Form.bool, LegacyClass.Form.integer, LegacyClass.Form.real, LegacyClass.Form.bytes,
-      LegacyClass.Form.text, LegacyClass.Form.list,
-    ].contains(form)
+    typealias Form = LegacyClass.Form
+    return [Form.bool, Form.integer, Form.real, Form.bytes, Form.text, Form.list].contains(form)
   }
 
   private func archivedClass(_ name: String) -> ArchivedClass {
@@ -265,15 +252,13 @@ final class ObjectWriter {
   // MARK: Values
 
   private func value(_ value: FieldValue, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
-    let isBoxed = form == "NSNumber"
     switch value {
     case .null: return form == nil ? .node(.null()) : .null
-    case .bool(let flag): return isBoxed ? .node(.number(flag)) : .bool(flag)
+    case .bool(let flag): return number(.bool(flag), form)
     case .integer(let integer):
-      if form == LegacyClass.Form.real { return .real(Double(integer)) }
-      return isBoxed ? .node(.number(integer)) : .integer(integer)
-    case .unsigned(let integer): return isBoxed ? .node(.number(integer)) : .unsigned(integer)
-    case .double(let real): return isBoxed ? .node(.number(real)) : .real(real)
+      return form == LegacyClass.Form.real ? .real(Double(integer)) : number(.integer(integer), form)
+    case .unsigned(let integer): return number(.unsigned(integer), form)
+    case .double(let real): return number(.real(real), form)
     case .string(let text):
       switch form {
       case "NSURL"?: return .node(ArchiveNode(.url, ["NS.base": .null, "NS.relative": .string(text)]))
@@ -286,9 +271,14 @@ final class ObjectWriter {
     case .date(let date): return .date(date)
     case .array(let elements):
       let values = elements.map { self.value($0, nil, &context) }
-      return form == LegacyClass.Form.list ? .list(values.map(boxed)) : .node(collection(values, form ?? ""))
-    case .dictionary(let members): return object(members, form, &context)
+      return form == LegacyClass.Form.list
+        ? .list(values.map(\.boxed)) : .node(collection(values, form ?? ""))
+    case .dictionary(let members): return object(value, members, form, &context)
     }
+  }
+
+  private func number(_ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value {
+    form == "NSNumber" ? number.boxed : number
   }
 
   private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
@@ -299,133 +289,79 @@ final class ObjectWriter {
     }
   }
 
-  /// Numbers and texts as objects, as the elements of collections are.
-  private func boxed(_ value: ArchiveNode.Value) -> ArchiveNode.Value {
-    switch value {
-    case .bool(let flag): .node(.number(flag))
-    case .integer(let integer): .node(.number(integer))
-    case .unsigned(let integer): .node(.number(integer))
-    case .real(let real): .node(.number(real))
-    case .text(let text): .string(text)
-    case .bytes(let bytes): .data(Data(bytes))
-    default: value
-    }
-  }
-
   /// A collection of a class; without a known class a mutable array, which any decoder accepts as an array.
   private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
-    switch className {
-    case "NSArray": .array(values)
-    case "NSSet": .array(values, as: .set)
-    case "NSMutableSet": .array(values, as: .mutableSet)
-    case "NSOrderedSet": .orderedSet(values)
-    case "NSMutableOrderedSet": .orderedSet(values, as: .mutableOrderedSet)
-    case "", "NSMutableArray": .array(values, as: .mutableArray)
-    default:
-      // A subclass defined by an app.
-      store.classes[className] == nil
-        ? .array(values, as: .mutableArray) : .array(values, as: archivedClass(className))
-    }
+    let appClass = store.classes[className] == nil ? .mutableArray : archivedClass(className)
+    let node = ArchiveNode(ObjectReader.collections[className] ?? appClass)
+    fill(node, className, values)
+    return node
+  }
+
+  private func fill(_ node: ArchiveNode, _ className: String, _ values: [ArchiveNode.Value]) {
+    let isOrderedSet = className == "NSOrderedSet" || className == "NSMutableOrderedSet"
+    node.replaceFields(
+      isOrderedSet
+        ? values.enumerated().map { ("NS.object.\($0)", $1.boxed) }
+        : [("NS.objects", .list(values.map(\.boxed)))])
+    made.append(node)
+  }
+
+  private func fill(_ node: ArchiveNode, _ pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)]) {
+    node.replaceFields([
+      ("NS.keys", .list(pairs.map(\.key.boxed))), ("NS.objects", .list(pairs.map(\.value.boxed))),
+    ])
+    made.append(node)
   }
 
   private func object(
-    _ members: [String: FieldValue], _ form: String?, _ context: inout Context
+    _ value: FieldValue, _ members: [String: FieldValue], _ form: String?, _ context: inout Context
   ) -> ArchiveNode.Value {
-    let whole = FieldValue.dictionary(members)
-    if let target = Reference.target(Reference.item, of: whole) { return element(EntityID(target)) }
-    if let target = Reference.target(Reference.category, of: whole) {
-      return .node(node(ofCategory: EntityID(target)))
-    }
-    if let target = Reference.target(Reference.ref, of: whole) {
+    if let target = value.target(Reference.item) { return element(EntityID(target)) }
+    if let target = value.target(Reference.category) { return .node(node(ofCategory: EntityID(target))) }
+    if let target = value.target(Reference.ref) {
       if let node = context.objects[target] { return .node(node) }
       // Without an object of that number it is an ordinary dictionary.
-      if let definition = context.definitions[target] { return object(definition, form, &context) }
+      if let definition = context.definitions[target] { return self.value(definition, form, &context) }
     }
-    if case .integer(let number)? = members[Reference.id], let node = context.objects[Int(number)] {
-      return .node(node)
-    }
-    if members.count == 1, case .string(let name)? = members[Reference.image] {
+    let number = members[Reference.id]?.integer
+    if let number, let node = context.objects[number] { return .node(node) }
+    if let name = value.imageName {
       let image = context.item.flatMap { self.image(name, of: $0) }
       return image.flatMap { bytes($0.blob) }.map { data($0, form) } ?? .null
     }
-    guard case .string(let className)? = members[Reference.objectClass] ?? form.flatMap(customClass) else {
+    guard let className = value.objectClass ?? form.flatMap(customClass) else {
       let kind: ArchivedClass = form == "NSDictionary" ? .dictionary : .mutableDictionary
-      guard case .integer(let number)? = members[Reference.id] else {
-        return .node(dictionary(members, &context, kind))
-      }
       // A dictionary that may contain itself must exist before its members.
-      let node = ArchiveNode.dictionary([(key: ArchiveNode.Value, value: ArchiveNode.Value)](), as: kind)
-      context.objects[Int(number)] = node
-      fill(node, pairs(members, &context).map { ($0.key, $0.value) })
+      let node = ArchiveNode(kind)
+      if let number { context.objects[number] = node }
+      fill(node, pairs(members, &context))
       return .node(node)
     }
-    if case .array(let elements)? = members["NS.objects"],
-      let node = knownCollection(
-        className, members, elements, &context)
-    {
-      return .node(node)
+    if let kind = ObjectReader.collections[className], let elements = members["NS.objects"]?.array {
+      let keys = members["NS.keys"]?.array
+      let isDictionary = className.hasSuffix("Dictionary")
+      if !isDictionary || keys?.count == elements.count {
+        // A collection that contains itself must exist before its elements.
+        let node = ArchiveNode(kind)
+        if let number { context.objects[number] = node }
+        let values = elements.map { self.value($0, nil, &context) }
+        if let keys, isDictionary {
+          fill(node, zip(keys, values).map { (self.value($0, nil, &context), $1) })
+        } else {
+          fill(node, className, values)
+        }
+        return .node(node)
+      }
     }
     let node = ArchiveNode(archivedClass(className))
-    if case .integer(let number)? = members[Reference.id] { context.objects[Int(number)] = node }
+    if let number { context.objects[number] = node }
     fill(node, className, members, &context)
     return .node(node)
   }
 
   /// The class of a field whose object has lost its class.
-  private func customClass(_ form: String) -> FieldValue? {
-    store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary"
-      ? .string(form) : nil
-  }
-
-  private func knownCollection(
-    _ className: String, _ members: [String: FieldValue], _ elements: [FieldValue], _ context: inout Context
-  ) -> ArchiveNode? {
-    guard
-      [
-        "NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet",
-        "NSDictionary", "NSMutableDictionary",
-      ].contains(className)
-    else { return nil }
-    var keys: [FieldValue] = []
-    let isDictionary = className.hasSuffix("Dictionary")
-    if isDictionary {
-      guard case .array(let found)? = members["NS.keys"], found.count == elements.count else { return nil }
-      keys = found
-    }
-    // A collection that contains itself must exist before its elements.
-    let node =
-      if isDictionary {
-        ArchiveNode.dictionary(
-          [(key: ArchiveNode.Value, value: ArchiveNode.Value)](),
-          as: className == "NSDictionary" ? .dictionary : .mutableDictionary)
-      } else {
-        collection([], className)
-      }
-    if case .integer(let number)? = members[Reference.id] { context.objects[Int(number)] = node }
-    let values = elements.map { boxed(value($0, nil, &context)) }
-    if isDictionary {
-      fill(node, Array(zip(keys.map { value($0, nil, &context) }, values)))
-    } else if className.contains("Ordered") {
-      for (index, value) in values.enumerated() { node.set("NS.object.\(index)", value) }
-      made.append((node, values.indices.map { "NS.object.\($0)" }))
-    } else {
-      node.set("NS.objects", .list(values))
-      made.append((node, ["NS.objects"]))
-    }
-    return node
-  }
-
-  /// Fills an existing dictionary with its pairs.
-  private func fill(_ node: ArchiveNode, _ pairs: [(ArchiveNode.Value, ArchiveNode.Value)]) {
-    node.set("NS.keys", .list(pairs.map { boxed($0.0) }))
-    node.set("NS.objects", .list(pairs.map { boxed($0.1) }))
-    made.append((node, ["NS.keys", "NS.objects"]))
-  }
-
-  private func dictionary(
-    _ members: [String: FieldValue], _ context: inout Context, _ archivedClass: ArchivedClass
-  ) -> ArchiveNode {
-    .dictionary(pairs(members, &context), as: archivedClass)
+  private func customClass(_ form: String) -> String? {
+    store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary" ? form : nil
   }
 
   private func pairs(
@@ -442,18 +378,5 @@ final class ObjectWriter {
       )
     }
     return images?.byName[name]
-  }
-}
-
-extension FieldValue {
-  /// The objects with a number below this value.
-  fileprivate func collectObjects(_ objects: inout [Int: [String: Value]]) {
-    switch self {
-    case .array(let elements): for element in elements { element.collectObjects(&objects) }
-    case .dictionary(let members):
-      if case .integer(let number)? = members[Reference.id] { objects[Int(number)] = members }
-      for member in members.values { member.collectObjects(&objects) }
-    default: break
-    }
   }
 }

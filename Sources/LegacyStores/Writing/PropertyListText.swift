@@ -38,25 +38,19 @@ struct PropertyListText {
     case .string(let string): text += "\(indent)<string>\(try Self.escaped(string))</string>\n"
     case .data(let data): text += "\(indent)<data>\(data.base64EncodedString())</data>\n"
     case .date(let date): text += "\(indent)<date>\(try Self.text(of: date))</date>\n"
+    case .array(let elements) where elements.isEmpty: text += "\(indent)<array/>\n"
     case .array(let elements):
-      if elements.isEmpty {
-        text += "\(indent)<array/>\n"
-        return
-      }
       text += "\(indent)<array>\n"
       for element in elements { try write(element, indent: indent + "\t") }
       text += "\(indent)</array>\n"
     case .dictionary(let members):
-      if members[Reference.objectClass] != nil {
-        try writeExplicit(members, indent: indent)
-        return
-      }
-      if members.isEmpty {
+      let pairs = try Self.pairs(members)
+      if pairs.isEmpty {
         text += "\(indent)<dict/>\n"
         return
       }
       text += "\(indent)<dict>\n"
-      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+      for (key, member) in pairs {
         text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
         try write(member, indent: indent + "\t")
       }
@@ -64,18 +58,16 @@ struct PropertyListText {
     }
   }
 
-  /// Writes a dictionary whose keys look like reserved ones, or are not texts.
-  private mutating func writeExplicit(_ members: [String: FieldValue], indent: String) throws {
-    guard case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"],
+  /// The pairs of a dictionary, which may have the explicit form.
+  private static func pairs(_ members: [String: FieldValue]) throws -> [(key: String, value: FieldValue)] {
+    guard members[Reference.objectClass] != nil else { return members.sorted { $0.key < $1.key } }
+    guard let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array,
       keys.count == values.count
     else { throw Unwritable() }
-    text += "\(indent)<dict>\n"
-    for (key, value) in zip(keys, values) {
-      guard case .string(let key) = key else { throw Unwritable() }
-      text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
-      try write(value, indent: indent + "\t")
+    return try zip(keys, values).map { key, value in
+      guard let key = key.string else { throw Unwritable() }
+      return (key, value)
     }
-    text += "\(indent)</dict>\n"
   }
 
   private static func text(of real: Double) -> String {
@@ -126,14 +118,11 @@ extension BinaryPropertyListWriter {
     case .date(let date): return try self.date(date.timeIntervalSinceReferenceDate)
     case .array(let elements): return try array(write(elements))
     case .dictionary(let members):
-      if members[Reference.objectClass] == .string("NSDate"), case .double(let seconds)? = members["NS.time"]
-      {
-        return try date(seconds)
-      }
-      if members[Reference.objectClass] == .string("UID"), case .integer(let number)? = members["value"] {
+      if value.objectClass == "NSDate", let seconds = members["NS.time"]?.double { return try date(seconds) }
+      if value.objectClass == "UID", let number = members["value"]?.integer {
         return try uid(UInt32(truncatingIfNeeded: number))
       }
-      if case .array(let keys)? = members["NS.keys"], case .array(let values)? = members["NS.objects"] {
+      if let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array {
         return try dictionary(keys: write(keys), values: write(values))
       }
       let sorted = members.sorted { $0.key < $1.key }

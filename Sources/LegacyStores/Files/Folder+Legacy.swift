@@ -1,0 +1,104 @@
+package import Files
+import Foundation
+import SHA256
+
+/// An open folder that throws ``LegacyError``. Nothing leads out of it: names are single names, and links are refused.
+typealias Folder = Files.Folder<LegacyError>
+/// An open file that throws ``LegacyError``.
+typealias File = Files.File<LegacyError>
+
+extension LegacyError: FileFailure {
+  /// The error for a failed call of the operating system.
+  package init(_ error: FileError) {
+    let code: Code =
+      switch error.reason {
+      case .notFound, .isNoFolder: .notFound
+      case .alreadyExists: .alreadyExists
+      case .notPermitted, .isLink, .isNoFile, .isTooLarge: .unreadable
+      case .outOfResources, .noSpace, .io: .io
+      }
+    if error.reason == .isLink {
+      self = .link(error.path)
+    } else {
+      self.init(code, error.message, path: error.path)
+    }
+  }
+
+  static func link(_ path: String) -> LegacyError {
+    LegacyError(
+      .unreadable, "it is a symbolic link, which could lead anywhere; put the file itself there", path: path)
+  }
+}
+
+extension Files.Folder where Failure == LegacyError {
+  /// Opens the folder that a user named, which may be behind a link.
+  convenience init(_ url: URL) throws(LegacyError) {
+    try self.init(url.standardizedFileURL.path, followsLinks: true, hook: nil)
+  }
+
+  /// Opens the folder that a user named, or creates it; its parent must exist.
+  convenience init(making url: URL) throws(LegacyError) {
+    let url = url.standardizedFileURL
+    if try Folder.status(ofPath: url.path) == nil {
+      try Folder(url.deletingLastPathComponent()).makeFolder(url.lastPathComponent, isPrivate: false)
+    }
+    try self.init(url)
+  }
+
+  /// The names in it, numeric ones in the order of the numbers.
+  func numberedNames() throws(LegacyError) -> [String] {
+    try names().sorted { ($0.leadingNumber ?? .max, $0) < ($1.leadingNumber ?? .max, $1) }
+  }
+
+  /// The kind of a name; nil if nothing has it.
+  func kind(of name: String) throws(LegacyError) -> FileStatus.Kind? { try status(of: name)?.kind }
+
+  /// The folder below this one at the end of a path; nil if there is none.
+  func folder(at path: [String]) throws(LegacyError) -> Folder? {
+    var folder = self
+    for name in path {
+      guard try folder.kind(of: name) == .folder else { return nil }
+      folder = try folder.folder(name)
+    }
+    return folder
+  }
+}
+
+extension Files.File where Failure == LegacyError {
+  /// Opens the file that a user named, which may be behind a link.
+  init(_ url: URL) throws(LegacyError) { try self.init(readingFrom: url.standardizedFileURL.path) }
+
+  /// Calls `body` with the bytes piece by piece.
+  borrowing func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    var offset = 0
+    while case let piece = try piece(at: offset, byteCount: 64 << 10), !piece.isEmpty {
+      try unsafe piece.withUnsafeBytes(body)
+      offset += piece.count
+    }
+  }
+
+  /// The SHA-256 of the bytes, and their number.
+  borrowing func digest() throws -> (digest: ContentDigest, byteCount: Int) {
+    var hash = SHA256Hash()
+    var byteCount = 0
+    try unsafe forEachPiece {
+      unsafe hash.update($0)
+      byteCount += $0.count
+    }
+    return (hash.finish(), byteCount)
+  }
+}
+
+extension String {
+  /// Whether it is a single name and not a path.
+  var isSingleName: Bool {
+    !isEmpty && self != "." && self != ".." && !utf8.contains(UInt8(ascii: "/")) && !utf8.contains(0)
+      && utf8.count <= 255
+  }
+
+  /// The number that it begins with.
+  var leadingNumber: Int? {
+    let digits = utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return Int(String(decoding: digits, as: UTF8.self))
+  }
+}
