@@ -1,7 +1,7 @@
 public import Foundation
 import Locks
 
-/// START HERE. A journal: every change of an app's data, kept in order, durable before anyone sees it.
+/// START HERE. A journal stores every change of an app's data in order. A change is durable before anyone sees it.
 ///
 /// ```swift
 /// let journal = try CatalogJournal.openOrCreate(at: url)
@@ -12,9 +12,9 @@ import Locks
 /// try journal.state(asOf: .head(back: 1))        // an earlier one
 /// ```
 ///
-/// One edit, from the call to the disk and back: `commit` runs a body over a ``Draft``, whose events become an
-/// ``Entry`` (`Committer`), sealed (`EntryCoding`) and appended to the log (`EntryLog`). Opening and ``state(asOf:)``
-/// read the log and apply the same events (`Replay`). Documentation/Architecture.md follows it file by file.
+/// `commit` runs a body over a ``Draft``, and the draft's events become an ``Entry`` (`Committer`). The entry is sealed
+/// (`EntryCoding`) and appended to the log (`EntryLog`). Opening and ``state(asOf:)`` read the log and apply the same
+/// events (`Replay`). Documentation/Architecture.md follows one commit file by file.
 ///
 /// Safe to use from any thread. Reading never waits for a commit, and a returned state never changes.
 public final class Journal<State: EventSourced>: Sendable {
@@ -99,7 +99,7 @@ public final class Journal<State: EventSourced>: Sendable {
     let keeper = SnapshotKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
-    // If layers were missing, opening may have replayed much: freeze it into one.
+    // If layers were missing, opening may have replayed many events: freeze them into one layer.
     published.publish(keeper.accept(recovery.version, eventCount: 0))
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
@@ -128,8 +128,8 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens a journal and rebuilds its newest state.
   ///
-  /// Before anything in the folder changes, every revision is accounted for by the files of the log, and the log is
-  /// compared with HEAD. Entries before the newest snapshot are not read unless `checking` requests it. Alterations in
+  /// Before anything in the folder changes, opening checks that the files of the log have every revision, and compares
+  /// the log with HEAD. Entries before the newest snapshot are not read unless `checking` requests it. Alterations in
   /// them are found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
   /// - Parameters:
   ///   - url: the journal's folder.
@@ -247,8 +247,8 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
   ///   - date: the date of the change, by default now. The date of the previous entry is the lower limit.
   ///   - expecting: what must still hold.
-  ///   - runsOnce: in a shared journal, whether the body must not run again if another node has committed in the
-  ///     meantime; the commit then fails with `conflict`.
+  ///   - runsOnce: in a shared journal, whether the body may run only once. If another node commits in the meantime,
+  ///     the commit then fails with `conflict`.
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
   ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
@@ -311,8 +311,8 @@ public final class Journal<State: EventSourced>: Sendable {
       .readOnly,
       follower == nil
         ? "the journal was opened for reading only"
-        : "the journal was opened to follow another process; commit in that process, or open the journal for writing when it "
-          + "is closed there", path: folder.path)
+        : "the journal was opened to follow another process; commit in that process, or close the journal there and "
+          + "open it for writing here", path: folder.path)
   }
 
   private func request(
@@ -320,7 +320,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ) throws(JournalError) -> CommitRequest {
     var timestamp: Timestamp?
     if let date {
-      // A date outside the range of timestamps becomes one that is refused, as years of five digits are.
+      // A date outside the range of timestamps becomes the nearest timestamp, which is refused because of its year.
       timestamp = Timestamp(date) ?? Timestamp(microseconds: date < .distantPast ? .min : .max)
     }
     let request = CommitRequest(

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What went wrong, where, and what to do about it.
+/// An error says what went wrong, where, and what to do about it.
 ///
 /// After every error except ``Code/outcomeUnknown``, nothing was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let conflict = Code(rawValue: "conflict")
     /// Writing or flushing failed: the entry is wholly there or wholly absent. Open the journal again to find out.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
-    /// An earlier write failed; the journal takes no more until it is opened again.
+    /// An earlier write failed. The journal takes no more commits until it is opened again.
     public static let poisoned = Code(rawValue: "poisoned")
     /// The journal has been closed.
     public static let closed = Code(rawValue: "closed")
@@ -41,7 +41,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let otherModel = Code(rawValue: "otherModel")
     /// Bytes are missing or altered.
     public static let damaged = Code(rawValue: "damaged")
-    /// The operating system does not permit it.
+    /// The operating system denies access.
     public static let permission = Code(rawValue: "permission")
     /// The operating system reports an I/O error.
     public static let io = Code(rawValue: "io")
@@ -50,7 +50,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// The server that holds the log of a shared journal can't be reached. Nothing was written. Reading still works.
     /// Repeat the call when the server is back.
     public static let unreachable = Code(rawValue: "unreachable")
-    /// The server that holds the log of a shared journal has a different history than this journal. Nothing was written.
+    /// The server that holds the log of a shared journal has a different history than this journal. Nothing was
+    /// written.
     public static let diverged = Code(rawValue: "diverged")
     /// The server's settings would break the promise of a commit.
     public static let unsafeSettings = Code(rawValue: "unsafeSettings")

@@ -8,7 +8,7 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   public enum Level: String, Sendable, CaseIterable {
     /// Normal operation, such as a snapshot that was taken.
     case info
-    /// A problem that cost time or refused a commit and lost nothing, such as a damaged snapshot or a slow drive.
+    /// A problem that cost time or refused a commit but lost nothing, such as a damaged snapshot or a slow drive.
     case warning
     /// A problem that needs attention: damage in the log, or a journal that takes no more commits.
     case error

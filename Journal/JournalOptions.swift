@@ -2,9 +2,9 @@ package import Files
 
 /// Options for opening a journal. The defaults suit nearly all apps.
 public struct JournalOptions: Sendable {
-  /// Whether HEAD is flushed at every commit, which then takes two flushes. Opening then detects even a drive that lost
-  /// the entries of the last second. Otherwise HEAD is flushed about every second. The entries themselves are flushed
-  /// at every commit in both cases.
+  /// Whether HEAD is flushed at every commit, which then takes two flushes. In return, opening detects even a drive
+  /// that lost the entries of the last second. Otherwise HEAD is flushed about every second. In both cases, every
+  /// commit flushes the entries themselves.
   public var flushesHeadAtEveryCommit: Bool
 
   /// The policy for snapshots.
@@ -18,8 +18,8 @@ public struct JournalOptions: Sendable {
   /// journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
 
-  /// Options that are not for apps. Behind a reference, so that types of lower modules are not part of this struct's
-  /// layout.
+  /// Options that are not for apps. They are behind a reference, which keeps types of lower modules out of this
+  /// struct's layout.
   private var internals: InternalOptions?
 
   /// Makes options, by default those that suit nearly all apps.

@@ -74,7 +74,7 @@ struct Recovery<State: EventSourced> {
       guard error.code == .damaged, format.announcesBase, format.base == nil else { throw error }
       throw JournalError(
         .damaged,
-        "history was pruned, and the state that it begins with is missing; put the file back from a backup",
+        "history was pruned, and its base is missing; restore the file from a backup",
         path: folder.base, cause: error)
     }
     let chain = LayerChain<State>(folder, format: format, log: log, options: options)
@@ -171,7 +171,7 @@ struct Recovery<State: EventSourced> {
       throw JournalError(
         .damaged,
         "entries \(newest + 1) to \(mark.revision) were acknowledged and are missing from the log; "
-          + "put the journal back from a backup", revision: newest + 1)
+          + "restore the journal from a backup", revision: newest + 1)
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
@@ -229,11 +229,11 @@ struct Recovery<State: EventSourced> {
       if let base = format.base {
         throw JournalError(
           .damaged,
-          "the first entry does not follow from the state that the history begins with; put BASE back from a backup",
+          "the first entry does not follow the base of the history; restore BASE from a backup",
           revision: start.revision + 1, path: base.file.path)
       }
       throw JournalError(
-        .damaged, "the first entry was sealed with another FORMAT; put FORMAT back from a backup",
+        .damaged, "the first entry was sealed with another FORMAT; restore FORMAT from a backup",
         revision: 1, path: folder.format)
     }
     let version = try log.read(newest) { entry throws(JournalError) in try entry.header().schemaVersion }

@@ -15,7 +15,7 @@ public struct Bisection: Sendable {
 }
 
 extension Journal {
-  /// Finds the first revision at which a condition holds that has held ever since.
+  /// Finds the first revision since which a condition has held.
   ///
   /// ```swift
   /// let found = try journal.bisect { $0.state.item(42)?["title"] == .string("Dune") }

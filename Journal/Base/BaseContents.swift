@@ -9,7 +9,7 @@ enum BaseRow {
 
 /// The positions of entities in a base, so that one is found without reading the others.
 struct BaseContents: Sendable {
-  /// One in this many rows has its position noted.
+  /// The position of one row in this many is kept.
   private static let sampleStep = 64
   /// A deleted entity: its number and the revision of its newest event.
   private static let goneByteCount = 16

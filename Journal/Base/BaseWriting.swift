@@ -17,7 +17,7 @@ extension HistoryBase {
     let header = BaseHeader(
       journal: format.id, head: head, formatDigest: format.digest, schema: schema, stateDigest: digest,
       byteCount: byteCount)
-    try entries.require(byteCount, for: "the state that the history begins with")
+    try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(fileName, .creating))
     sink.append(header.bytes)
     _ = StateDigest.digest(schema: schema.description, tables: tables) { sink.append($0) }
@@ -26,7 +26,7 @@ extension HistoryBase {
 
   /// Writes the same base into the folder of another log, durably.
   func copy(to entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase {
-    try entries.require(byteCount, for: "the state that the history begins with")
+    try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(Self.fileName, .creating))
     var pieces = BasePieces(self)
     while let piece = try pieces.next() { sink.append(piece) }
@@ -38,7 +38,7 @@ extension HistoryBase {
   static func write(
     byteCount: Int, of format: JournalFormat, in entries: Folder, take: (Int) throws -> [UInt8]
   ) throws -> HistoryBase {
-    try entries.require(byteCount, for: "the state that the history begins with")
+    try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(fileName, .creating))
     for offset in stride(from: 0, to: byteCount, by: BaseCursor.pieceByteCount) {
       let piece = try take(min(BaseCursor.pieceByteCount, byteCount - offset))
@@ -55,7 +55,7 @@ extension HistoryBase {
     // Read back, because the base is all that remains of the history before it.
     guard let base = try open(in: entries, format) else {
       throw JournalError(
-        .io, "the state that the history begins with could not be written", path: entries.path)
+        .io, "the base of the history could not be written", path: entries.path)
     }
     try base.check()
     return base

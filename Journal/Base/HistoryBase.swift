@@ -8,8 +8,8 @@ import Locks
 ///
 /// 1. It can't be rebuilt, because its entries were removed. So unlike a snapshot it is not a cache but a part of the
 ///    journal.
-/// 2. The first entry of the log follows the digest of its head, and a later entry has the digest of its state as a
-///    checkpoint, so the chain vouches for it.
+/// 2. The first entry of the log follows the digest of its head. A later entry has the digest of its state as a
+///    checkpoint, so the chain of digests proves the state.
 /// 3. Opening reads its first lines. The state after them is compared with its digest before it is used.
 /// 4. The file never changes. Another pruning writes another file.
 final class HistoryBase: Sendable {
@@ -45,8 +45,8 @@ final class HistoryBase: Sendable {
     else {
       throw JournalError(
         .damaged,
-        "the state that the history begins with since it was pruned is altered, cut or another journal's; put the file back from "
-          + "a backup", path: file.path)
+        "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",
+        path: file.path)
     }
     head = header.head
     schema = header.schema
@@ -79,7 +79,7 @@ final class HistoryBase: Sendable {
     guard offset == byteCount, hash.finish() == stateDigest else { throw damaged }
   }
 
-  /// The checkpoint with which an entry vouches for it.
+  /// The checkpoint with which an entry proves it.
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
@@ -87,7 +87,7 @@ final class HistoryBase: Sendable {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
-  /// The first entry that vouches for the base; nil when none up to a revision does.
+  /// The first entry that proves the base; nil if none up to a revision does.
   /// - Complexity: O(n) in the bytes of the entries up to that one.
   func voucher(
     in log: any EntryLog, through last: Revision, of journal: JournalID
@@ -108,7 +108,7 @@ final class HistoryBase: Sendable {
   var damaged: JournalError {
     JournalError(
       .damaged,
-      "the state that the history begins with since it was pruned is altered; put the file back from a backup",
+      "the base of the pruned history is altered; restore the file from a backup",
       revision: head.revision, path: file.path)
   }
 

@@ -12,7 +12,7 @@ import Synchronization
 final class CommitBatch: Sendable {
   /// Signaled when the previous batch is done.
   private let turn = DispatchSemaphore(value: 0)
-  /// Left when this batch is done. A group, because waiting for it takes no lock, however many wait.
+  /// Left when this batch is done. A group, because any number of threads can wait for it without a lock.
   private let done = DispatchGroup()
   private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
@@ -56,7 +56,7 @@ final class CommitBatch: Sendable {
   /// - Throws: ``JournalError`` if that failed.
   func wait() throws(JournalError) {
     done.wait()
-    // Nearly always it succeeded, and then the many threads that wake at once need no lock.
+    // A batch nearly always succeeds, and then the many threads that wake at once need no lock.
     guard hasFailed.load(ordering: .acquiring) else { return }
     if let error = outcome.withLock({ $0.error }) { throw error }
   }

@@ -24,8 +24,8 @@ struct CommitQueue<State: EventSourced>: Sendable {
   private let batchByteLimit: Int
   /// The most bytes of an append.
   private let appendByteLimit: Int
-  /// Whether the turn to append is reserved for the next batch, which then takes as much as an append: only its entries
-  /// can't lose.
+  /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append, because
+  /// only its entries can't lose their revisions.
   private var isTurnReserved = false
 
   private var waiting = [Work()]

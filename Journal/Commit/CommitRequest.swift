@@ -9,7 +9,7 @@ struct CommitRequest: Sendable {
   /// Nil for now.
   var date: Timestamp?
   var expecting: [Expectation]
-  /// Whether the body must not run again if another node was faster.
+  /// Whether the body may run only once, even if another node was faster.
   var runsOnce = false
 
   /// Fails if its texts exceed the limit of an entry.
@@ -20,7 +20,7 @@ struct CommitRequest: Sendable {
     guard byteCount > Self.textByteLimit else { return }
     throw JournalError(
       .tooLarge,
-      "author, note and metadata have \(byteCount) bytes together, and may have \(Self.textByteLimit); keep "
+      "author, note and metadata have \(byteCount) bytes together, and may have \(Self.textByteLimit); store "
         + "large texts in an entity or an image")
   }
 
@@ -46,14 +46,15 @@ struct CommitRequest: Sendable {
       switch expectation {
       case .journal(let expected) where expected != revision:
         throw JournalError(
-          .conflict, "the journal is at revision \(revision), not at \(expected); look at what came since",
+          .conflict,
+          "the journal is at revision \(revision), not at \(expected) as expected; read the entries since",
           revision: revision)
       case .entity(let entity, let expected) where expected != state.revision(of: entity):
         let found = state.revision(of: entity)
         throw JournalError(
           .conflict,
-          "\(State.name(of: entity)) was changed by revision \(found), not last by \(expected); "
-            + "look at what came since", revision: found)
+          "\(State.name(of: entity)) was last changed by revision \(found), not by \(expected) as expected; "
+            + "read the entries since", revision: found)
       default: continue
       }
     }

@@ -11,10 +11,10 @@ import Locks
 /// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started earlier. Nothing waits
 ///    for a thread that the system may refuse.
 /// 6. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
-///    starts from the durable state. After any other failed write nothing is written any more.
-/// 7. In a shared journal, another node may have taken the revision of a batch. Then all that was accepted is taken back,
-///    what that node has committed is applied, and the bodies run again over it. If one of them has lost twice, the turn
-///    to append is reserved first, and the next append waits until all of them have run.
+///    starts from the durable state. After any other failed write, nothing more is written.
+/// 7. In a shared journal, another node may have taken the revision of a batch. Then everything accepted is withdrawn,
+///    the other node's commits are applied, and the bodies run again. If one of them has lost twice, the turn to append
+///    is reserved first, and the next append waits until all of them have run.
 ///
 /// Safe to use from any thread. Locks are taken in this order: write lock, queue, published.
 final class Committer<State: EventSourced>: Sendable {
@@ -210,7 +210,7 @@ final class Committer<State: EventSourced>: Sendable {
       .conflict,
       request.runsOnce
         ? "another node has committed meanwhile, and this commit must not run twice; nothing of it was written"
-        : "other nodes were quicker \(runs.count) times; nothing was written, so try again",
+        : "other nodes committed first \(runs.count) times; nothing was written, so try again",
       revision: error.revision)
   }
 
@@ -226,7 +226,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   private static func poisoned(_ cause: (any Error)?) -> JournalError {
     JournalError(
-      .poisoned, "an earlier write failed, so the journal takes no more; open it again", cause: cause)
+      .poisoned, "an earlier write failed, so the journal takes no more commits; open it again", cause: cause)
   }
 
   // MARK: One after the other
@@ -390,13 +390,13 @@ final class Committer<State: EventSourced>: Sendable {
     case .unknown(let error):
       JournalError(
         .outcomeUnknown,
-        "writing failed: the commit is wholly there or wholly absent; open the journal again to see",
+        "writing failed: the commit is wholly there or wholly absent; open the journal again to find out",
         revision: first, cause: error)
     case .refused(let error): error.code == .poisoned ? error : poisoned(error)
     case .conflict(let newest):
       JournalError(
         .conflict,
-        "somebody else has appended to the log, and nothing was written; open the journal again to go on",
+        "another writer has appended to the log, and nothing was written; open the journal again",
         revision: newest)
     }
   }
@@ -445,8 +445,8 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Called with the write lock held. Does nothing while entries of this node are in progress: either they follow the
-  /// fetched ones, or they fail and are withdrawn.
+  /// Called with the write lock held. Does nothing while entries of this node are in progress, because these either
+  /// follow the fetched ones, or fail and are withdrawn.
   private func applyBrought(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
     guard let newest = node?.brought.revision, newest > accepted.version.revision, !isUnderWay(accepted)
     else {
@@ -550,7 +550,7 @@ final class Committer<State: EventSourced>: Sendable {
   private static func nothingWritten(_ cause: JournalError?) -> JournalError {
     JournalError(
       .outOfResources,
-      "the system was short of something that the commit needed; nothing was written, so try again",
+      "the system lacked a resource that the commit needed; nothing was written, so try again",
       cause: cause)
   }
 

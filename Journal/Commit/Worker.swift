@@ -1,7 +1,7 @@
 import Dispatch
 import Locks
 
-/// A thread that runs jobs one after the other, now or in a second. It starts with the first job, and ends with
+/// A thread that runs jobs one after the other, at once or after a second. It starts with the first job, and ends with
 /// ``close()``.
 ///
 /// A Dispatch queue would wait forever for a thread that the system refuses, and Dispatch's timers end the process when

@@ -36,12 +36,12 @@ extension Journal {
   /// ```
   /// - Parameters:
   ///   - url: the folder of the backup; its parent must exist, and it must not be in this journal's folder.
-  ///   - sharesImages: whether an image may be a second name for the journal's own file, where both are on one file
-  ///     system: that takes no room, and what the drive damages is then damaged in both.
-  ///   - progress: told how far it has come; what it throws ends the backup. So does cancelling the task.
-  /// - Throws: ``JournalError``: `locked` while somebody has the backup open for writing; `alreadyExists` if something
-  ///   else is there; `conflict` when it has another history, which is left alone; `damaged` when this journal or the
-  ///   backup is; `io` when the disk has no room.
+  ///   - sharesImages: whether an image may be a hard link to the journal's own file, if both are on one file system.
+  ///     It then takes no space, but damage of the drive affects both.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
+  /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
+  ///   something else is there; `conflict` if the backup has another history, and then it is not changed; `damaged` if
+  ///   this journal or the backup is damaged; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
   @discardableResult
   public func backup(
@@ -69,7 +69,7 @@ extension Journal {
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `damaged`, or `io` if the disk is
   ///   full; then there is no copy.
-  /// - Complexity: O(n) in the bytes of the entries and their images and, where history was pruned, in the bytes of the
+  /// - Complexity: O(n) in the bytes of the entries and their images and, if history was pruned, in the bytes of the
   ///   entries up to the one that has the digest of the base.
   public func copy(
     to url: URL, through selector: RevisionSelector = .head(),
@@ -101,7 +101,7 @@ extension Journal {
     return report
   }
 
-  /// Appends an entry that vouches for what the history of a copy begins with, if this journal has one and the copy ends
+  /// Appends an entry that proves the base of a copy's history, if this journal has such an entry and the copy ends
   /// before it.
   private func vouch(for base: HistoryBase, in copy: JournalCopy, _ observer: CopyObserver) throws {
     guard let voucher = try base.voucher(in: log, through: head.revision, of: id),
@@ -227,7 +227,8 @@ extension Journal {
       return
     }
     throw JournalError(
-      .wrongUse, "a copy can't be in the folder of the journal itself; name a place outside of it", path: path
+      .wrongUse, "a copy can't be in the folder of the journal itself; choose a folder outside of it",
+      path: path
     )
   }
 }

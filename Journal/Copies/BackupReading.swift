@@ -84,7 +84,7 @@ private struct BackupRecords {
     self.path = path
     self.source = source
     guard try take(BackupFile.magic.count) == BackupFile.magic else {
-      throw JournalError(.notAJournal, "this is no backup of a journal", path: path)
+      throw JournalError(.notAJournal, "this is not a backup of a journal", path: path)
     }
     let version = try take(1)[0]
     guard version == BackupFile.version else {
@@ -97,7 +97,8 @@ private struct BackupRecords {
 
   func damaged(_ what: String, revision: Revision? = nil) -> JournalError {
     JournalError(
-      .damaged, "the backup is damaged: \(what). Nothing was made; use another backup", revision: revision,
+      .damaged, "the backup is damaged: \(what). No journal was created; use another backup",
+      revision: revision,
       path: path)
   }
 
@@ -111,11 +112,11 @@ private struct BackupRecords {
   mutating func readBase(of format: JournalFormat, into entries: Folder) throws -> HistoryBase? {
     guard format.announcesBase else { return nil }
     let (kind, byteCount) = try head()
-    guard kind == .base else { throw damaged("what its history begins with is missing") }
+    guard kind == .base else { throw damaged("the base of its history is missing") }
     do {
       return try HistoryBase.write(byteCount: byteCount, of: format, in: entries) { try take($0) }
     } catch let error as JournalError where error.code == .damaged {
-      throw damaged("what its history begins with is altered")
+      throw damaged("the base of its history is altered")
     }
   }
 
@@ -139,7 +140,7 @@ private struct BackupRecords {
       try Task.checkCancellation()
       let (kind, byteCount) = try head()
       switch kind {
-      case .format, .base: throw damaged("it begins twice")
+      case .format, .base: throw damaged("it has a second FORMAT or base")
       case .blob: try readBlob(byteCount, into: images, copy.folder)
       case .entry:
         let bytes = try take(byteCount)
@@ -153,8 +154,8 @@ private struct BackupRecords {
         guard let receipt = JournalReceipt(text), receipt.journal == format.id,
           receipt.revision == newest.revision,
           receipt.digest == newest.digest
-        else { throw damaged("its receipt is of other entries", revision: newest.revision) }
-        guard try takeSome(1).isEmpty else { throw damaged("there is something behind its end") }
+        else { throw damaged("its receipt belongs to other entries", revision: newest.revision) }
+        guard try takeSome(1).isEmpty else { throw damaged("there are bytes after its end") }
         try flush()
         try copy.prove(observer)
         return receipt
@@ -204,7 +205,7 @@ private struct BackupRecords {
     let bytes = try take(9)
     let byteCount = bytes[1...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard let kind = BackupFile.Kind(rawValue: bytes[0]), byteCount <= UInt64(kind.byteLimit) else {
-      throw damaged("it has a record of a kind or size that is not known")
+      throw damaged("it has a record of an unknown kind or size")
     }
     return (kind, Int(byteCount))
   }

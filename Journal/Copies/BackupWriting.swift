@@ -47,7 +47,7 @@ extension Journal {
     let start = try file?.piece(at: 0, byteCount: BackupFile.magic.count)
     guard start == BackupFile.magic else {
       throw JournalError(
-        .alreadyExists, "something is there that is no backup; choose another name",
+        .alreadyExists, "something is there that is not a backup; choose another name",
         path: parent.path(of: name))
     }
   }

@@ -121,7 +121,7 @@ struct BlobFile: ~Copyable {
 
   private static func damaged(_ what: String, _ path: String) -> JournalError {
     JournalError(
-      .damaged, "the bytes of an image are \(what), so it can't be copied; put the file back from a backup",
+      .damaged, "the bytes of an image are \(what), so it can't be copied; restore the file from a backup",
       path: path)
   }
 }

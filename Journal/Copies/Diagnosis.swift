@@ -88,15 +88,15 @@ extension Diagnosis {
 
     var advice: String {
       switch self {
-      case .folder: "Move elsewhere what is not the journal's, and put back what is missing from a backup."
+      case .folder: "Move foreign files elsewhere, and restore missing ones from a backup."
       case .log:
-        "Put the journal back from a backup, or make another one of all that can be proven with salvage, which also "
-          + "takes what several damaged copies have."
+        "Restore the journal from a backup. Without one, salvage makes a journal from everything that can be proven, "
+          + "also from several damaged copies."
       case .base:
-        "Put the file BASE back from a backup of the pruned journal, or make another journal with salvage, which takes it "
-          + "from there."
-      case .image: "Put the file back from a backup; adding the same image again heals it, too."
-      case .snapshot: "It costs time, and no data; the journal replaces it, and snapshot drop removes it."
+        "Restore the file BASE from a backup of the pruned journal, or make a journal with salvage from this one and "
+          + "such a backup."
+      case .image: "Restore the file from a backup, or add the same image again."
+      case .snapshot: "This costs time, but no data; the journal replaces it, and snapshot drop removes it."
       case .receipt: "Make the backup again."
       }
     }
@@ -118,14 +118,14 @@ extension Diagnosis {
         Finding(
           isDamage: isDamage, message: problem.message,
           advice: isDamage
-            ? "Put the server back from its newest backup, or keep what this node has with unshare --force."
-            : "Reading needs no server; see that it can be reached before something is committed.",
+            ? "Restore the server from its newest backup, or keep what this node has with unshare --force."
+            : "Reading needs no server; make sure that it can be reached before you commit.",
           revision: problem.revision, path: sharing.address))
     } else if let count = sharing.missingCount, count > 0 {
       findings.append(
         Finding(
           isDamage: false, message: "this node has not seen \(count) entries of the shared log yet",
-          advice: "They come when the journal is opened for writing, or with join.", revision: nil,
+          advice: "Open the journal for writing, or run join, to fetch them.", revision: nil,
           path: sharing.address))
     }
   }

@@ -29,21 +29,21 @@ extension Journal {
   ///
   /// The events themselves stay, with their dates and digests, so the chain still verifies and earlier receipts still
   /// hold. A new entry records what was erased, when and why. Afterwards the erased bytes are nowhere in the folder:
-  /// not in the log, the snapshots, the images or temporary files. It does not affect backups until their next run, nor
-  /// what the file system retains.
+  /// not in the log, the snapshots, the images or temporary files. Backups keep them until their next run, and the file
+  /// system may retain removed files.
   ///
   /// The journal must be closed. After a crash either everything is erased, or nothing.
   /// - Parameters:
   ///   - entities: the entities to erase, existing or deleted. Entities that would be deleted with them are also
   ///     erased.
   ///   - url: the journal's folder.
-  ///   - reason: why; it is the note of the new entry, and stays.
-  ///   - author: who does it; it stays, too.
-  ///   - words: whether the author, note and metadata of all entries that touched these entities are erased as well.
-  ///   - progress: told how far it has come; what it throws ends the work, and nothing is erased. So does cancelling the
-  ///     task.
-  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never was; `io` if the disk has no room.
-  /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
+  ///   - reason: why; the note of the new entry, which is kept.
+  ///   - author: who does it; also kept.
+  ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
+  ///     nothing is erased.
+  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never existed; `io` if the disk is full.
+  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
   @discardableResult
   public static func erase(
     _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String = "",
@@ -72,7 +72,7 @@ extension Journal {
     let journal = try openExclusively(at: url, options: options)
     defer { try? journal.close() }
     for entity in entities where journal.state.revision(of: entity) == 0 {
-      throw JournalError(.notFound, "there never was \(State.name(of: entity)) in this journal")
+      throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
     }
     return try journal.erase(entities, reason, author, words, options, progress)
   }
@@ -207,7 +207,7 @@ extension Journal {
 }
 
 extension JournalCopy {
-  /// Appends an entry of the copy's own, which records a change of the history, or begins a history with some events.
+  /// Appends a new entry to the copy, which records a change of the history, or begins a history with some events.
   /// - Parameter schema: the schema of the checkpoint and the events.
   func append(
     _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema,

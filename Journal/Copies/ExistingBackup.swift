@@ -23,7 +23,7 @@ final class ExistingBackup {
     } catch {
       guard error.code == .notAJournal else { throw error }
       throw JournalError(
-        .alreadyExists, "something is there that is no backup; choose another name: \(error.message)",
+        .alreadyExists, "something is there that is not a backup; choose another name: \(error.message)",
         path: error.path)
     }
   }
@@ -38,7 +38,7 @@ final class ExistingBackup {
     }
     return JournalError(
       .alreadyExists,
-      "another journal is there, \(found.id), and not a backup of \(format.id); choose another name",
+      "another journal, \(found.id), is there, not a backup of \(format.id); choose another name",
       path: folder.path)
   }
 
@@ -69,15 +69,16 @@ final class ExistingBackup {
       throw JournalError(
         .conflict,
         "history before revision \(base.head.revision) was pruned in the backup, and the journal ends with entry "
-          + "\(common): it was put back from an older backup. Nothing was changed; make a new backup under another name",
+          + "\(common): it was restored from an older backup. Nothing was changed; make a new backup under another "
+          + "name",
         revision: common, path: folder.path)
     }
     let head = try Self.head(of: log, own, at: common)
     guard head.digest == (try Self.head(of: source, format, at: common).digest) else {
       throw JournalError(
         .conflict,
-        "the backup has another history from entry \(try firstDifference(source, format, through: common)) on: it or the "
-          + "journal was written to after one was put back from the other. Nothing was changed; make a new backup "
+        "the backup has another history from entry \(try firstDifference(source, format, through: common)) on: it or "
+          + "the journal was written to after one was restored from the other. Nothing was changed; make a new backup "
           + "under another name", revision: common, path: folder.path)
     }
     guard last <= newest.revision else {
@@ -85,7 +86,7 @@ final class ExistingBackup {
       throw JournalError(
         .conflict,
         "the backup has \(count) \(count == 1 ? "entry" : "entries") more than the journal, from entry "
-          + "\(newest.revision + 1) on: it was written to, or the journal was put back from an older backup. Nothing "
+          + "\(newest.revision + 1) on: it was written to, or the journal was restored from an older backup. Nothing "
           + "was changed; make a new backup under another name", revision: newest.revision + 1,
         path: folder.path)
     }

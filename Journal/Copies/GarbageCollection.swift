@@ -10,14 +10,14 @@ public struct GarbageReport: Sendable {
 }
 
 extension Journal {
-  /// Removes images that no entry of the history names: images that were added and never committed, or left by a crash.
+  /// Removes images that no entry of the history names: they were added but never committed, or left by a crash.
   ///
   /// The journal must be closed: an app that has it open may have added an image that its next commit will name.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: whether to only report what would be removed.
-  ///   - progress: told which entries were read; what it throws ends the work, and nothing is removed. So does cancelling
-  ///     the task.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
+  ///     nothing is removed.
   /// - Throws: ``JournalError`` as `open` does; `damaged` if the history can't be read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(

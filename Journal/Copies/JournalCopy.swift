@@ -60,7 +60,7 @@ final class JournalCopy {
     }
     guard reader.head == head else {
       throw JournalError(
-        .damaged, "what was written to the copy is not what can be read from it; use another drive",
+        .damaged, "the copy reads back differently from what was written; use another drive",
         revision: head.revision, path: folder.path)
     }
   }

@@ -27,7 +27,7 @@ extension Journal {
     }
     guard reader.head == last else {
       throw JournalError(
-        .damaged, "the newest entry is not the one that was acknowledged; put the journal back from a backup",
+        .damaged, "the newest entry is not the one that was acknowledged; restore the journal from a backup",
         revision: last.revision, path: folder.path)
     }
   }

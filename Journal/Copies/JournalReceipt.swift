@@ -66,7 +66,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
     guard let receipt = JournalReceipt(String(decoding: bytes, as: UTF8.self)) else {
       throw JournalError(
-        .damaged, "RECEIPT is not what a backup writes; the next backup replaces it",
+        .damaged, "RECEIPT does not have the form that a backup writes; the next backup replaces it",
         path: folder.root.path(of: fileName))
     }
     return receipt

@@ -96,7 +96,7 @@ final class LogReplacement {
       if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     }
     guard try folder.root.status(of: fileName) != nil else {
-      // What was never finished holds nothing that was erased. If it can't be removed now, a later opening does it.
+      // An unfinished log has no erased content. If it can't be removed now, a later opening removes it.
       try? removeBuilding(in: folder)
       return
     }
@@ -108,7 +108,7 @@ final class LogReplacement {
     else {
       throw JournalError(
         .damaged,
-        "ERASING can't be understood, so an erasure can't be finished; put the journal back from a backup",
+        "ERASING can't be parsed, so an erasure can't be finished; restore the journal from a backup",
         path: folder.root.path(of: fileName))
     }
     var isCommitted = false
@@ -141,7 +141,7 @@ final class LogReplacement {
     guard let snapshots = try folder.openSnapshots() else { return }
     let names = try snapshots.names().filter { !System.isLitter($0) }
     for name in names where name.contains(".record") { try snapshots.removeFile(name) }
-    // So that a power loss leaves no record without its file.
+    // Otherwise a power loss could leave a record without its file.
     try snapshots.flush()
     for name in names where !name.contains(".record") { try snapshots.removeFile(name) }
     try snapshots.flush()

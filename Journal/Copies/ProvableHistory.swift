@@ -17,7 +17,7 @@ struct ProvableHistory {
     let ids = Set(sources.compactMap(\.id))
     guard let id = ids.first else {
       throw JournalError(
-        .damaged, "neither FORMAT nor the log says which journal it is, so nothing can be proven",
+        .damaged, "neither FORMAT nor the log has the journal's id, so nothing can be proven",
         path: sources.first?.folder.path)
     }
     guard ids.count == 1 else {
@@ -32,7 +32,7 @@ struct ProvableHistory {
     self.init(sources, try Self.start(of: sources, whole))
   }
 
-  /// The base of the history that reaches furthest; of several, the one that begins first.
+  /// The base of the history that reaches furthest. If there are several, the earliest base.
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
   ) throws(JournalError) -> JournalFormat {
@@ -97,7 +97,7 @@ struct ProvableHistory {
       return nil
     }
     let beyond =
-      last > revision ? ", and what comes after it up to entry \(last) can't be proven without it" : ""
+      last > revision ? ", and later entries up to \(last) can't be proven without it" : ""
     end = JournalError(
       .damaged, (isThere ? "the entry is altered" : "the entry is missing") + beyond, revision: revision)
     return nil

@@ -29,11 +29,11 @@ enum PruningMetadata {
 extension Journal {
   /// Removes the history before a point in time. The state at the point and all later entries are kept.
   ///
-  /// The entries up to the point are removed, and the bytes of images that nothing else names; their state becomes the
-  /// base that history begins with. A new entry records when, by whom and why, and has the digest of that state, so
-  /// ``verify(deep:progress:)`` proves everything from there on as before. Receipts of later revisions hold; those of
-  /// earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. Backups keep what
-  /// they have.
+  /// The entries up to the point are removed, and the bytes of images that nothing else names. The state at the point
+  /// becomes the base that history begins with. A new entry records when, by whom and why, and has the digest of that
+  /// state, so ``verify(deep:progress:)`` proves the base and all later entries as before. Receipts of later revisions
+  /// still hold; earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. Backups
+  /// keep what they have.
   ///
   /// The journal must be closed. After a crash either everything is pruned, or nothing.
   /// - Parameters:
@@ -41,12 +41,12 @@ extension Journal {
   ///   - url: the journal's folder.
   ///   - reason: why; it is the note of the new entry.
   ///   - author: who does it.
-  ///   - isDryRun: only says what would go.
-  ///   - progress: told how far it has come; what it throws ends the work, and nothing is pruned. So does cancelling the
-  ///     task.
-  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a model that does not say what its states
-  ///   are made of; `io` when the disk has no room.
-  /// - Complexity: O(n) in the bytes of the entries: the log is written anew.
+  ///   - isDryRun: whether to only report what would be removed.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
+  ///     nothing is pruned.
+  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a model without
+  ///   ``EventSourced/parts``; `io` if the disk is full.
+  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
   @discardableResult
   public static func prune(
     before selector: RevisionSelector, at url: URL, reason: String = "", by author: String = "",
@@ -127,7 +127,7 @@ extension Journal {
 
   static var hasNoParts: JournalError {
     JournalError(
-      .wrongUse, "\(State.schema) does not say what its states are made of, so history can't begin with one")
+      .wrongUse, "\(State.schema) has no parts, so history can't begin with one of its states")
   }
 
   private func prune(
@@ -186,9 +186,10 @@ extension Journal {
     if let folder = try? JournalFolder(url, hook: nil), let address = try folder.sharedAddress() {
       throw JournalError(
         .wrongUse,
-        "the journal's log is shared, at \(address), and what is taken out here would stay there and with the other nodes; "
-          + "make it local with unshare first. After an erasure it can be shared again when its old rows are deleted from "
-          + "the database; after a pruning it can't be", path: folder.path)
+        "the journal's log is shared, at \(address), and the server and the other nodes would keep what is removed "
+          + "here; make the journal local with unshare first. After an erasure it can be shared again once its old "
+          + "rows are "
+          + "deleted from the database; after a pruning it can't", path: folder.path)
     }
     do {
       return try open(at: url, mode: mode, options: options)
@@ -200,7 +201,7 @@ extension Journal {
     }
   }
 
-  /// The entry up to which history was pruned, whose state it begins with; nil if it begins with entry 1.
+  /// The entry up to which history was pruned; history begins with its state. Nil if history begins with entry 1.
   /// - Complexity: O(1)
   public var base: Head? { format.base?.head }
 }

@@ -40,7 +40,7 @@ extension Journal {
     let end = min(newest.date, Date())
     let start = retention.start(before: end)
     let oldest = try log.read(first) { entry throws(JournalError) in try entry.date() }.date
-    // A tenth more, so that each entry is rewritten only a few times in all.
+    // Waits for a tenth more, so that each entry is rewritten only a few times in all.
     guard oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10) else { return nil }
     return .date(start)
   }

@@ -14,8 +14,8 @@ public struct SalvageReport: Sendable {
   public let missingImages: [Blob]
   /// Where the history begins if it was pruned.
   public let base: Head?
-  /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of the
-  /// pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
+  /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of
+  /// the pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
   public let isBaseProven: Bool
   /// Other problems of the files of each copy.
   public let problems: [JournalError]
@@ -28,15 +28,15 @@ extension Journal {
   /// Creates a journal from everything that can be proven of a damaged one, or of several damaged copies of one
   /// journal.
   ///
-  /// Each entry is proven by its digest in the next one, from the first on, up to the first that no copy has. So copies
-  /// that are damaged in different places complement each other. Other information, such as HEAD or LevelDB's list of
-  /// tables, is not trusted. The damaged journals are not changed.
+  /// Beginning with the first, each entry is proven by its digest in the next one, up to the first that no copy has. So
+  /// copies that are damaged in different places complement each other. Other information, such as HEAD or LevelDB's
+  /// list of tables, is not trusted. The damaged journals are not changed.
   /// - Parameters:
   ///   - sources: the folders of the damaged journal and its copies.
   ///   - url: the folder to make; its parent must exist.
-  ///   - progress: told how far it has come; what it throws ends the work. So does cancelling the task.
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError``: `alreadyExists`, `locked`, `otherModel`, `io`; `wrongUse` for copies of different
-  ///   journals; `damaged` when not even the first entry can be proven.
+  ///   journals; `damaged` if not even the first entry can be proven.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   public static func salvage(
     _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }

@@ -25,7 +25,7 @@ struct SalvageSource: Sendable {
     guard try !FolderLock.isHeld(folder) else {
       throw JournalError(
         .locked,
-        "somebody has the journal open for writing, so what looks damaged may only be unfinished; close it there",
+        "another process has the journal open for writing, so apparent damage may be unfinished writes; close it there",
         path: folder.path)
     }
     var problems: [JournalError] = []

@@ -21,7 +21,8 @@ final class FolderLock: Sendable {
     let identity = try own.status().identity
     guard Self.open.withLock({ $0.insert(identity).inserted }) else {
       throw JournalError(
-        .locked, "this process has the journal open for writing already; share that one", path: folder.path)
+        .locked, "this process has the journal open for writing already; use that instance", path: folder.path
+      )
     }
     self.identity = identity
     do throws(JournalError) {

@@ -26,6 +26,6 @@ extension JournalError: FileFailure {
     self.init(FileError(number, action, path: path))
   }
 
-  /// Whether the error is about the journal itself, and not about a shortage or a missing permission.
+  /// Whether the error concerns the journal itself, not a shortage or a missing permission.
   var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
 }

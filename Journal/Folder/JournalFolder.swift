@@ -7,12 +7,12 @@ import Foundation
 /// Name.journal/
 ///   FORMAT      the format's version, the journal's id, and its model
 ///   HEAD        the newest acknowledged entry
-///   RECEIPT     in a backup: what its journal had acknowledged
+///   RECEIPT     in a backup: the newest entry that its journal had acknowledged
 ///   ERASING     while an erasure is not finished
-///   SHARED      in a journal of several nodes: where the log is that they share
-///   entries/    the log, and in a pruned journal BASE, what history begins with
+///   SHARED      in a journal of several nodes: the address of their log
+///   entries/    the log, and in a pruned journal BASE, the state that history begins with
 ///   images/     blobs by SHA-256
-///   snapshots/  keyed archives, and what is known of each
+///   snapshots/  keyed archives, and a record of each
 /// ```
 ///
 /// Everything is opened relative to the folder's descriptor, so it stays the same journal even if the folder is moved
@@ -37,7 +37,7 @@ package struct JournalFolder: Sendable {
   init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
-      throw JournalError(.notFound, "there is no journal; make one first", path: path)
+      throw JournalError(.notFound, "there is no journal; create one first", path: path)
     }
     guard status.kind == .folder else {
       throw JournalError(
@@ -57,7 +57,7 @@ package struct JournalFolder: Sendable {
     guard url.isFileURL else {
       throw JournalError(
         .wrongUse,
-        "a journal is in a folder, which \"\(url.absoluteString)\" does not name; use URL(filePath:)")
+        "\"\(url.absoluteString)\" does not name a folder on this machine; use URL(filePath:)")
     }
     var path = url.standardizedFileURL.path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -155,7 +155,7 @@ package struct JournalFolder: Sendable {
       .notAJournal,
       kind == .link
         ? "a journal has no symbolic links; writing through one would destroy its target"
-        : "a journal has nothing of that name and kind; move it elsewhere", path: path)
+        : "this file is not part of a journal; move it elsewhere", path: path)
   }
 
   /// Why the format of the folder can't be read, if it is an older or a newer one.

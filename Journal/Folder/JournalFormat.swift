@@ -41,7 +41,7 @@ struct JournalFormat: Sendable {
   init(_ bytes: [UInt8], path: String) throws(JournalError) {
     let damaged = JournalError(
       .damaged,
-      "FORMAT does not say which journal it is and whose events it holds; put it back from a backup",
+      "FORMAT does not have the journal's id and model; restore it from a backup",
       path: path)
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -82,7 +82,7 @@ struct JournalFormat: Sendable {
     sealed = announcesBase ? Array(bytes.dropLast(Self.baseLine.utf8.count + 1)) : bytes
   }
 
-  /// The digest of revision 0, which entry 1 follows.
+  /// The digest of revision 0, the previous digest of entry 1.
   var digest: ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.format)
@@ -90,7 +90,7 @@ struct JournalFormat: Sendable {
     return hash.finish()
   }
 
-  /// What the first entry follows: the empty journal or, if history was pruned, the newest pruned entry.
+  /// The point that the first entry follows: the empty journal or, if history was pruned, the newest pruned entry.
   var head: Head {
     base?.head ?? Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest)
   }

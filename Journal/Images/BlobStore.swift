@@ -194,7 +194,7 @@ public final class BlobStore: Sendable {
     } catch {
       if error.code == .notFound { throw missing(blob) }
       if error.code == .notAJournal {
-        throw JournalError(.damaged, "\(error.message); put the file back from a backup", path: error.path)
+        throw JournalError(.damaged, "\(error.message); restore the file from a backup", path: error.path)
       }
       throw error
     }
@@ -202,13 +202,13 @@ public final class BlobStore: Sendable {
 
   private func missing(_ blob: Blob) -> JournalError {
     JournalError(
-      .damaged, "the bytes of an image are missing; put the file back from a backup", path: url(of: blob).path
+      .damaged, "the bytes of an image are missing; restore the file from a backup", path: url(of: blob).path
     )
   }
 
   private func altered(_ blob: Blob) -> JournalError {
     JournalError(
-      .damaged, "the bytes of an image are altered; put the file back from a backup", path: url(of: blob).path
+      .damaged, "the bytes of an image are altered; restore the file from a backup", path: url(of: blob).path
     )
   }
 

@@ -38,8 +38,8 @@ package protocol EntryLog: Sendable {
   /// The highest durable revision, 0 if there is none: at once if it is above `revision`, otherwise as soon as it is,
   /// or when `time` has passed.
   ///
-  /// Readers learn of new entries this way: with access `follow` of those of any writer; with `write`, of those that
-  /// this log has appended; with `read`, of none.
+  /// Readers learn of new entries this way. With access `follow`, these are the entries of any writer; with `write`,
+  /// those that this log has appended; with `read`, there are none.
   /// - Throws: ``JournalError`` with code `closed` if the log is closed before or during the call.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 
@@ -53,7 +53,7 @@ package protocol EntryLog: Sendable {
   ///
   /// There is at least one entry. They are in order and without gaps from `revision + 1` on, and together have no more
   /// bytes than ``LogLimits/appendByteCount``.
-  /// - Throws: ``AppendFailure``, which says what is known of the entries, and how the engine reacts.
+  /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts.
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
 
   /// About how many bytes the entries take in storage.
@@ -111,7 +111,7 @@ package struct LogLimits: Sendable {
   }
 }
 
-/// Why an append failed, by what is known of its entries.
+/// Why an append failed, and whether its entries are stored.
 package enum AppendFailure: Error, Sendable {
   /// Nothing was stored: the newest entry has another revision, because another writer has appended. The engine fails
   /// the commits of the batch with `conflict`, and takes no more until the journal is opened again.
@@ -122,8 +122,8 @@ package enum AppendFailure: Error, Sendable {
   /// that build on it with that code, and the next commit starts from the durable state. With any other code no append
   /// will succeed: the engine fails the commits with `poisoned`, and takes no more.
   case refused(JournalError)
-  /// It is not known what was stored: none of the entries, the first few, or all, each whole. The engine fails the
-  /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again resolves it.
+  /// It is not known whether none of the entries, the first few, or all are stored, each whole. The engine fails the
+  /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome.
   case unknown(JournalError)
 
   /// The underlying error.
@@ -131,7 +131,7 @@ package enum AppendFailure: Error, Sendable {
     switch self {
     case .conflict(let newest):
       JournalError(
-        .conflict, "somebody else has appended to the log, which now ends with entry \(newest)",
+        .conflict, "another writer has appended to the log, which now ends with entry \(newest)",
         revision: newest)
     case .refused(let error), .unknown(let error): error
     }
@@ -187,6 +187,6 @@ extension EntryLog {
 extension JournalError {
   static func missing(_ revision: Revision) -> JournalError {
     JournalError(
-      .damaged, "an entry is missing from the log; put the journal back from a backup", revision: revision)
+      .damaged, "an entry is missing from the log; restore the journal from a backup", revision: revision)
   }
 }

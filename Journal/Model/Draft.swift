@@ -38,7 +38,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     self.date = date
   }
 
-  /// Adds an entity, or brings a deleted one back.
+  /// Adds an entity, or restores a deleted one.
   /// - Throws: ``JournalError`` with code `rejected` if it exists, if its kind or number is invalid, or if the record
   ///   is too large or nested too deep.
   public mutating func add(_ entity: EntityKey, _ record: EntityRecord) throws(JournalError) {
@@ -63,14 +63,14 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   private func absent(_ entity: EntityKey) -> JournalError {
-    JournalError(.rejected, "\(State.name(of: entity)) is not there, so it can't be changed or deleted")
+    JournalError(.rejected, "\(State.name(of: entity)) does not exist, so it can't be changed or deleted")
   }
 
   private mutating func change(_ entity: EntityKey, _ change: JournalEvent.Change) throws(JournalError) {
     guard Int(entity.kind.rawValue) < State.kindNames.count, EntityKey.numbers.contains(entity.number) else {
       throw JournalError(
         .rejected,
-        "\(State.name(of: entity)) can't be: the kinds of \(State.schema) are "
+        "\(State.name(of: entity)) is not a valid name: the kinds of \(State.schema) are "
           + "\(State.kindNames.joined(separator: ", ")), and numbers go from 1 to \(EntityKey.numbers.upperBound)"
       )
     }

@@ -9,7 +9,7 @@ public struct EntityKind: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// One thing that has a history: `item:42`, `category:3`. Numbers are assigned in order and never reused.
+/// The name of an entity, which has a history: `item:42`, `category:3`. Numbers are assigned in order and never reused.
 public struct EntityKey: Hashable, Comparable, Sendable {
   /// The kind of the entity.
   public let kind: EntityKind

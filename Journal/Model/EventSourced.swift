@@ -1,4 +1,4 @@
-/// A state that events make: the model of a journal.
+/// A state that is made by applying events: the model of a journal.
 ///
 /// A model is a value type with structural sharing: the journal gives copies to readers and changes its own. It
 /// represents each entity as an `EntityRecord`, which is enough for history, time travel and proof. A model that keeps

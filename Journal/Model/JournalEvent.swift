@@ -16,7 +16,7 @@ public struct JournalEvent: Hashable, Sendable {
     case add(EntityRecord)
     /// These parts of its record change.
     case update(RecordChanges)
-    /// It is gone.
+    /// The entity is deleted.
     case delete
     /// The content of the add or update was erased. The entity no longer exists.
     case erased(Operation)

@@ -26,8 +26,8 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
     else {
       throw JournalError(
         .wrongUse,
-        "\"\(text)\" is no schema: it is a name of up to \(Self.nameByteLimit) bytes without spaces, a slash and a "
-          + "version from 1, such as \"catalog/1\"")
+        "\"\(text)\" is not a schema, which is a name of up to \(Self.nameByteLimit) bytes without spaces, a slash "
+          + "and a version from 1, such as \"catalog/1\"")
     }
     self = schema
   }
@@ -40,7 +40,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String) throws(JournalError) {
     guard written.name == name else {
       throw JournalError(
-        .otherModel, "the journal holds events of \(written), and not of \(self); open it with its own app",
+        .otherModel, "the journal has events of \(written), not of \(self); open it with its own app",
         revision: revision, path: path)
     }
     guard written.version <= version else {

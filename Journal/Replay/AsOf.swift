@@ -14,7 +14,7 @@ extension Journal {
       let point = try upTo.first.map { try self.revision(at: $0) } ?? points.newest
       let revision = try newestEvent(of: entity, atOrBefore: point)
       guard revision > 0 else {
-        throw JournalError(.notFound, "there was no \(name) at revision \(point)")
+        throw JournalError(.notFound, "\(name) did not exist at revision \(point)")
       }
       return try points.existing(revision)
     case .start, .revision, .revisionOrYear, .head, .date: return try points.revision(at: selector)
@@ -34,8 +34,8 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same from a version that is at hand, when that is nearer than the checkpoint before the point: what follows
-  /// the points of a person who iterates over history.
+  /// The same, starting from a given version if that is nearer than the checkpoint before the point. It serves people
+  /// who step through history.
   /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
   package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
     let revision = try self.revision(at: .revision(revision))

@@ -12,14 +12,16 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   private let state = Lock(State())
-  // Begins with 0: Dispatch ends the process if a semaphore is destroyed below its first value, as after a cancellation.
+  // Begins with 0, because Dispatch ends the process if a semaphore is destroyed below its first value, as it may be
+  // after a cancellation.
   private let free = DispatchSemaphore(value: 0)
   private let filled = DispatchSemaphore(value: 0)
 
   /// - Parameter capacity: how many elements can wait for the receiver.
   init(capacity: Int) { for _ in 0..<capacity { free.signal() } }
 
-  /// Runs `body`, which calls ``send(_:)``, and ends the queue. The receiver gets what `body` throws after all elements.
+  /// Runs `body`, which calls ``send(_:)``, and ends the queue. After all elements, the receiver gets the error that
+  /// `body` threw.
   func fill(_ body: () throws(JournalError) -> Void) {
     do throws(JournalError) { try body() } catch { state.withLock { $0.error = error } }
     filled.signal()

@@ -20,7 +20,7 @@ extension Journal {
   /// while let entry = try cursor.next() { print(entry.revision, entry.note) }
   /// ```
   /// - Parameters:
-  ///   - range: the revisions, of which those outside of the journal are ignored; nil for all entries.
+  ///   - range: the revisions; nil for all entries. Revisions outside of the journal are ignored.
   ///   - newestFirst: whether the newest entry comes first.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
     EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)

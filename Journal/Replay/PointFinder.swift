@@ -43,7 +43,7 @@ struct PointFinder {
       throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
     }
     if let base = format.base, revision < base.head.revision {
-      throw base.pruned("revision \(revision) is not there any more")
+      throw base.pruned("revision \(revision) does not exist any more")
     }
     return revision
   }

@@ -62,7 +62,7 @@ struct Replay<State: EventSourced>: Sendable {
     if let mark, mark.revision == start.revision, mark.digest != start.digest {
       throw JournalError(
         .damaged,
-        "history begins with another entry than the one that was acknowledged; put the journal back from a "
+        "history begins with another entry than the one that was acknowledged; restore the journal from a "
           + "backup", revision: start.revision)
     }
     guard last > start.revision else { return }
@@ -73,7 +73,7 @@ struct Replay<State: EventSourced>: Sendable {
       let follows = previous == nil || previous == header.previousDigest
       guard follows, entry.revision != mark?.revision || digest == mark?.digest else {
         throw JournalError(
-          .damaged, "the entry is not the one that was acknowledged; put the journal back from a backup",
+          .damaged, "the entry is not the one that was acknowledged; restore the journal from a backup",
           revision: entry.revision)
       }
       previous = digest

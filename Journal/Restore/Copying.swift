@@ -13,7 +13,7 @@ extension Journal {
     let version = try version(asOf: selector)
     try Task.checkCancellation()
     guard let everything = version.state.differences(from: State()) else {
-      throw JournalError(.wrongUse, "the model does not say what its states are made of")
+      throw JournalError(.wrongUse, "the model has no parts, so its states can't be copied")
     }
     try checkIsOutside(try JournalFolder.path(of: url))
     let added = everything.compactMap { difference in

@@ -106,7 +106,8 @@ extension Journal {
     else { return error }
     let note = entry.note.isEmpty ? "" : ": \(entry.note.prefix { !$0.isNewline })"
     return JournalError(
-      .conflict, conflict.message + " (by \(entry.author.isEmpty ? "nobody named" : entry.author)\(note))",
+      .conflict,
+      conflict.message + " (by \(entry.author.isEmpty ? "an unnamed author" : entry.author)\(note))",
       revision: revision)
   }
 }

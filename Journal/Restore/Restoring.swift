@@ -42,12 +42,12 @@ extension Journal {
     case .entities(let entities):
       let past = try state(asOf: .revision(point))
       for entity in entities where now.revision(of: entity) == 0 {
-        throw JournalError(.notFound, "there never was \(State.name(of: entity)) in this journal")
+        throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
       }
       for entity in entities where try wasErased(entity) {
         throw JournalError(
           .notFound,
-          "\(State.name(of: entity)) can't be restored: what it was at revision \(point) has been erased"
+          "\(State.name(of: entity)) can't be restored: its content at revision \(point) was erased"
         )
       }
       let all = Self.withParts(entities, now: now, past: past)

@@ -5,7 +5,8 @@ import SHA256
 /// Fetches images that a node of a shared journal lacks from the shared log, on demand.
 struct SharedImages: Sendable {
   let storage: any SharedLogStorage
-  /// Where they are if they are not in the shared log. Those from before it was named may be in the log.
+  /// The place of the images if that is not the shared log. Images that were added before the place was named may still
+  /// be in the log.
   let store: (any SharedImageStore)?
   let journal: JournalID
 
@@ -48,7 +49,7 @@ extension BlobStore {
     let writer = try writer()
     try shared.read(blob) { piece throws(JournalError) in
       do { try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) } } catch {
-        throw error as? JournalError ?? JournalError(.io, "an image can't be kept", cause: error)
+        throw error as? JournalError ?? JournalError(.io, "an image can't be stored", cause: error)
       }
     }
     _ = try writer.finish()

@@ -109,7 +109,7 @@ final class NodeLog: EntryLog {
     do throws(JournalError) {
       try connection.beginWriting()
       try compare(with: connection, turn.head)
-      // A server that has crashed may have come back with entries that its standby never got, and may lose them yet.
+      // After a crash, a server may have entries that its standby never got, and that may still be lost.
       if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
     } catch {
       try? connection.close()
@@ -142,13 +142,13 @@ final class NodeLog: EntryLog {
     }
     throw low > newest
       ? JournalError.diverged(
-        "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was put "
-          + "back from an older backup. Nothing was overwritten; put it back from a newer one, or keep this node's "
+        "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was "
+          + "restored from an older backup. Nothing was overwritten; restore it from a newer one, or keep this node's "
           + "entries with unshare", at: low)
       : JournalError.diverged(
-        "the shared log has another history than this node, from entry \(low) on: the server, or this node, was put "
-          + "back from a backup and written to. Nothing was overwritten; keep this node's entries with unshare, or join "
-          + "the shared journal in another folder", at: low)
+        "the shared log has another history than this node, from entry \(low) on: the server, or this node, was "
+          + "restored from a backup and written to. Nothing was overwritten; keep this node's entries with unshare, "
+          + "or join the shared journal in another folder", at: low)
   }
 
   // MARK: Entries of others
@@ -191,7 +191,7 @@ final class NodeLog: EntryLog {
   @discardableResult
   func bring() throws(JournalError) -> Revision {
     while true {
-      // In stretches, so that a node that was away for a year can close in between.
+      // In steps, so that a node that was offline for a year can close in between.
       let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
@@ -208,14 +208,14 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Brings all entries up to one that is known to be there.
+  /// Fetches all entries up to one that is known to be in the shared log.
   private func bringAll(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     while turn.head.revision < newest { try bringStretch(connection, through: newest, &turn) }
   }
 
-  /// Brings the next entries, at most ``stretchCount`` of them.
+  /// Fetches the next entries, at most ``stretchCount`` of them.
   private func bringStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
@@ -231,22 +231,22 @@ final class NodeLog: EntryLog {
         guard error.code == .damaged, let revision = error.revision else { throw error }
         // The local log was compared before, so the server is wrong.
         turn.failure = JournalError.diverged(
-          "what the shared log has does not follow from what this node has; nothing was taken over",
+          "the shared log's next entry does not follow from this node's newest one; nothing was changed",
           at: revision)
         throw turn.failure ?? error
       }
       guard let piece else { return }
       if let entry = piece.entries.first(where: { $0.erases }) {
-        // Erased entries keep their digests, so nothing else tells.
+        // Erased entries keep their digests, so only this entry reveals the erasure.
         turn.failure = JournalError.diverged(
-          "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; remove "
-            + "the folder and join the shared journal again", at: entry.revision)
+          "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "
+            + "remove the folder and join the shared journal again", at: entry.revision)
         throw turn.failure ?? .closed()
       }
       do throws(JournalError) { try local.store(piece.entries) } catch {
         // The local log accepts nothing more until it is opened again.
         turn.failure = JournalError(
-          .poisoned, "this node's folder could not take what the shared log has; open the journal again",
+          .poisoned, "this node's folder could not store the shared log's entries; open the journal again",
           cause: error)
         throw error
       }
@@ -268,7 +268,8 @@ final class NodeLog: EntryLog {
         try local.append(entries, after: revision)
       } catch {
         let failure = JournalError(
-          .poisoned, "entry \(first.revision) is in the shared log, and this node's folder could not take it",
+          .poisoned,
+          "entry \(first.revision) is in the shared log, but this node's folder could not store it",
           cause: error.cause)
         turn.failure = failure
         throw .unknown(failure)

@@ -14,7 +14,7 @@ extension JournalFolder {
     guard lines.count == 3, lines[0] == "shared 1", !lines[1].isEmpty, lines[2].isEmpty else {
       throw JournalError(
         .damaged,
-        "SHARED does not say where the shared log is; join the shared journal again in another folder",
+        "SHARED does not have the address of the shared log; join the shared journal again in another folder",
         path: root.path(of: Self.sharedName))
     }
     return String(lines[1])

@@ -1,8 +1,8 @@
 import Files
 public import Foundation
 
-/// Where the images of a shared journal are, if not in the database: a folder that all nodes see
-/// (``SharedImageFolder``), or something of the app's own, such as a bucket.
+/// The place of a shared journal's images, if that is not the database: a folder that all nodes see
+/// (``SharedImageFolder``), or a place that the app implements, such as a bucket.
 ///
 /// Calls come from any thread. Whatever they throw fails the commit or the read with the code `unreachable`, and a
 /// later call may succeed. What they return is checked against the digest of the image.
@@ -10,9 +10,9 @@ public protocol SharedImageStore: Sendable {
   /// Whether all bytes of an image are stored, durably.
   func contains(_ blob: Blob) throws -> Bool
 
-  /// Stores the bytes of an image, and returns when they are durable. Several nodes may store the same image at once;
-  /// ``contains(_:)`` is false until it is complete. A good name for it is `blob.digest.hex`. Each call of `next` returns
-  /// about a mebibyte more, and no bytes at the end.
+  /// Stores the bytes of an image, and returns when they are durable. Several nodes may store the same image at once.
+  /// ``contains(_:)`` must be false until the image is complete. A good name for it is `blob.digest.hex`. Each call of
+  /// `next` returns about a mebibyte more, and no bytes at the end.
   func add(_ blob: Blob, _ next: () throws -> Data) throws
 
   /// Passes the bytes of an image on, in pieces and in order.
@@ -22,7 +22,7 @@ public protocol SharedImageStore: Sendable {
 
 /// A folder with the images of a shared journal, such as one on a file server: a file for each, named by its SHA-256.
 ///
-/// The folder must exist. It should lie inside of what is mounted, so that it is missing when nothing is mounted.
+/// The folder must exist. Use one inside the mounted file system, so that it is missing when nothing is mounted.
 public struct SharedImageFolder: SharedImageStore {
   private let path: String
 

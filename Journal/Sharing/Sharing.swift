@@ -15,7 +15,7 @@ extension Journal {
         } catch {
           if (error as? JournalError)?.code == .closed { return }
           options.note(
-            .error, "what other nodes have committed can't be applied", cause: error as? JournalError)
+            .error, "the commits of other nodes can't be applied", cause: error as? JournalError)
           return published.close()
         }
         seen = newest
@@ -57,8 +57,8 @@ extension Journal {
     guard format.base == nil else {
       throw JournalError(
         .wrongUse,
-        "history was pruned, and a shared log begins with entry 1: other nodes would lack what this one begins with; share "
-          + "a backup from before the pruning",
+        "history was pruned, and a shared log begins with entry 1: other nodes would lack what this one begins with; "
+          + "share a backup from before the pruning",
         path: journal.folder.path)
     }
     try storage.begin(format.id, format: format.bytes)
@@ -95,8 +95,8 @@ extension Journal {
     }
     guard proof.head == head else {
       throw JournalError.diverged(
-        "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it in "
-          + "another folder", at: min(newest, head.revision))
+        "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it "
+          + "in another folder", at: min(newest, head.revision))
     }
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     try journal.folder.noteShared(at: storage.address)
@@ -114,7 +114,8 @@ extension Journal {
       guard let entry = rest.popFirst(), unsafe entry.bytes.elementsEqual(bytes) else {
         throw JournalError(
           .diverged,
-          "the database has entry \(revision) with what was erased here; have an administrator delete this journal's rows "
+          "the database still has the content of entry \(revision) that was erased here; have an administrator "
+            + "delete this journal's rows "
             + "from the tables there, and share it again", revision: revision, path: address)
       }
       return true
@@ -165,7 +166,7 @@ extension Journal {
     guard journals.count == 1 else {
       throw JournalError(
         .wrongUse,
-        "there are \(journals.count) journals in \(storage.address); say which one by its id: "
+        "there are \(journals.count) journals in \(storage.address); name one by its id: "
           + journals.map { "\($0)" }.joined(separator: ", "))
     }
     return first
@@ -250,7 +251,7 @@ extension Journal {
       var problem: JournalError?
       if newest < head.revision {
         problem = JournalError.diverged(
-          "the server has lost entries that this node has; it was put back from an older backup",
+          "the server has lost entries that this node has; it was restored from an older backup",
           at: newest + 1)
       } else if head.revision > format.head.revision, try shared.digest(of: head.revision) != head.digest {
         problem = JournalError.diverged("the server has another history than this node", at: head.revision)

@@ -21,7 +21,7 @@ enum BackgroundThread {
     }
   }
 
-  /// Runs work in the same way and waits for it; without such a thread, on the caller's.
+  /// Runs work in the same way and waits for it. If the system has no such thread, the caller's thread runs it.
   static func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(JournalError) -> Value
   ) throws(JournalError) -> Value {

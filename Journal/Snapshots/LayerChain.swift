@@ -78,7 +78,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     known.withLock { $0 = [] }
   }
 
-  // MARK: What is known
+  // MARK: Layers
 
   /// The problems found so far, in order.
   var problems: [JournalError] { findings.found.withLock { $0.errors } }
@@ -161,7 +161,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
     guard let head, head.digest == facts.entryDigest else {
       throw JournalError(
-        .damaged, "the snapshot is of another entry than the log has", revision: name.to,
+        .damaged, "the snapshot belongs to another entry than the one in the log", revision: name.to,
         path: folder.path(of: name))
     }
     return try open(name, facts)
@@ -179,7 +179,7 @@ final class LayerChain<State: EventSourced>: Sendable {
       facts.start.textCounts.count == shape.lists.count
     else {
       throw JournalError(
-        .damaged, "the snapshot lacks what the model is made of", revision: name.to,
+        .damaged, "the snapshot lacks parts of the model", revision: name.to,
         path: folder.path(of: name))
     }
     return try file(name, facts, memoryByteCount: options.snapshots.memoryByteCount).contents(shape)
@@ -238,7 +238,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     note(
       JournalError(
-        .damaged, "the snapshot lacks what the model is made of", revision: stack.checkpoint.revision,
+        .damaged, "the snapshot lacks parts of the model", revision: stack.checkpoint.revision,
         path: folder.snapshots))
     return .empty
   }
@@ -330,7 +330,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     // Another history may have replaced this one, for example from a backup.
     guard head.digest == layer.entryDigest, let shape else {
       throw JournalError(
-        .damaged, "the log has another entry than the snapshot is of", revision: head.revision,
+        .damaged, "the snapshot belongs to another entry than the one in the log", revision: head.revision,
         path: folder.entries)
     }
     var state = start.state

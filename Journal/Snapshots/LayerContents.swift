@@ -54,7 +54,7 @@ extension LayerSource {
 
 /// The contents of a layer, in memory or in its file, and the lookups of a state.
 ///
-/// *As of* a revision, later changes are invisible. What a layer does not have, those below it may have.
+/// *As of* a revision, later changes are invisible. A layer below may have what this one lacks.
 protocol LayerContents: LayerSource, AnyObject, Sendable {
   /// The newest version of an entity, nil if the layer has none.
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion?

@@ -2,9 +2,9 @@ import KeyedArchiving
 import Locks
 import Synchronization
 
-/// The read failures of all states of a journal: what could be read neither from a snapshot nor from the log.
+/// The read failures of all states of a journal: parts that could be read neither from a snapshot nor from the log.
 ///
-/// A failure is permanent: as long as the journal is open, nothing is derived from its states any more.
+/// A failure is permanent: until the journal is opened again, nothing more is derived from its states.
 ///
 /// Safe to use from any thread.
 final class ReadFaults: Sendable {

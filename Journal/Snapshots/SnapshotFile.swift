@@ -187,7 +187,8 @@ private final class SnapshotSink {
       try checkIsWanted()
       guard try file.freeByteCount() >= reserve + bytes.count else {
         throw JournalError(
-          .io, "the disk is nearly full, and a snapshot does not take its last room from commits; make room",
+          .io,
+          "the disk is nearly full, and the rest is reserved for commits, so no snapshot was written; free some space",
           path: file.path)
       }
       try unsafe file.write(bytes, at: byteCount)

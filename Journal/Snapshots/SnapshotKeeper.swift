@@ -327,8 +327,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return Array(run[min(first, run.count - 2)...])
   }
 
-  /// The indexes that layers get: those that the app has declared, and for entities of which it has not said anything
-  /// in this process those that the newest layer has.
+  /// The indexes that layers get: those that the app has declared in this process. For entities without a declaration,
+  /// they are those of the newest layer.
   private func indexes() -> [IndexDefinition] {
     let declared = progress.withLock { $0.published.state.parts?.declaredIndexes } ?? [:]
     let kept = chain.layers.last { $0.facts != nil }?.indexes ?? []
@@ -448,7 +448,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     generation: Int, meanwhile: @escaping () -> Void = {}
   ) throws(JournalError) -> SnapshotFacts {
     guard let shape = chain.shape, let top = checkpoints.last else {
-      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
+      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
     }
     let snapshots = try folder.makeSnapshots()
     let header = LayerHeader(
@@ -497,7 +497,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  // MARK: Snapshots that are asked for
+  // MARK: Requested snapshots
 
   /// Writes a whole state and returns when its file and its record are durable.
   /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
@@ -506,7 +506,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     defer { turn.unlock() }
     try checkIsOpen()
     guard let parts = version.state.parts, let shape = chain.shape else {
-      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its state does not say its parts")
+      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
     }
     try removeStrays()
     let name = LayerName(from: nil, to: version.revision)
@@ -560,8 +560,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Cancels what is being written. From then on nothing of snapshots is changed. What is in memory is not written:
-  /// the next opening replays it, which takes no longer.
+  /// Cancels the write in progress. After that, no file of a snapshot is changed. Layers in memory are not written: the
+  /// next opening replays their events instead.
   func close() {
     isCancelled.store(true, ordering: .relaxed)
     progress.withLock { $0.isClosed = true }

@@ -38,7 +38,7 @@ final class SnapshotKeyList: Sendable {
   }
 }
 
-/// Keeps some lists of keys: dictionaries share them, and to decode the keys of each anew would be half of the work.
+/// Caches some lists of keys. Dictionaries share them, and decoding the keys of each again would be half of the work.
 ///
 /// Safe to use from any thread.
 final class SnapshotKeyLists: Sendable {

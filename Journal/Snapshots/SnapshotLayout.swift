@@ -1,6 +1,6 @@
-/// How the archive of a snapshot is laid out: what its writer and its reader have in common.
+/// The layout of a snapshot's archive, which its writer and its reader share.
 ///
-/// Documentation/Format.md, "A snapshot", has it for people, and ``about`` says it in every archive.
+/// Documentation/Format.md, "The archive", describes it, and ``about`` describes it in every archive.
 enum SnapshotLayout {
   static let version = 2
 
@@ -97,7 +97,7 @@ enum SnapshotLayout {
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).
     """
 
-  /// What is said after that in an archive with declared indexes.
+  /// The text that follows in an archive with declared indexes.
   static let aboutValueIndexes = """
 
 

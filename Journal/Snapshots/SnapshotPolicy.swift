@@ -9,7 +9,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether past states are kept in layers, as far as ``pastShare`` allows. Otherwise a journal takes the least space
   /// that still opens fast, and past states are replayed.
   public var keepsPast: Bool
-  /// How many times the bytes of the log all layers together may take for the sake of past states.
+  /// The space that all layers may take together to keep past states, as a multiple of the log's size.
   ///
   /// A layer has whole entities. So if many are updated in turn, a few attributes each time, their past takes several
   /// times as much as the log. Then fewer revisions are kept, and a past state is replayed from an earlier one: 1 keeps

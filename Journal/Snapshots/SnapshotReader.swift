@@ -44,7 +44,7 @@ final class SnapshotReader: Sendable {
 
   /// The error for something that `SnapshotWriter` does not write.
   static func foreign(at offset: Int) -> ArchiveError {
-    ArchiveError(.malformed, "This is not laid out as a snapshot is", offset: offset)
+    ArchiveError(.malformed, "This does not have the layout of a snapshot", offset: offset)
   }
 
   // MARK: Objects

@@ -55,7 +55,7 @@ struct SnapshotRecord: Sendable, Equatable {
   var problem: JournalError? {
     guard facts == nil else { return nil }
     return JournalError(
-      .damaged, "what is known of the snapshot can't be read: \(reason)", revision: name.to, path: path)
+      .damaged, "the record of the snapshot can't be read: \(reason)", revision: name.to, path: path)
   }
 }
 

@@ -42,7 +42,7 @@ struct SnapshotRecords: Sendable {
   func remove(_ names: [LayerName]) throws(JournalError) {
     guard !names.isEmpty, let snapshots = try folder.openSnapshots() else { return }
     for name in names { try snapshots.removeFile(name.recordName) }
-    // So that a power loss leaves no record without its file.
+    // Otherwise a power loss could leave a record without its file.
     try snapshots.flush()
     for name in names { try snapshots.removeFile(name.fileName) }
   }

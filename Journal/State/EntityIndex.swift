@@ -65,7 +65,7 @@ public struct EntityIndex: Sendable {
   /// Removes a member from a group, if it is there. O(log n).
   public mutating func remove(_ member: Int, from group: Int) {
     let key = IndexKey(group: group, member: member)
-    // Whether the base has the line is not checked: that would search each of its layers.
+    // This does not check whether the base has the line, because that would search each of its layers.
     if base == nil { changes.removeValue(forKey: key) } else { changes.updateValue(false, forKey: key) }
   }
 }

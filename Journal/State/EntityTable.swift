@@ -44,8 +44,8 @@ package struct Deletion: Hashable, Sendable {
 /// 1. An entity in `rows` exists. One in `deletions` is deleted or erased. For any other number the base decides;
 ///    without a base the entity does not exist.
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
-/// 3. No number is above `highest`, in the base either. A number up to `highest` that neither exists nor is deleted was
-///    assigned in an entry that deleted the entity again, or that never reached the log.
+/// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
+///    was assigned in an entry that deleted the entity again, or that never reached the log.
 /// 4. `count` and `deletionCount` include the base.
 ///
 /// Below, *n* is the number of entities.

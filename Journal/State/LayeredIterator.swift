@@ -1,15 +1,15 @@
 import Tables
 
-/// Iterates over what a base has and what was put above it, in the order of their keys.
+/// Iterates over a base and a table of changes above it, in the order of keys.
 ///
-/// 1. Of a key that both have, the one above counts.
-/// 2. A key that is hidden is not given from below. None is both hidden and above.
-/// 3. Without a base nothing is looked at in advance: it is as fast as the table above.
+/// 1. If both have a key, the element above counts.
+/// 2. A hidden key of the base is skipped. No key is both hidden and above.
+/// 3. Without a base nothing is read in advance, so this is as fast as iterating over the table above.
 struct LayeredIterator<Below: IteratorProtocol, Key: Comparable & Sendable, Value: Sendable, Hidden: Sendable>
 where Below.Element == (key: Key, value: Value) {
   private var below: Below?
   private var above: SortedTable<Key, Value>.Iterator
-  /// Not needed, and so not kept, without a base.
+  /// Nil without a base.
   private var hidden: SortedTable<Key, Hidden>.Iterator?
 
   // The next of each, only with a base.
@@ -18,7 +18,7 @@ where Below.Element == (key: Key, value: Value) {
   private var nextHidden: Key?
 
   /// - Parameters:
-  ///   - below: what the base has; nil without one.
+  ///   - below: iterates over the base; nil without one.
   ///   - above: begins at the same key.
   ///   - hidden: begins at the same key.
   init(

@@ -23,7 +23,7 @@ public struct ValueIndex: Sendable {
   /// How many lines there are: one for each member, and one for each distinct element of arrays. O(1).
   public var count: Int { lines.count }
 
-  /// Lists a member under a value; nil is a missing one. O(log n).
+  /// Lists a member under a value; nil stands for a missing value. O(log n).
   public mutating func insert(_ member: Int, under value: FieldValue?) {
     forEachKey(of: value) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
   }

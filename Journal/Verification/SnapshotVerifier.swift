@@ -112,7 +112,7 @@ private struct Subject<State: EventSourced> {
       for position in 0..<max(found.count, expected.count) {
         guard position < min(found.count, expected.count),
           try found.line(at: position) == expected.line(at: position)
-        else { throw ArchiveError(.damaged, "An index is not that of the entities") }
+        else { throw ArchiveError(.damaged, "An index does not match the entities") }
       }
     }
   }
@@ -122,13 +122,13 @@ private struct Subject<State: EventSourced> {
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
     guard problem == nil, let facts = record.facts else { return }
     if head.revision == name.to, head.digest != facts.entryDigest {
-      return fail("the snapshot is of an entry that is not in the log", head)
+      return fail("the snapshot belongs to an entry that is not in the log", head)
     }
     guard let contents, let shape else { return }
     if head.revision == facts.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
-      if start != facts.start { fail("the snapshot is based on another state than the entries make", head) }
+      if start != facts.start { fail("the snapshot begins at a state that differs from the entries'", head) }
       return
     }
     guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
@@ -141,7 +141,7 @@ private struct Subject<State: EventSourced> {
       let expected = MemoryLayer(parts, since: before, at: checkpoint, after: start)
       let isSame = try holds(expected, contents, parts, shape, asOf: head.revision)
       if !isSame || checkpoint != facts.checkpoints[passed] {
-        fail("the snapshot holds another state than the entries make", head)
+        fail("the snapshot has a state that differs from the entries'", head)
       }
       if head.revision == name.to {
         try checkTop(parts, contents, facts, shape, head)
@@ -196,12 +196,12 @@ private struct Subject<State: EventSourced> {
       let found = contents.texts(list)
       guard found.count == texts.count,
         zip(found, texts).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
-      else { return fail("the snapshot holds other texts than the entries make", head) }
+      else { return fail("the snapshot has texts that differ from the entries'", head) }
     }
     if let digest = facts.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
-      fail("the record of the snapshot names another state than the entries make", head)
+      fail("the record of the snapshot names a state that differs from the entries'", head)
     }
   }
 }

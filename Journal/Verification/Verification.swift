@@ -141,7 +141,7 @@ extension Journal {
       verifier.note(
         JournalError(
           .damaged,
-          "the backup's receipt is of entry \(receipt.revision), which the backup does not have, or has with another digest",
+          "the backup lacks entry \(receipt.revision) of its receipt, or has it with another digest",
           revision: min(receipt.revision, expected.revision + 1),
           path: folder.root.path(of: JournalReceipt.fileName)))
     } catch {
@@ -167,7 +167,8 @@ extension Journal {
       }
       verifier.note(
         JournalError(
-          .damaged, "HEAD names another entry \(mark.revision) than the log has", revision: mark.revision,
+          .damaged, "HEAD names an entry \(mark.revision) with another digest than the log's",
+          revision: mark.revision,
           path: mark.path))
     } catch {
       // The unreadable entry was noted before.
@@ -230,7 +231,7 @@ private struct Verifier<State: EventSourced> {
       if stateDigest == digest { continue }
       note(
         JournalError(
-          .damaged, "the entry's checkpoint is of another state than the entries up to \(revision) make",
+          .damaged, "the entry's checkpoint differs from the state that the entries up to \(revision) make",
           revision: entry))
     }
   }
@@ -245,7 +246,7 @@ private struct Verifier<State: EventSourced> {
     for (stateDigest, entry) in vouched where stateDigest != base.stateDigest {
       note(
         JournalError(
-          .damaged, "the entry has the digest of another state than the one that the history begins with",
+          .damaged, "the entry's digest of the base of the history is not that of the base",
           revision: entry, path: base.file.path))
     }
     result.isBaseProven = !vouched.isEmpty
@@ -253,7 +254,7 @@ private struct Verifier<State: EventSourced> {
       note(
         JournalError(
           .damaged,
-          "the entry's digest of the state that the history begins with was erased, and no other entry has it",
+          "the entry's digest of the base of the history was erased, and no other entry has it",
           revision: voucher, path: base.file.path))
     }
   }

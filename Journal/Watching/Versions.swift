@@ -6,7 +6,7 @@ extension Journal {
   /// ```
   /// It begins with the current state. A reader that is slower than the commits skips states; ``newEntries`` skips
   /// nothing. The sequence ends when the journal is closed or the task is cancelled. It does not keep the journal open:
-  /// releasing the last reference to the journal closes it.
+  /// deinitializing the journal closes it.
   public var states: AsyncMapSequence<Versions<State>, State> { versions.map(\.state) }
 
   /// Like ``states``, with the entry that made each state.

@@ -63,7 +63,7 @@ extension Catalog {
   /// Why an entity does not exist.
   func absence(of entity: EntityKey) -> String {
     let revision = revision(of: entity)
-    if revision == 0 { return "it never was" }
+    if revision == 0 { return "it never existed" }
     return isErased(entity) ? "it was erased" : "it was deleted by revision \(revision)"
   }
 }

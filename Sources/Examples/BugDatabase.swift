@@ -10,7 +10,8 @@ struct Bug: CatalogItem, Equatable {
   var rating = 0.0
 }
 
-/// Bugs and their pictures, kept in a journal. A bug that was photographed has an image `thumbnail` and an image `full`.
+/// Bugs and their pictures, kept in a journal. A bug that was photographed has an image `thumbnail` and an image
+/// `full`.
 ///
 /// Opening the database and listing all bugs reads no picture. A picture is read each time it is asked for, and is not
 /// kept in memory.

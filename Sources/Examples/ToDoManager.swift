@@ -21,8 +21,8 @@ struct ToDo: CatalogItem, Equatable {
 
 /// What is to do and what is done: two lists, kept in a journal.
 ///
-/// Besides the properties of a ``ToDo`` an item has two attributes: `done`, which tells its list, and `order`, its place
-/// there.
+/// Besides the properties of a ``ToDo`` an item has two attributes: `done`, which tells its list, and `order`, its
+/// place there.
 struct ToDoManager {
   let journal: CatalogJournal
 

@@ -36,7 +36,7 @@ struct APIError: Error {
       revision = error.revision
       if error.code == .damaged {
         advice =
-          "If there is no backup to put back, journal salvage makes another journal of all that can be proven. "
+          "If there is no backup to restore, journal salvage makes another journal of all that can be proven. "
           + "journal doctor lists every problem."
       }
     default: self.init(500, "internal", "the request failed in an unforeseen way")

@@ -203,15 +203,15 @@ extension JournalAPI {
       error = APIError(
         404, "deleted",
         newest.event.operation == .delete && !newest.isPruned
-          ? "\(name) is not there at revision \(revision): it was deleted by revision \(newest.revision)"
-          : "\(name) is not there at revision \(revision): what it was has been erased or pruned")
+          ? "\(name) does not exist at revision \(revision): it was deleted by revision \(newest.revision)"
+          : "\(name) does not exist at revision \(revision): its content was erased or pruned")
       error.revision = newest.revision
     } else {
       let ever = journal.state.revision(of: entity) > 0
       error = APIError(
         404, "notFound",
         ever
-          ? "\(name) is not there at revision \(revision): it was not yet added" : "there never was \(name)")
+          ? "\(name) does not exist at revision \(revision): it was added later" : "\(name) never existed")
     }
     return error
   }

@@ -393,8 +393,8 @@ extension Connection.Parameter {
     }
   }
 
-  /// PostgreSQL's binary form of an array: dimensions, whether there are nulls, the type of elements, how many they are,
-  /// the number of the first, and each with its length before it.
+  /// PostgreSQL's binary form of an array: dimensions, whether there are nulls, the type of elements, how many they
+  /// are, the number of the first, and each with its length before it.
   private static func array(
     _ type: UInt32, of element: UInt64, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
   ) -> Self {

@@ -19,9 +19,10 @@ extension JournalOptions {
   /// The same options, extended to open journals for writing whose log is shared through PostgreSQL. They change
   /// nothing for local journals.
   /// - Parameters:
-  ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync` off.
-  ///   - images: where images are, if not in the database: the same place for all nodes. Images that are in the database
-  ///     already are found there.
+  ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync`
+  ///     off.
+  ///   - images: where images are, if not in the database: the same place for all nodes. Images that are in the
+  ///     database already are found there.
   public func sharingThroughPostgres(
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
   ) -> JournalOptions {
@@ -43,8 +44,8 @@ extension Journal {
   ///   - url: the journal's folder. It must not be open for writing.
   ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. A password in it is
   ///     refused: put it into a password file, a service file or the environment.
-  ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server that does
-  ///     not keep what it confirms.
+  ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server
+  ///     that does not keep what it confirms.
   ///   - progress: told how far it has come; what it throws ends it, and the journal is local as before.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, `permission`, `wrongUse`, `diverged`.
@@ -79,8 +80,8 @@ extension Journal {
       progress: progress)
   }
 
-  /// Makes a shared journal local again, with all entries that the database has. The database and the other nodes stay as
-  /// they are; what is committed here from now on is in this folder alone.
+  /// Makes a shared journal local again, with all entries that the database has. The database and the other nodes stay
+  /// as they are; what is committed here from now on is in this folder alone.
   /// - Parameters:
   ///   - url: the journal's folder. It must not be open for writing.
   ///   - isForced: whether to do it also when the server can't be reached, or has another history. The journal then has

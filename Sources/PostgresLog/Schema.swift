@@ -107,7 +107,8 @@ enum Schema {
 
   static let addImage = statement(
     "add_image",
-    "INSERT INTO journal_images (journal, digest, byte_count) VALUES ($1, $2, $3) ON CONFLICT (journal, digest) DO NOTHING"
+    "INSERT INTO journal_images (journal, digest, byte_count) VALUES ($1, $2, $3) ON CONFLICT (journal, digest) DO "
+      + "NOTHING"
   )
 
   /// All writers of a piece store the same bytes.

@@ -72,7 +72,8 @@ struct ServerSettings: Sendable {
     guard !isStandby else {
       throw JournalError(
         .unreachable,
-        "the server is a standby, which only reads; name the primary, or all servers with target_session_attrs=read-write"
+        "the server is a standby, which only reads; name the primary, or all servers with "
+          + "target_session_attrs=read-write"
       )
     }
     guard !isAccepted, let first = problems.first else { return }

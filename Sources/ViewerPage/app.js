@@ -162,7 +162,7 @@ function follow() {
   const source = new EventSource(`/api/events?after=${app.facts.revision}`);
   source.addEventListener("entry", (event) => {
     const entry = JSON.parse(event.data);
-    announce(`Entry ${entry.revision} by ${entry.author || "nobody named"}: ${subject(entry.note ?? "")}`);
+    announce(`Entry ${entry.revision} by ${entry.author || "an unnamed author"}: ${subject(entry.note ?? "")}`);
     refreshSoon();
   });
   source.addEventListener("open", () => timeline.setLive(true));

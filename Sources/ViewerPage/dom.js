@@ -35,7 +35,7 @@ export function counted(count, singular, plural = singular + "s") {
 
 export function author(name) {
   if (name === null) return h("span", { class: "faint" }, "(erased)");
-  return name === "" ? h("span", { class: "faint" }, "(nobody named)") : h("span", { class: "author" }, name);
+  return name === "" ? h("span", { class: "faint" }, "(no author)") : h("span", { class: "author" }, name);
 }
 
 /** What the server says, as a sentence. */

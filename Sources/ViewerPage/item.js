@@ -61,7 +61,7 @@ export class ItemView {
       const key = field.startsWith("@") ? "@" + field : field;
       const line = blamed.get(key);
       const text = valueText(value);
-      const note = line ? `Set by ${line.author || "nobody named"}, ${new Date(line.date).toLocaleString()}, revision ${line.revision}${line.note ? ": " + subject(line.note) : ""}` : "";
+      const note = line ? `Set by ${line.author || "an unnamed author"}, ${new Date(line.date).toLocaleString()}, revision ${line.revision}${line.note ? ": " + subject(line.note) : ""}` : "";
       const who = line ? h("span", { class: "who" }, author(line.author), " ", time(line.date, true), " ", line.note ? h("span", { class: "faint" }, subject(line.note)) : null) : null;
       return h("tr", { "data-field": field }, h("th", { scope: "row" }, field),
         h("td", {}, h("button", { type: "button", class: "value", title: note, "aria-description": note, onclick: () => this.showValues(key) }, text.length > 2000 ? text.slice(0, 2000) + "…" : text === "" ? "“”" : text)),

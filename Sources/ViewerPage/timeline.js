@@ -122,7 +122,7 @@ export class Timeline {
     replace(this.from, time(shown.from, true));
     replace(this.to, time(shown.to, true));
     replace(this.legend,
-      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), name || "(nobody named)")),
+      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), name || "(no author)")),
       shown.others ? h("span", { class: "key" }, h("i", { class: "swatch author-others" }), "others") : null);
     const tags = [...this.app.facts.tags].map((tag) => [tag, this.placeOf(tag.revision)]).filter(([, place]) => place !== null);
     replace(this.flags, tags.map(([tag, place]) => h("button", {

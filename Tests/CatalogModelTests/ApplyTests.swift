@@ -138,7 +138,7 @@ struct ApplyTests {
       JournalEvent(entity: .image(1), previous: 0, change: .add(EntityRecord(fields: image))), at: 1)
     #expect(
       catalog.problems() == [
-        "item:1 is in category:5, which is not there", "image:1 belongs to item:8, which is not there",
+        "item:1 is in category:5, which does not exist", "image:1 belongs to item:8, which does not exist",
       ])
   }
 }

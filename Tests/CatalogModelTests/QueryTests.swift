@@ -170,7 +170,7 @@ struct TypedItemTests {
       try history.commit { try $0.update(id) { $0.stars = 1 } }
     }
     expectRejection("item:1 is a book, not a recipe") { try history.commit { try $0.delete(id) } }
-    expectRejection("item:7 can't be changed or deleted: it never was") {
+    expectRejection("item:7 can't be changed or deleted: it never existed") {
       try history.commit { try $0.delete(ItemID<Recipe>(7)) }
     }
   }

@@ -65,7 +65,9 @@ struct RulesTests {
   }
 
   @Test func whatANewEntityRefersToMustBeThere() throws {
-    try reject("item:3 can't be in category:9: it never was") { try $0.addItem(kind: "book", category: 9) }
+    try reject("item:3 can't be in category:9: it never existed") {
+      try $0.addItem(kind: "book", category: 9)
+    }
     try reject("item:3 can't be in category:2: it was deleted by revision 2") {
       try $0.addItem(kind: "book", category: 2)
     }
@@ -76,7 +78,7 @@ struct RulesTests {
     }
   }
 
-  @Test(arguments: [(2, "it was deleted by revision 2"), (3, "it never was"), (0, "it never was")])
+  @Test(arguments: [(2, "it was deleted by revision 2"), (3, "it never existed"), (0, "it never existed")])
   func whatIsGoneOrNeverWasCanNotBeChanged(_ id: Int, _ reason: String) throws {
     let item = "item:\(id) can't be changed or deleted: \(reason)"
     try reject(item) { try $0.updateItem(EntityID(id), set: ["a": .null]) }
@@ -106,7 +108,7 @@ struct RulesTests {
     func refuse(_ words: String, _ body: (inout Draft<Catalog>) throws -> Void) {
       expectRejection(words) { try history.commit(body) }
     }
-    refuse("item:9 is in category:999, which is not there") { try $0.add(.item(9), lost) }
+    refuse("item:9 is in category:999, which does not exist") { try $0.add(.item(9), lost) }
     refuse("item:1 is in category:999") { try $0.update(.item(1), to: lost) }
     refuse("image:1 belongs to item:1") { try $0.delete(.item(1)) }
     refuse("item:1 is in category:1") { try $0.delete(.category(1)) }

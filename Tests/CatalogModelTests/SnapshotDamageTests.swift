@@ -92,8 +92,8 @@ struct SnapshotDamageTests {
       #expect(
         problems.first?.message
           == (isDigestForged
-            ? "the record of the snapshot names another state than the entries make"
-            : "the snapshot holds another state than the entries make"))
+            ? "the record of the snapshot names a state that differs from the entries'"
+            : "the snapshot has a state that differs from the entries'"))
       // Dropping it is the cure.
       try garden.journal.dropSnapshot(at: snapshot.revision)
       try garden.reopen()

@@ -120,7 +120,7 @@ import Testing
       try expect(
         ["blame", "item:2"], in: path, prints: "",
         says:
-          "journal: item:2 is not there at revision 3: it was deleted by revision 3; item:2@2 is what it was "
+          "journal: item:2 does not exist at revision 3: it was deleted by revision 3; item:2@2 is what it was "
           + "before", code: 1)
     }
   }
@@ -192,14 +192,14 @@ import Testing
           """#)
       try expect(
         ["bisect", "item:2"], in: path, prints: "",
-        says: "journal: the condition does not hold at revision 3, the last to be tested", code: 1)
+        says: "journal: the condition does not hold at revision 3, the last one tested", code: 1)
     }
   }
 
   @Test func tagsAreEntriesAndNamePointsInTime() throws {
     try withFixedJournal { path in
       try expect(
-        ["tag", "first", "HEAD~2", "--by", "ana"], in: path, prints: "revision 1 is first")
+        ["tag", "first", "HEAD~2", "--by", "ana"], in: path, prints: "tagged revision 1 as first")
       try expect(
         ["tag", "first", "--by", "ana"], in: path, prints: "",
         says: "journal: the tag first is there already, at revision 1; delete it before you make another",
@@ -274,7 +274,7 @@ import Testing
         says: "journal: --at is missing: the point in time, such as --at yesterday", code: 2)
       try expect(
         ["restore", "item:9", "--at", "1"], in: path, prints: "",
-        says: "journal: there never was item:9 in this journal", code: 1)
+        says: "journal: item:9 never existed in this journal", code: 1)
     }
   }
 
@@ -386,7 +386,8 @@ import Testing
           "fields":["found"]}]}
           """#,
         says:
-          "journal: nothing was changed: later edits touched the same; --theirs keeps them and reverts the rest, "
+          "journal: nothing was changed: later edits changed the same fields; --theirs keeps them and reverts the "
+          + "rest, "
           + "--force overrides them", code: 1)
       #expect(
         try journal(

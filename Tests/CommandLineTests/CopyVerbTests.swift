@@ -66,7 +66,8 @@ import Testing
       #expect(dry.contains(#""images":0,"#) && dry.contains(#""revision":3,"#))
       #expect(try journal("log", path).output.contains("       1  "))
       let result = try journal("prune", path, "--before", "2", "--reason", "room", "--by", "eve")
-      #expect(result.output.contains("history begins with the state of revision 2\nentry 4 says so; digest "))
+      #expect(
+        result.output.contains("history begins with the state of revision 2\nentry 4 records this; digest "))
       #expect(try journal("prune", path, "--before", "2").output.hasPrefix("nothing to prune"))
       #expect(try journal("replay", path, "--json", "--at", "2").output == state)
       let log = try journal("log", path).output
@@ -117,7 +118,7 @@ import Testing
       let salvaged = try journal("salvage", path, "--to", saved)
       #expect(salvaged.code == 1 && salvaged.output.contains("missing: "), "\(salvaged)")
       #expect(
-        salvaged.output.contains("not proven: the state of revision 2 that history begins with"),
+        salvaged.output.contains("not proven: history was pruned and begins with the state of revision 2"),
         "\(salvaged)")
       let json = try journal("salvage", path, "--to", folder.path("Again.journal"), "--json").output
       #expect(json.contains(#""revision":3,"#) && json.contains(#""base":2,"baseProven":false"#), "\(json)")
@@ -138,7 +139,8 @@ import Testing
       let copy = folder.path("Again.journal")
       let back = try run(journalPath, ["restore-backup", "-", copy], input: file.output)
       #expect(back.code == 0)
-      #expect(String(decoding: back.output, as: UTF8.self).hasPrefix("made \(copy) of revision 3\ndigest "))
+      #expect(
+        String(decoding: back.output, as: UTF8.self).hasPrefix("created \(copy) with revision 3\ndigest "))
       #expect(try journal("log", copy, "--json").output == (try journal("log", path, "--json").output))
       #expect(try journal("cat", copy, "image:1").output == "hello")
       // A pipe that was cut.
@@ -164,8 +166,8 @@ import Testing
       #expect(result.code == 1)
       #expect(
         result.output == """
-          damage: the bytes of an image are altered; put the file back from a backup (\(image))
-              Put the file back from a backup; adding the same image again heals it, too.
+          damage: the bytes of an image are altered; restore the file from a backup (\(image))
+              Restore the file from a backup, or add the same image again.
           the journal opens
 
           """)
@@ -226,7 +228,8 @@ import Testing
       #expect(result.code == 0)
       #expect(
         result.output.hasPrefix(
-          "erased item:1, image:1: 4 events, 1 image, the words of 3 entries\nentry 4 says so; digest "))
+          "erased item:1, image:1: 4 events, 1 image, the annotations of 3 entries\nentry 4 records this; digest "
+        ))
       for place in [path, backup] {
         if place == backup {
           let run = try journal("backup", path, backup)

@@ -39,11 +39,11 @@ import Testing
           == Outcome(
             code: 1, output: "",
             error:
-              "journal: item:2 is not there at revision 3: it was deleted by revision 3; item:2@2 is what it "
+              "journal: item:2 does not exist at revision 3: it was deleted by revision 3; item:2@2 is what it "
               + "was before\n"))
       #expect(
         try journal("history", path, "item:9")
-          == Outcome(code: 1, output: "", error: "journal: there never was item:9 in this journal\n"))
+          == Outcome(code: 1, output: "", error: "journal: item:9 never existed in this journal\n"))
       #expect(
         try journal("replay", path, "--at", "4")
           == Outcome(code: 1, output: "", error: "journal: there is no revision 4; the newest one is 3\n")
@@ -71,7 +71,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("New.journal")
       let made = try journal("init", path)
-      #expect(made == Outcome(code: 0, output: "made the empty journal \(path)\n", error: ""))
+      #expect(made == Outcome(code: 0, output: "created the empty journal \(path)\n", error: ""))
       let listed = try journal("log", path)
       #expect(listed == Outcome(code: 0, output: "", error: "no entry matches\n"))
     }
@@ -86,7 +86,9 @@ import Testing
       #expect(outcome.code == 1)
       #expect(outcome.output.contains("\(hash)"))
       #expect(outcome.output.contains("not sound"))
-      #expect(outcome.error == "journal: the journal has 1 problem; put it back from a backup\n")
+      #expect(
+        outcome.error
+          == "journal: the journal has 1 problem; run journal doctor, or restore it from a backup\n")
     }
   }
 
@@ -141,10 +143,10 @@ import Testing
       try journal("help", "stat").output == """
         usage: journal stat JOURNAL [--json]
 
-        Shows how much a journal contains, since when, and its size on disk. For each year it shows the number of entries
-        and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run shows the
-        exact number. For a shared journal it also asks the server, and shows where the log is and how far behind this node
-        is.
+        Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
+        of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
+        prune --dry-run shows the exact number. For a shared journal it also asks the server, and shows the address of the
+        log and how far behind this node is.
 
           JOURNAL  the journal's folder, such as Books.journal
 

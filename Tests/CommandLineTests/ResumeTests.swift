@@ -92,8 +92,8 @@ import Testing
       #expect(outcome.code == 2)
       #expect(
         outcome.error
-          == "journal: the newest imported commit \(old) (revision 1) is not on this branch's line; "
-          + "name the branch it is on, or import into a new journal\n")
+          == "journal: the newest imported commit \(old) (revision 1) is not on this branch's first-parent line; "
+          + "name its branch with --branch, or import into a new journal\n")
     }
   }
 
@@ -124,7 +124,7 @@ import Testing
         outcome
           == Outcome(
             code: 2, output: "",
-            error: "journal: the journal was imported as \"files\", and this would go on as "
+            error: "journal: the journal was imported as \"files\", and this import would continue as "
               + "\"records a.json key=id\"; use the same options, or another journal\n"))
     }
   }

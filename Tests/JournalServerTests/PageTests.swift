@@ -22,7 +22,8 @@ struct PageTests {
       try browser.open(served.server.invitation().absoluteString)
       try browser.wait("document.querySelectorAll('.row').length == 3")
       try body(served, browser)
-      // Neither a fault of a script nor something that the policy had to stop; what is not there is asked for on purpose.
+      // Neither a fault of a script nor something that the policy had to stop; what is not there is asked for on
+      // purpose.
       #expect(
         try browser.complaints().filter { !$0.contains("404 (Not Found)") && !$0.contains("409 (Conflict)") }
           == [])
@@ -113,7 +114,7 @@ struct PageTests {
           "document.querySelector('.digest').innerText.startsWith('\(served.journal.head.digest.hex.prefix(20))')"
         ),
         ("/items/1/report", "document.querySelectorAll('.reported .change').length == 2"),
-        ("/items/99", "document.querySelector('#main').innerText.includes('there never was item:99')"),
+        ("/items/99", "document.querySelector('#main').innerText.includes('item:99 never existed')"),
         ("/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
         ("/?text=nothing-like-it", "document.querySelector('.note').innerText.includes('Nothing is found')"),
       ] {
@@ -128,7 +129,8 @@ struct PageTests {
       try browser.press("g", "c")
       try browser.wait("document.querySelector('form input[name=from]')")
       try browser.run(
-        "const f = document.querySelector('form'); f.elements.from.value = '1'; f.elements.to.value = 'now'; f.requestSubmit()"
+        "const f = document.querySelector('form'); f.elements.from.value = '1'; f.elements.to.value = 'now'; "
+          + "f.requestSubmit()"
       )
       try browser.wait("document.querySelectorAll('#differences .change').length == 3")
       #expect(try browser.text("return document.querySelector('#differences del').innerText") != "")
@@ -148,7 +150,8 @@ struct PageTests {
       #expect(try browser.text("return document.querySelector('dialog .edits').innerText").contains("bob"))
       try browser.click("#confirm")
       try browser.wait(
-        "document.querySelector('.toast')?.innerText.includes('Entry 11') && document.querySelector('h1').innerText == 'Dun'"
+        "document.querySelector('.toast')?.innerText.includes('Entry 11') && document.querySelector('h1').innerText "
+          + "== 'Dun'"
       )
       #expect(served.journal.state.item(1)!["title"] == "Dun" && served.journal.state.item(1)!["stars"] == 5)
       try browser.click("#undo")
@@ -216,12 +219,14 @@ struct PageTests {
       // What was added since stays if that is wanted.
       try browser.click("#keep-new")
       try browser.wait(
-        "!document.querySelector('dialog .preview').innerText.includes('shelf') && !document.getElementById('confirm').disabled"
+        "!document.querySelector('dialog .preview').innerText.includes('shelf') && "
+          + "!document.getElementById('confirm').disabled"
       )
       #expect(served.journal.head.revision == 11)
       try browser.click("#confirm")
       try browser.wait(
-        "document.querySelector('.toast')?.innerText.includes('Entry 12') && document.querySelectorAll('.row').length == 3"
+        "document.querySelector('.toast')?.innerText.includes('Entry 12') && "
+          + "document.querySelectorAll('.row').length == 3"
       )
       #expect(try browser.run("return document.querySelectorAll('.row input').length") as? Int == 0)
       let state = served.journal.state
@@ -272,7 +277,8 @@ struct PageTests {
       #expect(shown.contains(served.journal.head.digest.hex) && shown.contains("spelling"))
       #expect(
         try browser.run(
-          "return [...document.querySelectorAll('.top, #timeline, button, #alarm, #banner')].filter((e) => e.offsetParent).length"
+          "return [...document.querySelectorAll('.top, #timeline, button, #alarm, #banner')].filter((e) => "
+            + "e.offsetParent).length"
         ) as? Int == 0)
     }
   }
@@ -321,7 +327,8 @@ struct PageTests {
         _ = try draft.addItem(kind: "book", attributes: ["title": "Solaris"])
       }
       try browser.wait(
-        "document.querySelectorAll('.row').length == 4 && document.getElementById('where').innerText.includes('just now')"
+        "document.querySelectorAll('.row').length == 4 && document.getElementById('where').innerText.includes('just "
+          + "now')"
       )
       // A person who looks at the past stays there.
       try browser.press(Browser.Key.left, Browser.Key.left)
@@ -353,7 +360,9 @@ struct PageTests {
       try browser.press(Browser.Key.escape)
       // All that can be used can be reached, and has a name.
       let unnamed = try browser.run(
-        "return [...document.querySelectorAll('button, a, input, select, [role=slider]')].filter(e => !e.closest('[hidden]') && !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"
+        "return [...document.querySelectorAll('button, a, input, select, [role=slider]')].filter(e => "
+          + "!e.closest('[hidden]') && !(e.innerText?.trim() || e.getAttribute('aria-label') || "
+          + "e.labels?.length)).length"
       )
       #expect(unnamed as? Int == 0)
     }

@@ -9,7 +9,8 @@ import Locks
 /// 1. It has three slots. One has the newest mark that the drive has confirmed, and is not written; one may be in a
 ///    flush; marks go to the third. So whatever a power loss does to unconfirmed writes, one slot stays intact.
 /// 2. Marking never waits for a flush.
-/// 3. The file has one name. A second one is that of a backup, which must not change: then a new file replaces it.
+/// 3. The file has one name. A second one is a backup's hard link, and the backup must not change. So before the next
+///    mark, a new file replaces this one.
 ///
 /// Safe to use from several threads.
 final class HeadMarker: Sendable {
@@ -192,8 +193,8 @@ final class HeadMarker: Sendable {
     throw JournalError(
       .damaged,
       found.hasForeign
-        ? "HEAD belongs to another journal; put this journal's own back from a backup"
-        : "HEAD is damaged, so it can't be told whether entries are missing; put it back from a backup",
+        ? "HEAD belongs to another journal; restore this journal's own from a backup"
+        : "HEAD is damaged, so it can't be told whether entries are missing; restore it from a backup",
       path: file.path)
   }
 

@@ -6,7 +6,7 @@ enum LevelDBFiles {
   static func check(_ place: LogPlace) throws(JournalError) {
     let root = place.folder.root
     for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
-      throw JournalError(.damaged, "\(name) is missing; put it back from a backup", path: root.path(of: name))
+      throw JournalError(.damaged, "\(name) is missing; restore it from a backup", path: root.path(of: name))
     }
     try JournalFolder.checkNames(in: place.entries()) { name, kind in
       kind == .file && (isKnown(name) || name == HistoryBase.fileName)

@@ -230,7 +230,7 @@ extension JournalError {
     case .busy: self.init(.locked, error.message, path: error.path)
     case .damaged, .notFound:
       self.init(
-        .damaged, "the log is damaged; put the journal back from a backup: \(error.message)",
+        .damaged, "the log is damaged; restore the journal from a backup: \(error.message)",
         revision: error.key.flatMap { unsafe LogKey.revision($0.span.bytes) } ?? revision, path: error.path)
     case .outOfResources:
       self.init(

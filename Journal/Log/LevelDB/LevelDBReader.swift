@@ -62,7 +62,7 @@ final class LevelDBReader: EntryLog {
   private static func firstView(
     in place: LogPlace, _ options: Database.Options, through mark: LogMark
   ) throws(JournalError) -> (LevelDBView, Revision) {
-    // A writer that opens or closes the log in the meantime requires another attempt; this many are more than enough.
+    // If a writer opens or closes the log in the meantime, another attempt is needed. This many are more than enough.
     for _ in 0..<3 {
       if try FolderLock.isHeld(place.folder) { break }
       let names = try place.entries().names()
@@ -80,7 +80,7 @@ final class LevelDBReader: EntryLog {
   func acknowledged() throws(JournalError) -> LogMark? {
     try using { () throws(JournalError) in
       let mark = try head.read()
-      // A mark of an entry that is not shown says nothing about those that are.
+      // If the entry of the mark is not shown, the mark says nothing about the entries that are.
       return state.withLock { mark.revision > $0.newest ? $0.mark : mark }
     }
   }

@@ -3,8 +3,8 @@ import LevelDB
 
 /// The contents of LevelDB's files at one moment: its tables, and the entries of its logs.
 ///
-/// A file that the writer removes before it was opened here is missing from the view: `hasChanged` of the database then
-/// says that a new view finds its entries elsewhere.
+/// If the writer removes a file before it was opened here, the file is missing from the view. `hasChanged` of the
+/// database then shows that a new view will find the entries elsewhere.
 struct LevelDBView: Sendable {
   /// The tables; without a writer, the whole log.
   let database: Database
@@ -63,7 +63,7 @@ struct LevelDBView: Sendable {
       throw JournalError(
         .damaged,
         "entries \(newest + 1) to \(revision) were acknowledged and are missing from the log; "
-          + "put the journal back from a backup", revision: newest + 1)
+          + "restore the journal from a backup", revision: newest + 1)
     }
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }

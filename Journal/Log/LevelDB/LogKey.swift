@@ -128,12 +128,12 @@ extension LogPlace {
     guard let found else {
       throw JournalError(
         .damaged,
-        "what the log begins with is missing: which journal it belongs to; put the journal back from a backup",
+        "the first record of the log, the journal's id, is missing; restore the journal from a backup",
         revision: 1, path: path)
     }
     guard found == journal.bytes else {
       throw JournalError(
-        .damaged, "the log belongs to another journal; put this journal's own back from a backup",
+        .damaged, "the log belongs to another journal; restore this journal's own from a backup",
         revision: 1, path: path)
     }
   }

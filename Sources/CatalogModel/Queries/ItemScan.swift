@@ -27,7 +27,8 @@ package struct ItemScan: Sendable {
   /// Whether items match without a look at their records.
   private let isFree: Bool
 
-  /// The numbers of the items found so far, in order; of a sorted search, the first ones, and none before it is complete.
+  /// The numbers of the items found so far, in order; of a sorted search, the first ones, and none before it is
+  /// complete.
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?

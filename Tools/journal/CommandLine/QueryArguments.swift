@@ -19,7 +19,7 @@ extension Syntax {
   static func pointOption(_ help: String) -> Option {
     Option(
       name: "--at", value: "SELECTOR",
-      help: help + "; a date is compared with the dates that order entries, and not with what a clock said")
+      help: help + "; a date is compared with the dates that order entries, not with the clock's dates")
   }
 
   static let full = Option(name: "--full", help: "print long values and all lines in full")

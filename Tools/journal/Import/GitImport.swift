@@ -43,14 +43,15 @@ struct GitImport {
     if let checkpoint, checkpoint.source != source {
       throw Failure(
         .wrongUse,
-        "the journal was imported as \"\(checkpoint.source ?? "unknown")\", and this would go on as "
+        "the journal was imported as \"\(checkpoint.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
     guard let total = try repository.count(to: tip, after: checkpoint?.commit) else {
       throw Failure(
         .wrongUse,
         "the newest imported commit \(checkpoint?.commit ?? "") (revision \(checkpoint?.revision ?? 0)) is "
-          + "not on this branch's line; name the branch it is on, or import into a new journal")
+          + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
+      )
     }
     return total
   }

@@ -93,7 +93,7 @@ extension Arguments {
     if plan.conflicts.isEmpty { return .done }
     throw Failure(
       .no,
-      "nothing was changed: later edits touched the same; --theirs keeps them and reverts the rest, --force "
+      "nothing was changed: later edits changed the same fields; --theirs keeps them and reverts the rest, --force "
         + "overrides them")
   }
 

@@ -7,15 +7,15 @@ enum BackupVerb: Verb {
   static let name = "backup"
   static let summary = "updates a backup, or creates it"
   static let explanation = """
-    Copies entries and the images that they name to DEST, which is a journal of its own: every verb works on it. The
-    next run brings only what is new. What is written is read back and compared, and a file RECEIPT says up to where
-    the journal was backed up; verify holds the backup against it. A backup that has another history, because it was
-    written to or the journal was put back, is left alone, and the exit is 1.
+    Copies entries and the images that they name to DEST. DEST is a separate journal, and every verb works on it. The
+    next run copies only what is new. Everything that is written is read back and compared. The file RECEIPT has the
+    newest entry that was backed up, and verify compares the backup with it. If the backup has another history, because
+    it was written to or the journal was restored from an older backup, nothing is changed, and the exit code is 1.
 
-    Images are second names for the journal's own files where DEST is on the same file system. --copy-images copies
-    them, so that damage to the one is no damage to the other.
+    If DEST is on the same file system, images are hard links to the journal's files. --copy-images copies them instead,
+    so that damage to one does not affect the other.
 
-    With --file, DEST is one file, or with - standard output, and restore-backup makes a journal of it.
+    With --file, DEST is one file, or - for standard output. restore-backup creates a journal from it.
     """
   static let syntax = Syntax(
     operands: [
@@ -64,8 +64,8 @@ enum BackupVerb: Verb {
     }
     if let base = report.keepsPruned {
       terminal.warn(
-        "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under another "
-          + "name will not have it")
+        "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under "
+          + "another name will not have it")
     }
     if arguments.has("--json") {
       try printJSON(report, terminal)

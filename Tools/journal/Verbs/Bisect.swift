@@ -7,9 +7,9 @@ enum Bisect: Verb {
   static let name = "bisect"
   static let summary = "finds the first entry since which a condition holds"
   static let explanation = """
-    Looks at a few states and finds the first revision at which some item, category or image is as --where, --kind,
-    --category and TEXT say, and has been since. With --run it asks a command instead, which gets the state as
-    journal replay --json prints it on its standard input and exits with 0 when it is so. Exits with 1 when it is not so
+    Tests a few states and finds the first revision since which some item, category or image matches --where, --kind,
+    --category and TEXT. With --run, a command tests the state instead: it reads the state on standard input, as
+    journal replay --json prints it, and exits with 0 if the condition holds. Exits with 1 if the condition does not hold
     at the last state.
     """
   static let syntax = Syntax(
@@ -65,7 +65,7 @@ enum Bisect: Verb {
     terminal.progress.clear()
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
-      throw Failure(.no, "the condition does not hold at revision \(looked), the last to be tested")
+      throw Failure(.no, "the condition does not hold at revision \(looked), the last one tested")
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)

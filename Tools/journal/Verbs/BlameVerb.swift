@@ -6,8 +6,8 @@ enum BlameVerb: Verb {
   static let name = "blame"
   static let summary = "shows who set each attribute of an entity, when and why"
   static let explanation = """
-    Prints each attribute of an item, a category or an image with its value and the entry that set it. Where an entry
-    only brought an earlier value back, --origin names the entry that set it first.
+    Prints each attribute of an item, a category or an image with its value and the entry that set it. If an entry only
+    restored an earlier value, --origin prints the entry that first set it.
     """
   static let syntax = Syntax(
     operands: [
@@ -72,8 +72,8 @@ extension Failure {
       self.init(
         .no,
         ever == 0
-          ? "there never was \(name) in this journal"
-          : "\(name) is not there at revision \(revision): it was not yet added")
+          ? "\(name) never existed in this journal"
+          : "\(name) does not exist at revision \(revision): it was added later")
       return
     }
     guard last.event.operation == .delete else {
@@ -83,20 +83,20 @@ extension Failure {
       }
       self.init(
         .no,
-        "\(name) is not there at revision \(revision): what it was has been erased; its newest event is in "
+        "\(name) does not exist at revision \(revision): its content was erased; its newest event is in "
           + "revision \(last.revision)\(erasure ?? "")")
       return
     }
     if last.isPruned {
       self.init(
         .no,
-        "\(name) is not there at revision \(revision): it was deleted before revision \(last.revision), and history "
+        "\(name) does not exist at revision \(revision): it was deleted before revision \(last.revision), and history "
           + "before that was pruned")
       return
     }
     self.init(
       .no,
-      "\(name) is not there at revision \(revision): it was deleted by revision \(last.revision); "
+      "\(name) does not exist at revision \(revision): it was deleted by revision \(last.revision); "
         + "\(name)@\(last.revision - 1) is what it was before")
   }
 }

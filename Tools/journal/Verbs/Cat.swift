@@ -6,8 +6,8 @@ enum Cat: Verb {
   static let name = "cat"
   static let summary = "writes the bytes of an image, or one attribute"
   static let explanation = """
-    Writes the bytes of an image as they are, or one attribute of an item: a text or data as it is, anything else as
-    JSON. With @SELECTOR as it was at that point.
+    Writes the bytes of an image, or one attribute of an item: text and data unchanged, anything else as JSON. With
+    @SELECTOR it writes the image or attribute as of that point.
     """
   static let syntax = Syntax(operands: [
     Syntax.journal,

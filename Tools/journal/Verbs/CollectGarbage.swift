@@ -6,8 +6,8 @@ enum CollectGarbage: Verb {
   static let name = "gc"
   static let summary = "removes images that no entry names"
   static let explanation = """
-    Removes the bytes of images that were added and never committed, or that a crash left. Whatever an entry of the
-    history names stays, also of entities that were deleted. --dry-run only says how much that is.
+    Removes the bytes of images that were added but never committed, or that a crash left behind. Images that an entry of
+    the history names stay, even if they were deleted. --dry-run only reports how much would be removed.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],

@@ -3,7 +3,7 @@ enum Completions: Verb {
   static let name = "completions"
   static let summary = "prints completions for bash, zsh or fish"
   static let explanation = """
-    Prints what a shell needs to complete verbs and options. Tools/install puts it in its place; by hand, in bash:
+    Prints the script with which a shell completes verbs and options. Tools/install installs it; by hand, in bash:
     source <(journal completions bash)
     """
   static let syntax = Syntax(operands: [Syntax.Operand(name: "SHELL", help: "bash, zsh or fish")])

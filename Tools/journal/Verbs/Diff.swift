@@ -6,9 +6,9 @@ enum Diff: Verb {
   static let name = "diff"
   static let summary = "shows the differences between two points in time"
   static let explanation = """
-    Shows which items, categories and images were added, changed and deleted between two points in time, and of those
-    that were changed, the old and the new values. With ENTITY only these. It reads what happened between the two points,
-    so neighbours take no time, however large the journal.
+    Shows which items, categories and images were added, changed and deleted between two points in time, with the old and
+    the new values of those that were changed. With ENTITY it shows only that entity. It reads only the entries between
+    the two points, so comparing neighbors is fast, however large the journal is.
     """
   static let syntax = Syntax(
     operands: [

@@ -7,10 +7,10 @@ enum Doctor: Verb {
   static let name = "doctor"
   static let summary = "diagnoses a journal, and says what to do about each problem"
   static let explanation = """
-    Looks at everything in a journal's folder and changes nothing. A journal that opens is verified, as verify --deep
-    does it. Of one that does not open, each file is looked at by itself, and how far the entries are proven is said: so
-    much salvage can save. Of a shared journal it asks the server, too, whether it has the same history. Exits with 1 when
-    something is missing or altered; what is left over is no damage.
+    Checks everything in a journal's folder and changes nothing. If the journal opens, it is verified as with
+    verify --deep. If it does not open, each file is checked separately, and the number of proven entries is printed:
+    salvage can save those. For a shared journal it also checks that the server has the same history. Exits with 1 if
+    something is missing or altered. Leftover files are not damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]

@@ -6,13 +6,13 @@ enum Erase: Verb {
   static let name = "erase"
   static let summary = "erases the content of entities from the whole history"
   static let explanation = """
-    Erases the content of all events of the entities, and the bytes of images that nothing else names. Images go with
-    their item. That can't be undone: the bytes are nowhere in the folder afterwards, not in the log, the snapshots or
-    temporary files. Dates, digests and the order of events stay, so the journal still verifies, and receipts that were
-    given before still hold. A new entry says what was erased, when, by whom and why.
+    Erases the content of all events of the entities, and the bytes of images that nothing else names. The images of an
+    item are erased with it. This can't be undone: the bytes are nowhere in the folder afterwards, not in the log, the
+    snapshots or temporary files. Dates, digests and the order of events stay, so the journal still verifies, and earlier
+    receipts still hold. A new entry records what was erased, when, by whom and why.
 
-    --notes erases author, note and metadata of all entries that touched the entities, too. Backups lose what was erased
-    at their next run; files of backup --file keep it.
+    --notes also erases the author, note and metadata of all entries that changed the entities. The next run of a backup
+    removes the erased content from it; files of backup --file keep it.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42", isRepeated: true)],
@@ -31,7 +31,7 @@ enum Erase: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     guard let reason = arguments.value("--reason"), !reason.isEmpty else {
-      throw Failure(.wrongUse, "--reason TEXT is missing: why it is erased; see journal help erase")
+      throw Failure(.wrongUse, "--reason TEXT is missing: say why it is erased; see journal help erase")
     }
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let report = try CatalogJournal.erase(
@@ -44,8 +44,8 @@ enum Erase: Verb {
       "erased \(report.entities.map(Catalog.name).joined(separator: ", ")): \(report.eventCount.counted("event")), "
         + report.imageCount.counted("image")
         + (report.annotations.isEmpty
-          ? "" : ", the words of \(report.annotations.count.counted("entry", "entries"))"))
-    try terminal.output.line("entry \(report.head.revision) says so; digest \(report.head.digest.hex)")
+          ? "" : ", the annotations of \(report.annotations.count.counted("entry", "entries"))"))
+    try terminal.output.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     return .done
   }
 }

@@ -8,13 +8,13 @@ enum Export: Verb {
   static let name = "export"
   static let summary = "writes the files that an older app reads"
   static let explanation = """
-    Writes what an app of NSCoding's days reads: its file names, the classes of its objects and the keys that its
-    initWithCoder: looks for, as the import found them; without an import, as the app that is known for them wrote
-    them. Items that were made in the journal come after those of the import.
+    Writes files that an app with NSCoding reads. File names, classes and the keys that initWithCoder: reads are those
+    that the import found. Without an import, they are those of the known app of that kind. Items that were added in the
+    journal follow the imported ones.
 
-    archive writes places and categories, defaults persons, plist to-dos, scarybugs bugs with their pictures. Every
-    file has its name only when it is whole. Nothing is written when a file of that name with other contents is in
-    the folder, or another bug; --force replaces the files, and leaves all else where it is.
+    archive writes places and categories, defaults writes persons, plist writes to-dos, and scarybugs writes bugs with
+    their pictures. A file gets its name only when it is complete. If the folder has a file of that name with other
+    contents, or another bug, nothing is written. --force replaces such files and leaves all others as they are.
     """
   static let syntax = Syntax(
     operands: [

@@ -6,9 +6,9 @@ enum Find: Verb {
   static let name = "find"
   static let summary = "finds items, categories and images, deleted ones too"
   static let explanation = """
-    Finds entities and prints their numbers, which the other verbs take. TEXT is looked for in their labels and texts,
-    in upper or lower case; an entity's name, such as item:42, finds that one. With --at it finds what there was then;
-    with --deleted, what was gone by then, by what it was last. Exits with 1 when nothing is found.
+    Finds entities and prints their numbers, which the other verbs take. It searches labels and texts for TEXT and ignores
+    case. An entity's name, such as item:42, finds that entity. --at searches the entities of that point. --deleted
+    searches the entities that had been deleted by then, as they last were. Exits with 1 if nothing is found.
     """
   static let syntax = Syntax(
     operands: [

@@ -42,13 +42,13 @@ enum Help: Verb {
   /// Common questions.
   private static let questions = [
     ("find the number of an item", "journal find Books.journal dune"),
-    ("who changed its title, and what was it before?", "journal history Books.journal item:42"),
-    ("who set each of its attributes?", "journal blame Books.journal item:42"),
-    ("restore this entity", "journal restore Books.journal item:42 --at yesterday"),
-    ("find what was deleted", "journal find Books.journal --deleted"),
-    ("restore what was deleted", "journal restore Books.journal item:42"),
+    ("see who changed its title, and what it was before", "journal history Books.journal item:42"),
+    ("see who set each of its attributes", "journal blame Books.journal item:42"),
+    ("restore it as it was yesterday", "journal restore Books.journal item:42 --at yesterday"),
+    ("find deleted entities", "journal find Books.journal --deleted"),
+    ("restore a deleted item", "journal restore Books.journal item:42"),
     (
-      "restore everything as of yesterday, but keep what is new",
+      "restore everything as of yesterday, but keep new entities and attributes",
       "journal restore Books.journal --all --at yesterday --keep-new"
     ),
     (
@@ -59,10 +59,10 @@ enum Help: Verb {
 
   static let points = """
     A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, "2026-08-01 10:00", 2026-08-01T10:00:00Z, today,
-    yesterday, "last monday", "5 minutes ago", a tag, or item:42@120 (the last change of item 42 up to there). A day is
-    its first moment, in UTC or with --local in the zone of this machine. Dates are compared with those of entries, which
-    never decrease, and not with what a clock said. Revision 0 is the empty journal. An entity is
-    item:42, category:3, image:7 or tag:1.
+    yesterday, "last monday", "5 minutes ago", a tag, or item:42@120 (the last change of item 42 up to revision 120). A
+    day means its first moment, in UTC or with --local in the time zone of this machine. Dates are compared with the dates
+    that order entries, which never decrease, and not with the clock's dates. Revision 0 is the empty journal. An entity
+    is item:42, category:3, image:7 or tag:1.
     """
   static let exitCodes =
     "Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written."

@@ -6,8 +6,8 @@ enum History: Verb {
   static let name = "history"
   static let summary = "shows every version of one entity, with old and new values"
   static let explanation = """
-    Shows everything that happened to an item, a category or an image, the newest first, with who made it and why, and
-    the old and the new value of all that changed. It takes as long as the history is, however large the journal.
+    Shows all changes of an item, a category or an image, the newest first: who made each and why, with old and new
+    values. The time depends on the length of this history, not on the size of the journal.
     """
   static let syntax = Syntax(
     operands: [
@@ -100,14 +100,14 @@ enum History: Verb {
 extension EntityChange {
   /// The author for people.
   var authorText: String {
-    isAnnotationErased ? erasedText : author.isEmpty ? "(nobody named)" : author.printable
+    isAnnotationErased ? erasedText : author.isEmpty ? "(no author)" : author.printable
   }
 }
 
 extension Entry {
   /// The author for people.
   var authorText: String {
-    isAnnotationErased ? erasedText : author.isEmpty ? "(nobody named)" : author.printable
+    isAnnotationErased ? erasedText : author.isEmpty ? "(no author)" : author.printable
   }
 }
 

@@ -5,14 +5,14 @@ enum Import: Verb {
   static let name = "import"
   static let summary = "imports a git repository, or the files of an older app"
   static let explanation = """
-    Imports data from elsewhere into a journal, which is created if it does not exist. A second run continues from the
-    first: unchanged data make no entry.
+    Imports other data into a journal, which is created if it does not exist. A second run continues from the first:
+    unchanged data make no entry.
 
     git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes; objects without a key, or with that of a later object, are skipped and reported.
+    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported.
 
     archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
     category becomes the category of the items. Name files that belong together in one call.
@@ -20,10 +20,11 @@ enum Import: Verb {
     plist FILE… or FOLDER: property lists of dictionaries, such as toDoItems.plist and doneItems.plist.
     scarybugs FOLDER: documents <n>.scarybug with data.plist, thumbImage.jpg and fullImage.jpg.
 
-    These four make one entry, or one for each 10,000 items. Fields that the program does not know become attributes
-    with the same names. Changes of the files since the last import are applied to the journal, and items that are
-    missing from them are deleted; changes of the journal stay unless the file changes the same attribute. Unreadable
-    data are reported, the rest is imported, and the exit code is 1. --inspect shows what would become what.
+    Each of these four makes one entry, or one for each 10,000 items. Fields that the program does not know become
+    attributes with the same names. Changes of the files since the last import are applied to the journal, and items that
+    are missing from the files are deleted. Changes in the journal stay unless the file changes the same attribute.
+    Unreadable data are reported, the rest is imported, and the exit code is 1. --inspect shows what each object and
+    field would become.
     """
   static let syntax = Syntax(
     operands: [

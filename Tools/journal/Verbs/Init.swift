@@ -16,7 +16,7 @@ enum Init: Verb {
     let journal = try CatalogJournal.create(
       at: URL(fileURLWithPath: path), options: arguments.journalOptions(snapshots: .automatic))
     try journal.close()
-    try terminal.output.line("made the empty journal \(path.printable)")
+    try terminal.output.line("created the empty journal \(path.printable)")
     return .done
   }
 }

@@ -6,12 +6,12 @@ enum Log: Verb {
   static let name = "log"
   static let summary = "lists entries, the newest first: who changed what, when and why"
   static let explanation = """
-    Lists entries, the newest first: what was changed when, by whom and why. CHANGES counts what was added (+),
-    updated (~) and deleted (-). With ENTITY only what touched it, which takes as long as its history is. --patch shows
-    the old and the new values, --stat which entities and attributes were changed.
+    Lists entries, the newest first: what was changed when, by whom and why. CHANGES counts the entities that were added
+    (+), updated (~) and deleted (-). With ENTITY it lists only the entries that changed it, and the time depends on the
+    length of its history. --patch shows the old and the new values, --stat which entities and attributes were changed.
 
     --follow prints entries as another process commits them, the oldest first, until it is interrupted. It begins with
-    those after --since, or with the -n newest ones that are there, or with none.
+    the entries after --since, or with the newest N entries if -n is given, or with the next new entry.
     """
   static let syntax = Syntax(
     operands: [
@@ -206,7 +206,7 @@ private final class EntityEntries: EntrySource {
     for entity in entities {
       let selector = RevisionSelector.entity(Catalog.name(of: entity), upTo: range.upperBound)
       if journal.state.revision(of: entity) == 0 {
-        throw Failure(.no, "there never was \(Catalog.name(of: entity)) in this journal")
+        throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
       }
       if let revision = try? journal.revision(at: selector) { open.insert(revision) }
     }

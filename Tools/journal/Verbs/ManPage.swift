@@ -31,7 +31,8 @@ enum ManPage: Verb {
     for option in Syntax.common { try item(option.name, option.help, terminal) }
     try output.line(".SH EXIT STATUS\n\(escaped(Help.exitCodes))")
     try output.line(
-      ".SH ENVIRONMENT\n.TP\n.B PAGER\nreads long results; less if not set\n.TP\n.B NO_COLOR\nif set, nothing is coloured"
+      ".SH ENVIRONMENT\n.TP\n.B PAGER\nreads long results; less if not set\n.TP\n.B NO_COLOR\nif set, nothing is "
+        + "coloured"
         + "\n.TP\n.B TZ\nthe zone that \\-\\-local means")
     return .done
   }

@@ -7,10 +7,10 @@ enum Prune: Verb {
   static let name = "prune"
   static let summary = "removes the history before a point in time"
   static let explanation = """
-    Removes the entries up to a point in time, and the bytes of images that nothing else names. The state at the point
-    stays, and every entry and state after it: history begins there. Digests and receipts of later revisions still hold,
-    and a new entry says what was pruned, when, by whom and why. That can't be undone: no file of the folder holds the
-    removed bytes afterwards. Backups keep what they have. --dry-run only says what would go.
+    Removes the entries up to a point in time, and the bytes of images that nothing else names. History then begins with
+    the state at the point; every later entry and state stays. Digests and receipts of later revisions still hold, and a
+    new entry records what was pruned, when, by whom and why. This can't be undone: no file of the folder has the removed
+    bytes afterwards. Backups keep what they have. --dry-run only reports what would be removed.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -33,7 +33,8 @@ enum Prune: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     guard let point = arguments.value("--before") else {
       throw Failure(
-        .wrongUse, "--before SELECTOR is missing: where history is to begin; see journal help prune")
+        .wrongUse,
+        "--before SELECTOR is missing: name the point where history is to begin; see journal help prune")
     }
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.prune(
@@ -69,7 +70,7 @@ enum Prune: Verb {
         + report.imageByteCount.counted("byte"))
     if !isDryRun {
       try terminal.output.line("history begins with the state of revision \(report.base.revision)")
-      try terminal.output.line("entry \(report.head.revision) says so; digest \(report.head.digest.hex)")
+      try terminal.output.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     }
     return .done
   }

@@ -7,14 +7,13 @@ enum ReplayVerb: Verb {
   static let name = "replay"
   static let summary = "rebuilds the state at a point in time and prints it"
   static let explanation = """
-    Rebuilds the state that the entries up to a point make, and prints it: for people how much there is of what,
-    and the first items; with --json everything, as one object. It starts at the nearest snapshot before that
-    point; --from-start uses none.
+    Rebuilds the state as of a point and prints it: the counts and the first items, or with --json everything, as one
+    object. It starts at the nearest snapshot before that point; --from-start uses no snapshot.
 
-    With --to, it makes another journal instead: the same history up to that point, sealed the same, with the images
-    that it names. Where history was pruned after that point, it ends with one entry more, which vouches for the state
-    that it begins with. With --no-history, too, that journal begins with the state as its first entry, whose metadata say
-    where it came from, and has an identity of its own.
+    With --to, it creates a journal instead, with the same history and digests up to that point, and the images that the
+    history names. If history was pruned after that point, one more entry proves the state that history begins with. With
+    --no-history, the first entry of the new journal is the state itself, its metadata name the source, and the new
+    journal has its own id.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -77,7 +76,7 @@ enum ReplayVerb: Verb {
       try journal.copy(to: url, through: .revision(revision)) { terminal.showCopying($0) }
     }
     terminal.progress.clear()
-    try terminal.output.line("made \(directory.printable) of revision \(revision)")
+    try terminal.output.line("created \(directory.printable) with revision \(revision)")
     return .done
   }
 

@@ -6,13 +6,13 @@ enum Restore: Verb {
   static let name = "restore"
   static let summary = "restores entities, or everything, as of a point in time"
   static let explanation = """
-    Makes entities exactly what they were at a point in time, as a new entry: nothing of the history is lost. What was
-    deleted since comes back under its number, with its images and, where it is gone, the category it was in. What came
-    since goes. --keep-new keeps attributes and entities that came since.
+    Returns entities exactly to what they were at a point in time, as a new entry. No history is lost. Entities that were
+    deleted since return under their old numbers, with their images, and with their category if it was deleted too.
+    Attributes and entities that were added since are removed, unless --keep-new keeps them.
 
-    An entity may name its own point: item:42@yesterday. An entity that was deleted and has no point comes back as it
-    was before that. A day is its first moment, so --at today is how yesterday ended. --dry-run shows what would change
-    and whose later edits that would undo.
+    An entity may name its own point: item:42@yesterday. Without a point, a deleted entity returns as it was before it
+    was deleted. A day means its first moment, so --at today restores the end of yesterday. --dry-run shows what would
+    change and whose later edits that would undo.
     """
   static let syntax = Syntax(
     operands: [

@@ -7,9 +7,9 @@ enum RestoreBackup: Verb {
   static let name = "restore-backup"
   static let summary = "creates a journal from a backup in one file"
   static let explanation = """
-    Makes the journal NEW of what backup --file has written, with the same history and digests. Everything is checked on
-    the way; when something is cut or altered, nothing is made. A backup that is a folder needs no such thing: it is a
-    journal already.
+    Creates the journal NEW from a file that backup --file has written, with the same history and digests. Everything is
+    checked; if something is cut or altered, no journal is created. A backup in a folder is a journal already and needs no
+    restore-backup.
     """
   static let syntax = Syntax(
     operands: [
@@ -37,7 +37,7 @@ enum RestoreBackup: Verb {
       receipt = try CatalogJournal.restore(backupFile: URL(fileURLWithPath: file), to: url, progress: show)
     }
     terminal.progress.clear()
-    try terminal.output.line("made \(name.printable) of revision \(receipt.revision)")
+    try terminal.output.line("created \(name.printable) with revision \(receipt.revision)")
     try terminal.output.line("digest \(receipt.digest.hex)")
     return .done
   }

@@ -5,10 +5,10 @@ enum Revert: Verb {
   static let name = "revert"
   static let summary = "undoes entries, each as a new entry"
   static let explanation = """
-    Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and all else stays.
-    Where later entries touched the same fields it names them and does nothing, unless --theirs keeps them or --force
-    overrides them. Several entries, or those that --author, --since and --until choose, are undone one after the other,
-    the newest first.
+    Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and everything else
+    stays. If later entries changed the same fields, it names them and does nothing, unless --theirs keeps their changes
+    or --force overrides them. Several entries, or those that --author, --since and --until select, are undone one after
+    the other, the newest first.
     """
   static let syntax = Syntax(
     operands: [

@@ -7,11 +7,11 @@ enum SalvageVerb: Verb {
   static let name = "salvage"
   static let summary = "creates a journal from everything that can be proven of a damaged one"
   static let explanation = """
-    Reads what can be read of a damaged journal, file by file, and makes the journal DIR of it: all entries from the
-    first on that are proven by the digest that the next one has of them, up to the first that is missing or altered,
-    with the images that are whole. Several copies of one journal, damaged in different places, give all that any of
-    them has. What was erased since a copy was made comes back from that copy. The damaged journals stay as they are.
-    Exits with 1 when something is missing.
+    Creates the journal DIR from everything that can be read of a damaged journal, file by file. DIR gets the intact
+    images, and the entries from the first one up to the first that is missing or altered. Each entry is proven by its
+    digest in the next one. Several copies of one journal that are damaged in different places complement each other.
+    Content that was erased after a copy was made returns from that copy. The damaged journals are not changed. Exits
+    with 1 if something is missing.
     """
   static let syntax = Syntax(
     operands: [
@@ -42,8 +42,8 @@ enum SalvageVerb: Verb {
           + (report.acknowledgedRevision.map { " of \($0) that were acknowledged" } ?? ""))
       if let base = report.base, !report.isBaseProven {
         try terminal.output.line(
-          "not proven: the state of revision \(base.revision) that history begins with since it was pruned; the entry with "
-            + "its digest is missing")
+          "not proven: history was pruned and begins with the state of revision \(base.revision), but the entry with "
+            + "the digest of that state is missing")
       }
       if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
       for image in report.missingImages {

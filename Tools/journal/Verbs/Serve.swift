@@ -7,11 +7,11 @@ enum Serve: Verb {
   static let name = "serve"
   static let summary = "serves a journal over HTTP on the loopback interface"
   static let explanation = """
-    Serves the HTTP API of a journal, and the page of view, on the loopback of this machine until it is interrupted.
-    Programs send a token of --token-file, one of its lines, as Authorization: Bearer …; without that option, the address
-    that is printed has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
+    Serves the HTTP API of a journal, and the page of journal view, on the loopback interface until it is interrupted.
+    Each line of --token-file is a token, which programs send as Authorization: Bearer …. Without that option, the
+    printed address has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
 
-    A server for other machines stands behind a proxy that speaks TLS; --host is the name by which clients know it.
+    To serve other machines, put a TLS proxy in front. --host is the name by which clients know the proxy.
     """
   static let port = Syntax.Option(name: "--port", value: "N", help: "the port; by default a free one")
   static let syntax = Syntax(
@@ -79,7 +79,8 @@ enum Serve: Verb {
     guard !tokens.isEmpty, tokens.allSatisfy({ $0.utf8.count >= 16 }) else {
       throw Failure(
         .wrongUse,
-        "a token has at least 16 characters, and the file has one or more; openssl rand -hex 32 makes one")
+        "a token needs at least 16 characters, and the file at least one token; openssl rand -hex 32 makes one"
+      )
     }
     let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
     if mode & 0o077 != 0 { terminal.warn("other users can read the tokens: chmod 600 \(path.printable)") }

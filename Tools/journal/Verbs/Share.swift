@@ -7,14 +7,14 @@ enum Share: Verb {
   static let name = "share"
   static let summary = "moves a journal's log into PostgreSQL, so that other nodes can write too"
   static let explanation = """
-    Stores all entries and images in a PostgreSQL database, reads the entries back, and notes in the journal's folder where
-    they are. From then on what is committed goes there first, and what other nodes commit comes from there. The folder
-    keeps its own copy, so reading needs no server. The tables are made if they are missing. When it is interrupted, the
-    journal is local as before, and the next run continues.
+    Stores all entries and images in a PostgreSQL database, reads the entries back, and records the address in the
+    journal's folder. From then on, commits go to the database first, and the commits of other nodes come from there. The
+    folder keeps its own copy, so reading needs no server. Missing tables are created. If this is interrupted, the journal
+    is still local, and the next run continues.
 
     A password is never part of the address: put it into ~/.pgpass, a service file or the environment. A server whose
-    settings can lose what it confirms, as with fsync off, is refused unless --unsafe-settings accepts it; so is each later
-    commit.
+    settings can lose what it confirms, such as fsync off, is refused unless --unsafe-settings is given. The same holds
+    for each later commit.
     """
   static let syntax = Syntax(operands: [Syntax.journal, address])
   static let address = Syntax.Operand(
@@ -44,10 +44,10 @@ enum Join: Verb {
   static let name = "join"
   static let summary = "creates another node of a shared journal"
   static let explanation = """
-    Makes the folder JOURNAL with all entries of a journal that was shared in a PostgreSQL database; images come when they
-    are asked for. Then every verb works on it as on any journal. What is read is what this node has seen. A program that
-    has the journal open for writing sees what other nodes commit as it comes. Joining again with a folder that is a node
-    already brings what is new.
+    Creates the folder JOURNAL with all entries of a journal that was shared in a PostgreSQL database. Images are fetched
+    on demand. Every verb then works on it as on any journal, and reads the entries that this node has seen. A program
+    that has the journal open for writing sees the commits of other nodes as they arrive. If the folder has already
+    joined, this fetches what is new.
     """
   static let syntax = Syntax(
     operands: [
@@ -77,7 +77,8 @@ enum Join: Verb {
       try found.close()
       guard address == arguments.operand("ADDRESS"), id == nil || id == found.id else {
         throw Failure(
-          .no, "\(path.printable) is a journal already, and not a node of that one; choose another name")
+          .no,
+          "\(path.printable) is another journal already, not a node of the shared one; choose another name")
       }
       let journal = try CatalogJournal.open(at: url, options: options)
       let before = journal.head.revision
@@ -94,7 +95,7 @@ enum Join: Verb {
       terminal.showCopying($0)
     }
     terminal.progress.clear()
-    try terminal.output.line("made \(path.printable) of revision \(head.revision)")
+    try terminal.output.line("created \(path.printable) with revision \(head.revision)")
     try terminal.output.line("digest \(head.digest.hex)")
     return .done
   }
@@ -105,8 +106,8 @@ enum Unshare: Verb {
   static let name = "unshare"
   static let summary = "makes a shared journal local again"
   static let explanation = """
-    Brings all entries and images that the database has, and forgets where it is: from then on what is committed here is in
-    this folder alone. The database and the other nodes stay as they are. With --force it is done also when the server
+    Fetches all entries and images that the database has, and removes its address from the folder. From then on, commits
+    are stored in this folder only. The database and the other nodes do not change. --force does this even if the server
     can't be reached or has another history; the journal then has what this node has seen.
     """
   static let syntax = Syntax(

@@ -6,8 +6,8 @@ enum Show: Verb {
   static let name = "show"
   static let summary = "shows one entry, or one entity as it is or was"
   static let explanation = """
-    Shows an entry with all its changes, old values and new, or an item, a category or an image: as it is now, or with
-    @SELECTOR as it was at that point.
+    Shows an entry with all its changes and their old and new values, or an item, a category or an image. With @SELECTOR
+    it shows the entity as of that point.
     """
   static let syntax = Syntax(
     operands: [

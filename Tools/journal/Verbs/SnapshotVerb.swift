@@ -7,12 +7,12 @@ enum SnapshotVerb: Verb {
   static let name = "snapshot"
   static let summary = "takes, lists or drops snapshots"
   static let explanation = """
-    A snapshot is a whole state written as a keyed archive in one file, which other programs read. It stays until it
-    is dropped, and dropping it loses no state and no history. Opening and time travel need none: the journal writes
-    what changes to layers by itself, which journal stat counts.
+    A snapshot is a whole state as a keyed archive in one file, which other programs can read. It stays until it is
+    dropped, and dropping it loses no state and no history. Opening and time travel need no snapshots: the journal
+    automatically writes changes to layers, which journal stat counts.
 
-    take writes one and says where it is. list reads every snapshot's file and says whether it is whole; it
-    exits with 1 when one is not. drop removes the one of a revision.
+    take writes a snapshot and prints its path. list reads every snapshot's file and reports whether it is intact; it
+    exits with 1 if one is not. drop removes the snapshot of a revision.
     """
   static let syntax = Syntax(
     operands: [

@@ -7,10 +7,10 @@ enum Stat: Verb {
   static let name = "stat"
   static let summary = "shows the size of a journal"
   static let explanation = """
-    Shows how much a journal contains, since when, and its size on disk. For each year it shows the number of entries
-    and about how many bytes of the log they take: that is what pruning frees, besides images. prune --dry-run shows the
-    exact number. For a shared journal it also asks the server, and shows where the log is and how far behind this node
-    is.
+    Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
+    of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
+    prune --dry-run shows the exact number. For a shared journal it also asks the server, and shows the address of the
+    log and how far behind this node is.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]

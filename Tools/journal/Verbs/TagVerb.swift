@@ -6,8 +6,8 @@ enum TagVerb: Verb {
   static let name = "tag"
   static let summary = "tags a point in time, or lists tags"
   static let explanation = """
-    Gives a revision a name, which is then written wherever a point in time is. A tag is an entry of its own, so who
-    made and deleted it is in the history. Without NAME, or with --list, all tags are listed.
+    Gives a revision a name, which can be used wherever a point in time is expected. A tag is recorded in the journal, so
+    the history shows who made and deleted it. Without NAME, or with --list, all tags are listed.
     """
   static let syntax = Syntax(
     operands: [
@@ -47,7 +47,7 @@ enum TagVerb: Verb {
     if arguments.has("--json") {
       try printJSON(tag, entry, terminal)
     } else {
-      try terminal.output.line("revision \(tag.revision) is \(name.printable)")
+      try terminal.output.line("tagged revision \(tag.revision) as \(name.printable)")
     }
     return .done
   }

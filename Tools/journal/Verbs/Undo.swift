@@ -5,9 +5,9 @@ enum Undo: Verb {
   static let name = "undo"
   static let summary = "undoes the newest entry of an author"
   static let explanation = """
-    Undoes the newest entry of an author that is still theirs to undo, as an entry of its own; again, and it undoes the
-    one before. What others did since stays. Where they touched the same fields it names their entries and does nothing,
-    unless --theirs or --force is given. journal redo does again what was undone.
+    Undoes the newest entry of an author that is not yet undone, with a new entry. A second undo undoes the entry before
+    it. Later changes by others stay. If others changed the same fields, it names their entries and does nothing, unless
+    --theirs or --force is given. journal redo redoes what was undone.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -48,8 +48,8 @@ enum Redo: Verb {
   static let name = "redo"
   static let summary = "redoes what an author undid last"
   static let explanation = """
-    Does again what an author has undone last, as an entry of its own. When the author has made another entry since,
-    there is nothing to do again.
+    Redoes what an author undid last, with a new entry. If the author has made another entry since, there is nothing to
+    redo.
     """
   static let syntax = Undo.syntax
   static let examples = [

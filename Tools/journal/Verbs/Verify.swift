@@ -6,9 +6,9 @@ enum Verify: Verb {
   static let name = "verify"
   static let summary = "checks that nothing is missing or altered"
   static let explanation = """
-    Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the
-    rules of the catalog, the bytes of every image and the bytes of every snapshot. With --deep it also proves
-    that each snapshot and each checkpoint is the state that the entries before it make. Exits with 1 when something is wrong.
+    Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the rules of
+    the catalog, the bytes of every image and the bytes of every snapshot. --deep also replays all entries and compares
+    each snapshot and each checkpoint with the result. Exits with 1 if something is wrong.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -53,7 +53,9 @@ enum Verify: Verb {
     }
     if result.isSound { return .done }
     throw Failure(
-      .no, "the journal has \(result.problems.count.counted("problem")); put it back from a backup")
+      .no,
+      "the journal has \(result.problems.count.counted("problem")); run journal doctor, or restore it from a backup"
+    )
   }
 
   private static func printJSON(_ result: Verification, _ terminal: Terminal) throws {

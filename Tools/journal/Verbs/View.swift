@@ -7,13 +7,13 @@ enum View: Verb {
   static let name = "view"
   static let summary = "shows a journal in a browser"
   static let explanation = """
-    Opens a page in the browser: what is there, what was there, who changed it, and with --edit a way back. It shows a
-    journal that an app has open, and entries as they come. With --edit the journal must not be open elsewhere. A damaged
-    journal is shown up to the damage, and the page says what is wrong.
+    Opens a page in the browser that shows the present and past states and who changed them. With --edit the page can
+    also restore, revert and undo. An app may have the journal open: new entries appear as they are committed. With --edit
+    the journal must not be open for writing elsewhere. A damaged journal is shown up to the damage, and the page says
+    what is wrong.
 
-    The page comes from this program, on the loopback of this machine, and nothing else is loaded. The address that is
-    printed has a token, which opens the page once; who opens it has a session until the program ends, as it does when it
-    is interrupted.
+    This program serves the page on the loopback interface, and the page loads nothing else. The printed address has a
+    token that works once and opens a session. The session lasts until the program is interrupted.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
