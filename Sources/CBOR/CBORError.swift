@@ -13,7 +13,7 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let truncated = Code(rawValue: "truncated")
     /// The item is not of the required kind.
     public static let unexpectedItem = Code(rawValue: "unexpectedItem")
-    /// The item has a shorter or a sorted form, which is the only one allowed.
+    /// The item is not in its shortest form, or keys are not sorted.
     public static let notDeterministic = Code(rawValue: "notDeterministic")
     /// A text is not UTF-8.
     public static let invalidText = Code(rawValue: "invalidText")

@@ -1,6 +1,6 @@
 /// The shortest of CBOR's three widths that represents a number exactly.
 ///
-/// Done on bit patterns, as `Float16` does not exist on every platform.
+/// It works on bit patterns, because `Float16` does not exist on every platform.
 enum CBORFloat {
   case half(UInt16)
   case single(UInt32)
@@ -24,7 +24,7 @@ enum CBORFloat {
     }
   }
 
-  /// The half-precision bits of a single-precision number that is no NaN, nil if it has none.
+  /// The half-precision bits of a single-precision number that is not NaN; nil if it has none.
   private static func half(of bits: UInt32) -> UInt16? {
     let sign = UInt16(truncatingIfNeeded: bits >> 16) & 0x8000
     let exponent = Int((bits >> 23) & 0xFF) - 127

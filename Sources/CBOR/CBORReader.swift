@@ -25,7 +25,7 @@ enum CBORByte {
 
 enum CBORTag {
   /// A date as Foundation represents it: seconds since 2001-01-01T00:00:00Z. The standard tag 1 counts from 1970, and
-  /// the sum of both loses bits of a fraction.
+  /// converting a date would lose bits of its fraction.
   static let foundationDate: UInt64 = 2001
 }
 
@@ -244,7 +244,7 @@ extension CBORReader {
   mutating func pass() throws(CBORError) {
     if offset < end {
       let first = unsafe base.load(fromByteOffset: offset, as: UInt8.self)
-      // Small integers, short texts, constants: most of what records are made of.
+      // Small integers, short texts and constants are most of a record.
       switch first {
       case 0x00...0x17, 0x20...0x37, CBORByte.false...CBORByte.undefined:
         offset += 1

@@ -54,7 +54,7 @@ public struct EntityRecord: Hashable, Sendable {
   /// A record of bytes that this module has just made.
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Fails unless the bytes are as ``bytes`` specifies: values may exceed limits.
+  /// Fails unless the bytes are as ``bytes`` specifies, because a value may exceed a limit.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   package func checkEncoding() throws(CBORError) { try FieldMap.check(bytes, allowingUndefined: false) }
 

@@ -1,8 +1,8 @@
 /// The common format of records and changes: maps whose keys are small numbers, then texts.
 ///
-/// All functions except ``check`` get bytes that passed it, or that this module has made from any values: then numbers
-/// can be too high and values nested too deep, which is tolerated. With other bytes, the functions would return
-/// incomplete results, but never read outside of the bytes.
+/// All functions except ``check`` get bytes that passed it, or that this module has made from any values. In the second
+/// case, numbers can be too high and values nested too deep, which is tolerated. With other bytes, the functions would
+/// return incomplete results, but never read outside of the bytes.
 enum FieldMap {
   /// Fails unless the bytes are one such map in deterministic form.
   static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {

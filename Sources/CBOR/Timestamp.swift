@@ -2,8 +2,8 @@ package import Foundation
 
 /// A point in time as entries store it: whole microseconds since the start of 1970, UTC.
 ///
-/// Its text is RFC 3339 with six digits of fraction and `Z`, so that texts of the years 0000 to 9999 sort as the times
-/// do. Leap seconds are not counted, as POSIX does not. It is plain arithmetic, independent of time zones, locales and
+/// Its text is RFC 3339 with six digits of fraction and `Z`, so texts of the years 0000 to 9999 sort as the times do.
+/// As in POSIX, leap seconds are not counted. All of this is plain arithmetic, independent of time zones, locales and
 /// clocks.
 package struct Timestamp: Hashable, Sendable {
   package var microseconds: Int64
@@ -32,7 +32,7 @@ extension Timestamp {
   /// Seconds from the start of 1970 to the start of 2001, from which Foundation counts.
   private static let referenceSeconds: Int64 = 978_307_200
 
-  /// The microsecond nearest to a date; nil for dates outside of ±292,000 years and those that are no number.
+  /// The microsecond nearest to a date; nil for dates outside of ±292,000 years and for NaN.
   package init?(_ date: Date) {
     let interval = date.timeIntervalSinceReferenceDate
     // Converted separately, neither the whole seconds nor the fraction lose precision.
@@ -79,7 +79,7 @@ extension Timestamp {
   /// The reverse of `daysSince1970(year:month:day:)`.
   fileprivate static func calendarDay(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let (era, dayOfEra) = floorDivide(days + daysFromYear0ToEpoch, by: 146_097)
-    // The leap days before this day are taken out, which leaves years of 365 days.
+    // Without the leap days before this day, all years have 365 days.
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100)
     let marchMonth = (5 * dayOfYear + 2) / 153
@@ -101,7 +101,7 @@ extension Timestamp {
 }
 
 extension Timestamp: CustomStringConvertible {
-  /// `2026-08-01T10:00:00.000000Z`. Years outside of 0000 to 9999 have a sign and six digits, as ISO 8601 has it.
+  /// `2026-08-01T10:00:00.000000Z`. Years outside of 0000 to 9999 have a sign and six digits, as in ISO 8601.
   package var description: String {
     let (days, time) = Self.floorDivide(microseconds, by: Self.microsecondsPerDay)
     let (year, month, day) = Self.calendarDay(daysSince1970: days)

@@ -40,7 +40,7 @@ int cfiles_open(int folder, const char *name, int access, bool follows_links, un
   }
   int descriptor;
   CALL(descriptor, openat(folder, name, flags, (mode_t)mode));
-  // Systems differ in what they say of a link where O_NOFOLLOW and O_DIRECTORY meet.
+  // Systems differ in the error for a link when both O_NOFOLLOW and O_DIRECTORY are set.
   if (descriptor == -ENOTDIR || descriptor == -EMLINK) {
     cfiles_status status;
     if (!follows_links && cfiles_status_of_name(folder, name, &status) == 0 && status.kind == CFILES_IS_LINK)
@@ -56,7 +56,7 @@ int cfiles_duplicate(int descriptor) {
 }
 
 int cfiles_close(int descriptor) {
-  // Not again after EINTR: the descriptor may be another thread's by then.
+  // Not repeated after EINTR, because another thread may have the descriptor's number by then.
   return close(descriptor) == 0 || errno == EINTR ? 0 : -errno;
 }
 
@@ -88,8 +88,8 @@ int cfiles_flush(int descriptor, bool is_folder) {
   int result;
 #if defined(__APPLE__)
   (void)is_folder;
-  // fsync leaves the bytes in the drive's own memory here. Only a file system that has nothing better may fall back
-  // to it: a drive that failed once may well answer the second call as if nothing had been lost.
+  // On this system, fsync leaves the bytes in the drive's cache. Only a file system without F_FULLFSYNC may fall back
+  // to it: after a failure, a drive may answer the second call as if nothing had been lost.
   CALL(result, fcntl(descriptor, F_FULLFSYNC));
   if (result != -ENOTSUP && result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY && result != -ENOSYS)
     return result;
@@ -128,7 +128,7 @@ int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count) {
   int result;
   CALL(result, sync_file_range(descriptor, (off_t)offset, (off_t)count,
                                SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
-  // A file system that can't be asked writes with the flush.
+  // If the file system does not support this call, the flush writes the bytes.
   return result == -ENOSYS || result == -EINVAL || result == -ENOTSUP || result == -ESPIPE ? 0 : result;
 #else
   (void)descriptor;
@@ -184,7 +184,7 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
     case DT_DIR: return CFILES_IS_FOLDER;
     case DT_LNK: return CFILES_IS_LINK;
     case DT_UNKNOWN: {
-      // Some file systems don't keep kinds with names.
+      // Some file systems don't store the kind with the name.
       cfiles_status status;
       return cfiles_status_of_name(folder, entry->d_name, &status) == 0 ? status.kind : CFILES_IS_UNKNOWN;
     }
@@ -193,7 +193,7 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
 }
 
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context) {
-  // A descriptor of its own, since listing moves the position of its descriptor.
+  // Uses a separate descriptor, because listing moves its position.
   int descriptor = cfiles_open(folder, ".", CFILES_FOLDER, false, 0);
   if (descriptor < 0) return descriptor;
   DIR *stream = fdopendir(descriptor);
@@ -314,7 +314,7 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
 
 bool cfiles_is_litter(const char *name) {
   static const char *const names[] = {".DS_Store", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"};
-  // The second halves of files, on file systems that have no place for them.
+  // Files with extended attributes, on file systems that can't store these.
   if (strncmp(name, "._", 2) == 0) return true;
   for (size_t index = 0; index < sizeof names / sizeof *names; index++)
     if (strcmp(name, names[index]) == 0) return true;

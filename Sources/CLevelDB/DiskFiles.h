@@ -13,9 +13,9 @@
 
 namespace cldb {
 
-// A table with random access. Not mapped: a mapped table that is cut while it is open ends the process. A read is one
-// block with its trailer, or the footer, and is checked before LevelDB gets it: LevelDB asserts what it assumes of its
-// tables, and a failed assertion ends the process.
+// A table with random access. It is not mapped, because a mapped table that is cut while it is open ends the process. A
+// read is one block with its trailer, or the footer, and is checked before LevelDB gets it: LevelDB checks assumptions
+// about its tables with assertions, and a failed assertion ends the process.
 class DiskTable final : public leveldb::RandomAccessFile {
  public:
   // `info` is the manifest's entry of the table. If it is null because the manifest does not name the table yet, the

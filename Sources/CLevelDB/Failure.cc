@@ -97,7 +97,7 @@ bool IsShortOfDescriptors(const leveldb::Status& status) {
 std::string WordsOf(const leveldb::Status& status) {
   std::string text = status.ToString();
   text = text.substr(0, text.find(kMark));
-  // LevelDB's own class says less than the words do.
+  // The message says more than LevelDB's class.
   for (const char* prefix : {"IO error: ", "Corruption: "}) {
     if (text.compare(0, std::strlen(prefix), prefix) == 0) return text.substr(std::strlen(prefix));
   }
@@ -108,7 +108,7 @@ void TranslateException(cldb_status* status) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    Fail(status, CLDB_OUT_OF_RESOURCES, ENOMEM, "more memory was asked for than there is");
+    Fail(status, CLDB_OUT_OF_RESOURCES, ENOMEM, "more memory was requested than the system has");
   } catch (const std::exception& error) {
     Fail(status, CLDB_EXCEPTION, 0, error.what());
   } catch (...) {

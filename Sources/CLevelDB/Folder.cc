@@ -102,7 +102,7 @@ Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const
   if (error == ENOENT) return Status::OK();
   if (error != 0) return SystemError(PathOf(name), "the file can't be looked at", error);
   if (info.kind != CFILES_IS_FILE)
-    return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file, and does not belong here");
+    return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file, so it is not part of the database");
   *size = info.byte_count;
   return Status::OK();
 }

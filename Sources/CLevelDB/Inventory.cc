@@ -69,7 +69,7 @@ Status Inventory::TakeNames(const Folder& folder) {
     if (!status.ok()) return status;
     FileName parsed = FileName::Parse(name);
     if (parsed.IsAbsurd())
-      return Failed(CLDB_DAMAGED, folder.PathOf(name), "no database gives a file this name; move it elsewhere");
+      return Failed(CLDB_DAMAGED, folder.PathOf(name), "no file of a database has this name; move it elsewhere");
     if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
     if (parsed.kind != FileName::Kind::kOther && !IsLeftOfCreation(name, size)) is_left_of_creation = false;
     names.insert(name);

@@ -14,7 +14,7 @@ using leveldb::Status;
 
 namespace {
 
-// The only global of this module: the kernel's locks belong to the process, and so does their list.
+// The only global of this module. The kernel's locks belong to the process, so their list does too.
 struct Registry {
   std::mutex mutex;
   std::set<std::pair<uint64_t, uint64_t>> files;  // device, inode

@@ -17,7 +17,7 @@ using leveldb::Status;
 
 namespace {
 
-// What a record of a manifest is made of: a tag, and what belongs to it.
+// The parts of a manifest's record: each is a tag and its value.
 enum Tag {
   kComparator = 1,
   kLogNumber = 2,
@@ -39,7 +39,7 @@ struct Named {
 
 class Reader {
  public:
-  // False when a record is not one that LevelDB writes.
+  // False if LevelDB does not write such a record.
   bool Apply(const Slice& record) {
     const char* bytes = record.data();
     const char* limit = bytes + record.size();
@@ -151,7 +151,7 @@ Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* res
   while (cursor.Next(&record)) {
     if (!reader.Apply(record))
       return Failed(CLDB_DAMAGED, path,
-                    "the record at byte " + std::to_string(offset) + " is none that LevelDB writes");
+                    "the record at byte " + std::to_string(offset) + " is not one that LevelDB writes");
     offset = cursor.offset();
   }
   if (!reader.IsSound()) return Failed(CLDB_DAMAGED, path, "the manifest does not describe a database");

@@ -57,8 +57,8 @@ struct Successor {
   }
 };
 
-// Whether a whole record begins after a wrong place. The position of the next fragment is unknown there, so each is
-// tried.
+// Whether a whole record begins after a wrong place. The position of the next fragment is unknown there, so every
+// position is tried.
 bool HasLaterRecord(const char* block, size_t position, size_t count, const Successor& successor) {
   // A hole in the file.
   if (block[0] == 0 && std::memcmp(block, block + 1, count - 1) == 0) return false;

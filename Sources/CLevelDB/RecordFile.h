@@ -1,8 +1,8 @@
 // LevelDB's format of logs and manifests (its doc/log_format.md), read more strictly than LevelDB reads it.
 //
-// LevelDB silently treats a short read, a cut and many a flipped bit as the end of the file, paranoid or not. Here a
-// file is read to the end that the file system reports, and each byte after the last whole record is accounted for: it
-// is the torn tail of one write, or it is damage.
+// LevelDB silently treats a short read, a cut file and many flipped bits as the end of the file, even with paranoid
+// checks. Here a file is read to the end that the file system reports. Bytes after the last whole record are either the
+// torn tail of one write, or damage.
 
 #pragma once
 
@@ -19,7 +19,7 @@ struct RecordFile {
     kNone,    // the file ends with a whole record
     kTorn,    // one record, the last, is cut or garbled. A flush was never confirmed for it, since each
               // record is flushed before the next is written
-    kDamage,  // what is garbled has whole records behind it
+    kDamage,  // whole records follow garbled bytes
   };
 
   // The file up to the end of its last whole record before anything that is wrong.

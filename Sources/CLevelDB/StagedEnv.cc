@@ -20,8 +20,8 @@ namespace {
 // Whether a write of this thread was refused a new log.
 thread_local bool is_refused = false;
 
-// LevelDB never recovers from a failure of its background work. A lack of descriptors is temporary, so that work waits
-// for its end, but not longer than a writer without room should wait.
+// LevelDB never recovers if its background work fails. A lack of descriptors is temporary, so the work waits until it
+// is over, but not longer than a writer without room should wait.
 constexpr auto kRest = std::chrono::milliseconds(10);
 constexpr int kMostRests = 500;
 
@@ -136,7 +136,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
   Kind kind = FileName::Parse(name).kind;
   if (kind == Kind::kLog) {
     if (inventory_.logs.count(name) > 0) {
-      // Passed to LevelDB as a whole, or never requested.
+      // LevelDB got the whole log, or never requested it.
       if (inventory_.contents.count(name) == 0) return Status::OK();
       return Failed(CLDB_EXCEPTION, folder_->PathOf(name), "LevelDB has not read this log");
     }
@@ -162,7 +162,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
       if (!status.IsNotFound()) return status;
       *key = end;
       return Failed(CLDB_DAMAGED, folder_->PathOf(name),
-                    "the file is not part of the database any more, and holds what is missing from it");
+                    "the file is not part of the database any more, but has entries that the database lacks");
     }
   }
   return Status::OK();
@@ -180,7 +180,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
       Status status = file.second->Put(*folder_, made->back());
       if (status.ok() && is_kept_log) status = file.second->Rename(*folder_, file.first);
       if (!status.ok()) return status;
-      // The same entries are under the same name as before: nothing to undo.
+      // The file has the same entries and the same name as before, so there is nothing to undo.
       if (is_kept_log) made->pop_back();
       if (kind == Kind::kManifest) temporary = FileName::Of(Kind::kTemporary, name.number);
     }

@@ -5,13 +5,13 @@
 //  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing only hides a file.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
 //  3. No byte of a file is ever overwritten: each file is new. A small log is copied with the same entries and replaces
-//     the old one when it is flushed; later entries are appended to it. Were each opening to make a table of what the
-//     last session left, there would be as many tables as there were openings.
-//  4. A file is removed only if what it holds is known to be elsewhere: a log that was read to its end, when the
-//     table made of it is flushed and named by a manifest that is flushed; a file of this session that LevelDB has
-//     replaced; a leftover of a crash whose first and last key are in the database. Any other stays, and if its
-//     name is needed, writing does not begin.
-//  5. If writing can't begin, what was made for it is removed again.
+//     the old one when it is flushed; later entries are appended to it. If each opening made a table of the last
+//     session's log, there would be as many tables as openings.
+//  4. A file is removed only if its contents are known to be elsewhere. It is a log that was read to its end, once its
+//     table is flushed and named by a flushed manifest; a file of this session that LevelDB has replaced; or a leftover
+//     of a crash whose first and last keys are in the database. Any other file stays, and if its name is needed,
+//     writing does not begin.
+//  5. If writing can't begin, the files that were made for it are removed again.
 
 #pragma once
 
@@ -56,9 +56,10 @@ class StagedEnv final : public leveldb::EnvWrapper {
   // The tables that the database is made of now, staged ones included. To be called when it is sealed.
   leveldb::Status ReadTables(std::vector<TableInfo>* tables) const;
 
-  // Writes the staged files to disk, and lets LevelDB write from now on. `holds` says whether the database has a key:
-  // OK, NotFound, or why that is unknown. Fails with the folder as it was, but for leftovers that were shown to be of
-  // no use; `key` is then that of an entry that only a leftover has, if that is why.
+  // Writes the staged files to disk, and lets LevelDB write from now on. `holds` returns whether the database has a
+  // key: OK, NotFound, or an error if that is unknown. After a failure the folder is unchanged, except that useless
+  // leftovers were removed. If a leftover has the only copy of an entry, that is the failure, and `key` is the entry's
+  // key.
   leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
@@ -129,8 +130,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Worker worker_;
 };
 
-// Drops LevelDB's log of its own work: such a file would have to be written, flushed and renamed under the same rules
-// as the data, and what matters in it is also reported as a status.
+// Drops LevelDB's log of its own work. Such a file would have to be written, flushed and renamed under the same rules
+// as the data, and LevelDB also reports what matters as a status.
 class NullLogger final : public leveldb::Logger {
  public:
   void Logv(const char*, std::va_list) override {}

@@ -37,7 +37,7 @@ bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* index_offset, u
 
 bool BlockIsWhole(const char* bytes, size_t count) {
   if (count < kBlockTrailerSize) return false;
-  // The type is part of what is summed up.
+  // The checksum includes the type.
   return ChecksumFits(bytes, count - 4, ReadFixed32(bytes + count - 4));
 }
 
@@ -47,7 +47,7 @@ bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string*
   if (count < kBlockTrailerSize) return false;
   size_t size = count - kBlockTrailerSize;
   if (bytes[size] != 0 || size < 4) return false;
-  // At the end stand the restart points, each the offset of an entry, and their number.
+  // The block ends with the restart points, each the offset of an entry, and their number.
   uint64_t restarts = ReadFixed32(bytes + size - 4);
   if (restarts > size / 4 - 1) return false;
   const char* entries_end = bytes + size - 4 * (restarts + 1);
@@ -71,7 +71,7 @@ bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string*
     if (is_restart) next_restart++;
     entry += unshared + value_size;
   }
-  // A block without entries has one restart point all the same, at 0.
+  // A block without entries nevertheless has one restart point, at 0.
   if (entries_end == bytes) return restarts <= 1 && (restarts == 0 || ReadFixed32(entries_end) == 0);
   return next_restart == restarts && restarts > 0;
 }

@@ -52,7 +52,7 @@ Status ReadKeyRanges(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t s
     std::unique_ptr<leveldb::Iterator> position(table->NewIterator(reading));
     return ReadRanges(position.get(), ranges);
   } catch (const std::bad_alloc&) {
-    return Failed(CLDB_DAMAGED, "a table", "it asks for more memory than there is");
+    return Failed(CLDB_DAMAGED, "a table", "it requires more memory than the system has");
   }
 }
 

@@ -33,8 +33,8 @@ class Worker {
   void Release();
   // Runs waiting work on this thread, if the worker has no thread.
   void RunWithoutThread();
-  // Lets the worker's thread sleep for a moment, while at most a writer without room waits for it. False on any other
-  // thread, and when the worker is to end.
+  // Lets the worker's thread sleep for a moment; at most a writer without room waits for it. False on any other thread,
+  // and if the worker is to end.
   bool Rest(std::chrono::milliseconds duration);
 
  private:

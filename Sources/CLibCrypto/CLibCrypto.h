@@ -1,4 +1,4 @@
-// The hashes of OpenSSL's libcrypto, as the system has it. Apple's systems have CryptoKit instead.
+// The hashes of the system's OpenSSL libcrypto. Apple's systems have CryptoKit instead.
 #pragma once
 
 #if !defined(__APPLE__)

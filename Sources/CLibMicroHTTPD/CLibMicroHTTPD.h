@@ -1,4 +1,4 @@
-// GNU libmicrohttpd, as the system has it.
+// The system's GNU libmicrohttpd.
 #pragma once
 
 #include <microhttpd.h>

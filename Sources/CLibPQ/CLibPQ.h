@@ -1,4 +1,4 @@
-// The C library of PostgreSQL, as the system has it.
+// The system's C library of PostgreSQL.
 #pragma once
 
 #include <libpq-fe.h>

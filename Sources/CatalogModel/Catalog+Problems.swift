@@ -12,10 +12,10 @@ extension Catalog {
     checkItems(&problems)
     checkImages(&problems)
     for (number, row) in tagTable where (try? TagFields(row.record)) == nil {
-      problems.append("tag:\(number) has a record that is no tag's")
+      problems.append("tag:\(number) has an invalid record")
     }
     for (number, row) in categoryTable where (try? CategoryFields(row.record)) == nil {
-      problems.append("category:\(number) has a record that is no category's")
+      problems.append("category:\(number) has an invalid record")
     }
     return problems
   }
@@ -54,11 +54,11 @@ extension Catalog {
   }
 
   private static func problem(ofItem item: Int, category: Int) -> String {
-    "item:\(item) is in category:\(category), which is not there"
+    "item:\(item) is in category:\(category), which does not exist"
   }
 
   private static func problem(ofImage image: Int, item: Int) -> String {
-    "image:\(image) belongs to item:\(item), which is not there"
+    "image:\(image) belongs to item:\(item), which does not exist"
   }
 
   /// Indexes that queries have built and that disagree with the items, which would be a bug in this code.
@@ -69,7 +69,7 @@ extension Catalog {
     var categorized = 0
     for (number, row) in itemTable {
       guard let fields = try? ItemFields(row.record) else {
-        problems.append("item:\(number) has a record that is no item's")
+        problems.append("item:\(number) has an invalid record")
         continue
       }
       let kind = kindNumbers.number(ofTextAt: fields.kind, in: row.record)
@@ -98,7 +98,7 @@ extension Catalog {
   private func checkImages(_ problems: inout [String]) {
     for (number, row) in imageTable {
       guard let fields = try? ImageFields(row.record) else {
-        problems.append("image:\(number) has a record that is no image's")
+        problems.append("image:\(number) has an invalid record")
         continue
       }
       if itemTable[fields.item] == nil, !itemTable.isErased(fields.item) {

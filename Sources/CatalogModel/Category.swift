@@ -1,5 +1,5 @@
 extension Catalog {
-  /// A name, and if wanted a color, that items are grouped under.
+  /// A group of items, with a name and an optional color.
   public struct Category: Identifiable, Hashable, Sendable {
     /// The number, from 1: `category:3` has 3.
     public let id: EntityID<Catalog.Category>
@@ -10,12 +10,12 @@ extension Catalog {
       self.row = row
     }
 
-    /// The revision that added it, or that brought it back after it was deleted.
+    /// The revision that added it, or added it again after a deletion.
     public var created: Revision { row.created }
     /// The revision that changed it last.
     public var modified: Revision { row.modified }
 
-    /// What it is called. Two categories may have one name.
+    /// Its name. Two categories may have the same name.
     public var name: String {
       guard let fields = try? CategoryFields(row.record) else { return "" }
       return row.record.text(at: fields.name)

@@ -1,18 +1,18 @@
 import CBOR
 
 extension Catalog {
-  /// A color in the sRGB color space, components from 0 to 1; others, as extended ranges have them, are kept.
+  /// A color in the sRGB color space. Components are from 0 to 1; values outside, as in extended ranges, are kept.
   public struct Color: Hashable, Sendable {
-    /// From 0 to 1, as are the others; extended ranges go beyond.
+    /// The red component, from 0 to 1; in extended ranges it can be outside.
     public let red: Double
-    /// 0: none, 1: all of it.
+    /// The green component, from 0 to 1; in extended ranges it can be outside.
     public let green: Double
-    /// 0: none, 1: all of it.
+    /// The blue component, from 0 to 1; in extended ranges it can be outside.
     public let blue: Double
     /// 0: transparent, 1: opaque.
     public let alpha: Double
 
-    /// A color of these components, opaque if not said otherwise.
+    /// A color of these components, opaque by default.
     public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
       self.red = red
       self.green = green
@@ -57,10 +57,10 @@ extension Catalog {
       return String(decoding: text, as: UTF8.self)
     }
 
-    /// As a record holds it.
+    /// The form in a record.
     var value: FieldValue { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
 
-    /// Takes what a record holds, nil for anything else.
+    /// Reads the form in a record; nil for anything else.
     init?(_ value: FieldValue) {
       guard case .array(let elements) = value, elements.count == 4,
         case .double(let red) = elements[0], case .double(let green) = elements[1],

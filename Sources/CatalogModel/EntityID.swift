@@ -19,7 +19,7 @@ public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   public static func < (left: EntityID, right: EntityID) -> Bool { left.number < right.number }
 }
 
-/// The number of an item that holds a value of the type `Model`.
+/// The number of an item with a value of the type `Model`.
 public typealias ItemID<Model: CatalogItem> = EntityID<Model>
 /// The number of a category.
 public typealias CategoryID = EntityID<Catalog.Category>

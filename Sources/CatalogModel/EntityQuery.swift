@@ -106,7 +106,7 @@ public struct FoundEntity: Sendable {
   public let entity: EntityKey
   /// Its record; the last one if it was deleted.
   public let record: EntityRecord
-  /// The revision that deleted it; nil if it is there.
+  /// The revision that deleted it; nil if it exists.
   public let deleted: Revision?
 
   /// A short name for people.

@@ -1,5 +1,5 @@
-// Concrete types instead of `some Sequence`: a client's loop over an opaque or generic one looks up its types at run
-// time for each element, which took 390 ns instead of 45.
+// These are concrete types instead of `some Sequence`. A client's loop over an opaque or generic type looks up its
+// types at run time for each element, which took 390 ns instead of 45.
 extension Catalog {
   /// Items in the order of their numbers, found lazily. Later changes of the catalog do not affect them.
   public struct Items: Sequence, Sendable {

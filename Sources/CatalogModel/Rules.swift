@@ -28,7 +28,7 @@ enum Rules {
     guard let color else { return }
     let components = [color.red, color.green, color.blue, color.alpha]
     if !components.allSatisfy(\.isFinite) {
-      throw rejected("the color of \(Catalog.name(of: entity)) has a component that is no finite number")
+      throw rejected("the color of \(Catalog.name(of: entity)) has a component that is not a finite number")
     }
   }
 

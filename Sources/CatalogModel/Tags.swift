@@ -55,12 +55,12 @@ extension Draft where State == Catalog {
     let number = state.tagTable.highest + 1
     guard RevisionSelector.isTagName(name), name.utf8.count <= Rules.nameByteLimit else {
       throw Rules.rejected(
-        "\"\(name)\" can't be a tag: its name begins with a letter, has letters, digits, \".\", \"_\", \"-\" and "
-          + "\"/\" only, and is no date")
+        "\"\(name)\" can't be a tag: a tag begins with a letter, has letters, digits, \".\", \"_\", \"-\" and "
+          + "\"/\" only, and is not a date")
     }
     if let tag = state.tag(named: name) {
       throw Rules.rejected(
-        "the tag \(name) is there already, at revision \(tag.revision); delete it before you make another")
+        "the tag \(name) exists already, at revision \(tag.revision); delete it before you add another")
     }
     guard (0..<self.revision).contains(revision) else {
       throw Rules.rejected(

@@ -13,8 +13,7 @@ struct Bug: CatalogItem, Equatable {
 /// Bugs and their pictures, kept in a journal. A bug that was photographed has an image `thumbnail` and an image
 /// `full`.
 ///
-/// Opening the database and listing all bugs reads no picture. A picture is read each time it is asked for, and is not
-/// kept in memory.
+/// Opening the database and listing all bugs reads no pictures. A picture is read on each request and is not cached.
 struct BugDatabase {
   let journal: CatalogJournal
 
@@ -42,8 +41,8 @@ struct BugDatabase {
     try journal.commit(note: "delete") { try $0.delete(id) }
   }
 
-  /// Gives a bug its pictures, both or none, in place of those it had.
-  /// - Parameter mediaType: what the bytes of both are.
+  /// Sets both pictures of a bug, or neither, replacing earlier ones.
+  /// - Parameter mediaType: the media type of both pictures.
   func setPictures(
     of id: ItemID<Bug>, thumbnail: Data, full: Data, mediaType: String = "image/jpeg"
   ) throws {
@@ -64,7 +63,7 @@ struct BugDatabase {
     try picture("thumbnail", of: id, asOf: selector)
   }
 
-  /// The picture as it was taken, nil if there is none.
+  /// The picture in full size, nil if there is none.
   func fullImage(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("full", of: id, asOf: selector)
   }

@@ -13,19 +13,19 @@ struct Coordinate: Equatable {
     self.longitude = longitude
   }
 
-  /// The length of the shortest way over the ground, in meters, on a ball of the Earth's mean radius.
+  /// The shortest distance over the ground, in meters, on a sphere of the Earth's mean radius.
   func distance(to other: Coordinate) -> Double {
     let radians = Double.pi / 180
     let north = sin((other.latitude - latitude) * radians / 2)
     let east = sin((other.longitude - longitude) * radians / 2)
-    // The haversine formula: exact for neighbors too, where an arc cosine has no digits left.
+    // The haversine formula is exact for nearby points too, where an arc cosine has no digits left.
     let haversine =
       north * north + cos(latitude * radians) * cos(other.latitude * radians) * east * east
     return 2 * 6_371_008.8 * asin(min(1, haversine.squareRoot()))
   }
 }
 
-/// A point of interest, as a search of a map finds it, and what its user says about it.
+/// A point of interest that a map search finds, with its user's note.
 struct Place: CatalogItem, Equatable {
   static let kind = "place"
 
@@ -38,7 +38,7 @@ struct Place: CatalogItem, Equatable {
   var latitude: Double?
   var longitude: Double?
 
-  /// Where it is, nil if that is unknown.
+  /// Its coordinate, nil if that is unknown.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)
@@ -55,7 +55,7 @@ struct Place: CatalogItem, Equatable {
 
 /// Places and their categories, kept in a journal.
 ///
-/// Categories are those of the catalog; adding, renaming, coloring and deleting them are its own verbs:
+/// Categories are those of the catalog. Use the draft's methods to add, rename, color and delete them:
 /// `try book.journal.commit { try $0.setColor(ofCategory: id, to: color) }`.
 struct PlaceBook {
   /// The categories of a new book.
@@ -101,7 +101,7 @@ struct PlaceBook {
     return try journal.commit(note: "add \(place.name)") { try $0.insert(place, category: category) }.value
   }
 
-  /// Changes what is known of a place.
+  /// Changes a place.
   func change(_ id: ItemID<Place>, _ body: (inout Place) throws -> Void) throws {
     try journal.commit(note: "change") { draft in
       try draft.update(id) { place in
@@ -116,7 +116,7 @@ struct PlaceBook {
     try journal.commit(note: "sort") { try $0.setCategory(of: id, to: category) }
   }
 
-  /// Takes a place out of the book.
+  /// Removes a place from the book.
   func remove(_ id: ItemID<Place>) throws {
     try journal.commit(note: "remove") { try $0.delete(id) }
   }

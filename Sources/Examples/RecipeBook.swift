@@ -16,10 +16,10 @@ struct Recipe: CatalogItem, Equatable {
 
 /// Recipes with tags and photos, kept in a journal.
 ///
-/// What is read is asked of a state: the newest one, that of an earlier time, or each new one as it comes.
+/// Queries read a state: the newest one, an earlier one, or each new one as it is committed.
 struct RecipeBook: Sendable {
   let journal: CatalogJournal
-  /// Who uses the book: what is undone is this person's.
+  /// The user of the book. Undo affects only this person's changes.
   let author: String
 
   /// Opens the book, which is empty at the first launch.
@@ -37,7 +37,7 @@ struct RecipeBook: Sendable {
     }
   }
 
-  /// Puts a recipe at the end of the list.
+  /// Adds a recipe at the end of the list.
   func add(_ recipe: Recipe) async throws -> ItemID<Recipe> {
     try await journal.commit(by: author, note: "add \(recipe.title)") { draft in
       let last = draft.state.recipesInOrder.last
@@ -47,19 +47,19 @@ struct RecipeBook: Sendable {
     }.value
   }
 
-  /// Changes a recipe; what the change leaves alone is not written.
+  /// Changes a recipe. Only what differs is written.
   nonisolated(nonsending) func change(
     _ id: ItemID<Recipe>, note: String, _ body: (inout Recipe) throws -> Void
   ) async throws {
     try await journal.commit(by: author, note: note) { try $0.update(id, body) }
   }
 
-  /// Puts a recipe behind another one, or with nil before all. However long the list is, one recipe is written.
+  /// Moves a recipe after another one, or with nil to the start. However long the list is, one recipe is written.
   func move(_ id: ItemID<Recipe>, after other: ItemID<Recipe>?) async throws {
     try await journal.commit(by: author, note: "move") { try $0.move(id, by: \.order, after: other) }
   }
 
-  /// Takes a recipe out of the book, and its photos with it.
+  /// Removes a recipe and its photos.
   func remove(_ id: ItemID<Recipe>) async throws {
     try await journal.commit(by: author, note: "remove") { try $0.delete(id) }
   }
@@ -78,7 +78,7 @@ struct RecipeBook: Sendable {
   }
 
   /// Undoes the last change of this book's user that can be undone, in this launch or an earlier one.
-  /// - Returns: what was done, in words; nil if there was nothing to undo.
+  /// - Returns: a description of what was done; nil if there was nothing to undo.
   func undo() async throws -> String? {
     guard let plan = try journal.planUndo(by: author) else { return nil }
     try await journal.commit(plan, by: author)

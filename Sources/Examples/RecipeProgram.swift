@@ -8,7 +8,7 @@ import Foundation
   private static let usage = """
     usage: recipes JOURNAL [AUTHOR]
 
-    Keeps recipes in a journal, which is made if it is not there. Commands, one a line:
+    Keeps recipes in a journal, which is created if it does not exist. Commands, one on each line:
       add Soup        rate 1 5        tag 1 hot        move 3 1        remove 2
       find So         best            all              undo            quit
     Numbers are those of the lines on the screen.
@@ -50,7 +50,7 @@ import Foundation
 
   private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
-  /// The lines of standard input, read on a thread of their own: it waits for them.
+  /// The lines of standard input, read on a separate thread, because reading blocks.
   private static func typedLines() -> AsyncStream<String> {
     AsyncStream { lines in
       Thread.detachNewThread {

@@ -33,14 +33,14 @@ import Observation
     let lines = withObservationTracking {
       self.lines
     } onChange: { [weak self] in
-      // It is told before the change; the screen is drawn after it.
+      // This is called before the change; the screen is drawn after it.
       Task { @MainActor in self?.follow(draw) }
     }
     draw(lines)
   }
 
-  /// Does what a line of input says.
-  /// - Returns: what to tell the user; nil if the screen tells it.
+  /// Runs a line of input.
+  /// - Returns: a message for the user; nil if the screen shows the result.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {
@@ -72,7 +72,7 @@ import Observation
     return shown.items[line - 1].id
   }
 
-  /// The recipe behind which another one is to stand when it moves to a line.
+  /// The recipe after which another one must be placed to move it to a line.
   private func neighbor(of moved: String, before line: String) throws -> ItemID<Recipe> {
     let (from, to) = (Int(moved) ?? 0, Int(line) ?? 0)
     return try item("\(from < to ? to : to - 1)")

@@ -11,11 +11,11 @@ import KeyedArchiving
 /// let ana = try Contact.unarchive(from: url)
 /// ```
 ///
-/// The class is called as the struct is, and its keys as the properties are, if the struct doesn't say otherwise.
+/// By default, the class has the name of the struct, and its keys are the names of the properties.
 protocol ArchivedAsObject: Codable {
-  /// What the class is called in the archive.
+  /// The name of the class in the archive.
   static var className: String { get }
-  /// The keys of those properties that are called otherwise in the archive.
+  /// The keys of properties that have another name in the archive.
   static var archiveKeys: [String: String] { get }
 }
 
@@ -23,7 +23,7 @@ extension ArchivedAsObject {
   static var className: String { String(describing: Self.self) }
   static var archiveKeys: [String: String] { [:] }
 
-  /// Writes the archive to a file, in place of what it held: all of it, or nothing.
+  /// Writes the archive to a file atomically, replacing its contents.
   func archive(to url: URL) throws {
     var encoder = KeyedArchiveEncoder()
     encoder.name(Self.self, ArchivedClass(Self.className), keys: Self.archiveKeys)
@@ -33,7 +33,7 @@ extension ArchivedAsObject {
   /// Reads the archive in a file; nil if there is no file.
   static func unarchive(from url: URL) throws -> Self? {
     let bytes: Data
-    // Asking first whether there is a file would take one that may not be looked at for none.
+    // A check for the file beforehand would report a file without read permission as missing.
     do { bytes = try Data(contentsOf: url) } catch CocoaError.fileReadNoSuchFile { return nil }
     var decoder = KeyedArchiveDecoder()
     decoder.name(Self.self, keys: Self.archiveKeys)
@@ -41,7 +41,7 @@ extension ArchivedAsObject {
   }
 }
 
-/// Somebody, as a struct.
+/// A contact, as a struct.
 struct Contact: Equatable, ArchivedAsObject {
   let firstName: String
   let lastName: String

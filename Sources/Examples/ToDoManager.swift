@@ -1,11 +1,11 @@
 import CatalogModel
 import Foundation
 
-/// Something to be done. Two are the same when all of their properties are.
+/// Something to be done. Two are equal if all of their properties are.
 struct ToDo: CatalogItem, Equatable {
   static let kind = "toDo"
 
-  /// Somewhere with a name, and if it is known with degrees of latitude and longitude.
+  /// A named location, with latitude and longitude in degrees if they are known.
   struct Location: Codable, Equatable {
     var name: String
     var latitude: Double?
@@ -19,27 +19,27 @@ struct ToDo: CatalogItem, Equatable {
   var location: Location?
 }
 
-/// What is to do and what is done: two lists, kept in a journal.
+/// Two lists, to do and done, kept in a journal.
 ///
-/// Besides the properties of a ``ToDo`` an item has two attributes: `done`, which tells its list, and `order`, its
-/// place there.
+/// In addition to the properties of a ``ToDo``, an item has two attributes: `done`, which determines its list, and
+/// `order`, its position in it.
 struct ToDoManager {
   let journal: CatalogJournal
 
   /// Opens the lists; both are empty at the first launch.
   init(at url: URL) throws { journal = try .openOrCreate(at: url) }
 
-  /// What is to do, in the order in which people put it; as of an earlier time, if one is named.
+  /// The things to do, in the user's order; as of an earlier time, if one is given.
   func toDos(asOf selector: RevisionSelector = .head()) throws -> [ToDo] {
     try journal.state(asOf: selector).list(done: false).map { try $0.value }
   }
 
-  /// What is done, in the order in which it was checked; as of an earlier time, if one is named.
+  /// The things that are done, in the order in which they were checked; as of an earlier time, if one is given.
   func doneToDos(asOf selector: RevisionSelector = .head()) throws -> [ToDo] {
     try journal.state(asOf: selector).list(done: true).map { try $0.value }
   }
 
-  /// Puts something at the end of what is to do, unless it is on that list already.
+  /// Adds something at the end of the list to do, unless that list has it already.
   func add(_ toDo: ToDo) throws {
     try journal.commit(note: "add \(toDo.title)") { draft in
       let list = draft.state.list(done: false)
@@ -49,7 +49,7 @@ struct ToDoManager {
     }
   }
 
-  /// Puts what stands at an index of what is to do elsewhere on that list.
+  /// Moves an element of the list to do to another index.
   func move(from index: Int, to destination: Int) throws {
     try journal.commit(note: "move") { draft in
       var list = draft.state.list(done: false)
@@ -63,7 +63,7 @@ struct ToDoManager {
     }
   }
 
-  /// Puts what stands at an index of what is to do at the end of what is done.
+  /// Moves an element of the list to do to the end of the list done.
   func check(at index: Int) throws {
     try journal.commit(note: "check") { draft in
       let checked = try draft.state.list(done: false).element(at: index)
@@ -72,8 +72,8 @@ struct ToDoManager {
     }
   }
 
-  /// Puts what stands at an index of what is done at the end of what is to do. When that list has the same
-  /// already, there is one of it, where it was.
+  /// Moves an element of the list done to the end of the list to do. If that list has an equal element already, that
+  /// one stays where it is, and the moved one is removed.
   func uncheck(at index: Int) throws {
     try journal.commit(note: "uncheck") { draft in
       let unchecked = try draft.state.list(done: true).element(at: index)
@@ -86,7 +86,7 @@ struct ToDoManager {
     }
   }
 
-  /// Takes what stands at an index of either list away.
+  /// Removes an element of one of the lists.
   func remove(at index: Int, done: Bool = false) throws {
     try journal.commit(note: "remove") { draft in
       try draft.delete(try draft.state.list(done: done).element(at: index).id)
@@ -113,7 +113,7 @@ extension StoredItem<ToDo> {
 }
 
 extension [StoredItem<ToDo>] {
-  /// At the greatest number there is, the numbers of the items decide.
+  /// After the greatest number, the numbers of the items decide.
   fileprivate var nextOrder: FieldValue { .integer(Int64(Swift.min(last?.order ?? -1, .max - 1) + 1)) }
 
   /// An index may come from a screen that is older than the list.

@@ -18,7 +18,7 @@ package struct FileError: Error, Sendable {
     case isTooLarge
     /// The system lacks descriptors or memory.
     case outOfResources
-    /// The drive, or the user's share of it, is full.
+    /// The drive is full, or the user's quota is used up.
     case noSpace
     /// Anything else; the drive reports a failure.
     case io
@@ -44,23 +44,23 @@ package struct FileError: Error, Sendable {
 
   private static func meaning(of number: Int32) -> (Reason, String?) {
     switch number {
-    case ENOENT: (.notFound, "nothing has that name")
-    case EEXIST, ENOTEMPTY: (.alreadyExists, "something has that name already")
+    case ENOENT: (.notFound, "it does not exist")
+    case EEXIST, ENOTEMPTY: (.alreadyExists, "it exists already")
     case EACCES, EPERM: (.notPermitted, "this user is not allowed to")
     case EROFS: (.notPermitted, "the file system is mounted for reading only")
     case ELOOP: (.isLink, "it is a symbolic link, which could lead anywhere")
     case EISDIR: (.isNoFile, "it is a folder")
     case ENXIO: (.isNoFile, "it is a pipe, a socket or a device")
-    case ENOTDIR: (.isNoFolder, "it is no folder")
+    case ENOTDIR: (.isNoFolder, "it is not a folder")
     case EMFILE: (.outOfResources, "this process has no file descriptors left; close files and try again")
     case ENFILE: (.outOfResources, "the system has no file descriptors left; try again later")
     case ENOMEM, ENOBUFS: (.outOfResources, "the system has no memory left; try again later")
     case EAGAIN: (.outOfResources, "the system can't do it at the moment; try again")
-    case ENOSPC: (.noSpace, "the disk is full; make room")
-    case EDQUOT: (.noSpace, "the user's share of the disk is used up; make room")
+    case ENOSPC: (.noSpace, "the disk is full; free some space")
+    case EDQUOT: (.noSpace, "the user's disk quota is used up; free some space")
     case EFBIG: (.noSpace, "the file would be larger than this process or the file system allows")
     case EIO: (.io, "the drive reports an error; copy what you need from it")
-    case ESTALE, ENODEV, ENOTCONN: (.io, "the drive is gone; connect it again")
+    case ESTALE, ENODEV, ENOTCONN: (.io, "the drive was removed; connect it again")
     default: (.io, nil)
     }
   }

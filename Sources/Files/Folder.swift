@@ -136,7 +136,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try checkName(name)
     let path = path(of: name)
     try hook.check(.makeFolder(path), Failure.self)
-    try Failure.check("can't make the folder", path) {
+    try Failure.check("can't create the folder", path) {
       unsafe cfiles_make_folder(descriptor, name, isPrivate ? 0o700 : 0o755)
     }
   }
@@ -147,7 +147,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try checkName(newName)
     let newPath = path(of: newName)
     try hook.check(.rename(path(of: name), to: newPath), Failure.self)
-    try Failure.check("can't give it its name", newPath) {
+    try Failure.check("can't rename it", newPath) {
       unsafe cfiles_rename(descriptor, name, descriptor, newName)
     }
   }
@@ -250,8 +250,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return true
   }
 
-  /// Takes the lock of the folder; returns false if it is taken. The lock ends with ``unlock()`` or soon after this
-  /// object.
+  /// Takes the lock of the folder; returns false if another holder has it. ``unlock()`` releases the lock, or
+  /// deinitializing this object.
   package func lock(exclusive: Bool) throws(Failure) -> Bool {
     let result = cfiles_lock(descriptor, exclusive)
     if result == -EWOULDBLOCK { return false }

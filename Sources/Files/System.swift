@@ -6,7 +6,7 @@ package enum System {
   package static func fillWithRandomBytes(_ buffer: UnsafeMutableRawBufferPointer) {
     // It fails only on a broken system, and a journal needs ids and salts.
     guard unsafe cfiles_fill_with_random_bytes(buffer.baseAddress, buffer.count) == 0 else {
-      fatalError("the operating system gives no random bytes")
+      fatalError("the operating system returned no random bytes")
     }
   }
 

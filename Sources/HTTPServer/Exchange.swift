@@ -101,7 +101,7 @@ extension HTTPResponse {
           let box = unsafe Unmanaged<SourceBox>.fromOpaque(context).takeUnretainedValue()
           do {
             guard let piece = try box.source.nextPiece(atMost: count) else { return chttp_end_of_body() }
-            precondition(piece.count <= count, "a piece is longer than was asked for")
+            precondition(piece.count <= count, "a piece is longer than requested")
             unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: piece)
             return piece.count
           } catch {

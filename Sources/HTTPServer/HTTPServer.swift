@@ -64,7 +64,7 @@ package final class HTTPServer: Sendable {
       let reason = unsafe String(cString: strerror(number))
       throw Failure(
         description: number == EADDRINUSE || number == EACCES
-          ? "the port \(port) can't be had: \(reason); name another one"
+          ? "the port \(port) can't be used: \(reason); name another one"
           : "the server can't listen on the loopback: \(reason)")
     }
     self.port = unsafe chttp_port(started)

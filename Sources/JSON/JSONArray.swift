@@ -1,17 +1,17 @@
 package import CBOR
 
-/// The elements of a JSON array, as the bytes they are written in.
+/// The elements of a JSON array, as ranges of its bytes.
 ///
-/// All of the text is checked when it is made, as strictly as ``CBOR/Value/init(json:decodingWrappers:)`` checks
-/// it, but nothing is built: someone who compares two versions of a file reads only the elements that differ.
+/// The initializer checks the whole text as strictly as ``CBOR/Value/init(json:decodingWrappers:)``, but makes no
+/// values. So a program that compares two versions of a file reads only the elements that differ.
 package struct JSONArray: Sendable {
   private let text: [UInt8]
   private let ranges: [Range<Int>]
 
   /// Checks a whole text and finds its elements.
   ///
-  /// - Throws: ``JSONError``; `notAnArray` if the text is valid but holds another value.
-  /// - Complexity: O(*n*) time in the count of bytes, 16 bytes of memory an element.
+  /// - Throws: ``JSONError``; `notAnArray` if the text is valid but has another value.
+  /// - Complexity: O(*n*) time in the number of bytes, and 16 bytes of memory for each element.
   package init(_ text: [UInt8]) throws(JSONError) {
     let result = unsafe text.withUnsafeBytes { buffer in
       unsafe Self.split(JSONCursor(buffer))
@@ -49,11 +49,11 @@ extension JSONArray: RandomAccessCollection {
   package var startIndex: Int { 0 }
   package var endIndex: Int { ranges.count }
 
-  /// The bytes of an element, without the space around it. Their indices are offsets in the text.
+  /// The bytes of an element, without surrounding white space. Their indices are offsets in the text.
   package subscript(index: Int) -> ArraySlice<UInt8> { text[ranges[index]] }
 }
 
-/// Notes where the elements of the outermost array begin and end.
+/// Records where the elements of the outermost array begin and end.
 private struct ElementFinder: JSONHandler {
   /// Where the outermost value begins.
   private(set) var start = 0

@@ -1,7 +1,7 @@
-/// A place in a text. All access to the text's memory is here, and every access is checked against
-/// its bounds: outside of them it reads zero, a byte that JSON allows nowhere.
+/// A position in a text. Only this type accesses the text's memory. Every access is checked against its bounds: outside
+/// of them it reads zero, a byte that JSON allows nowhere.
 ///
-/// The memory must outlive the cursor: make one only inside a `withUnsafeBytes`.
+/// The memory must outlive the cursor, so create one only inside a `withUnsafeBytes`.
 @safe struct JSONCursor {
   private let bytes: UnsafeRawBufferPointer
   var position = 0
@@ -60,7 +60,7 @@
     return JSONError(code: code, offset: offset, line: line, column: column, message: message)
   }
 
-  /// The error for a byte that should not be at the position, or for the text's end there.
+  /// The error for an unexpected byte at the position, or for the end of the text there.
   func unexpected(expecting expected: String) -> JSONError {
     guard !isAtEnd else {
       return error(.unexpectedEnd, at: position, "the text ends where \(expected) should be")

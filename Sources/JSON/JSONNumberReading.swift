@@ -1,10 +1,10 @@
-/// A number as it stands in the text, already found valid, finite as a `Double`, and half read.
+/// A valid number in the text, which is finite as a `Double`. Its first digits are converted already.
 struct NumberToken {
   let range: Range<Int>
   let isNegative: Bool
-  /// Neither a point nor an exponent.
+  /// Whether it has neither a point nor an exponent.
   let isInteger: Bool
-  /// The first 19 significant digits, as many as are sure to fit, as one number.
+  /// The first 19 significant digits as one number; more may not fit.
   let mantissa: UInt64
   /// Whether the number has no more digits than the mantissa.
   let isExact: Bool
@@ -25,7 +25,7 @@ extension JSONCursor {
     let integerCount = position - integerStart
     guard integerCount > 0 else { throw missingDigit(after: "'-'") }
     guard integerCount == 1 || self[integerStart] != UInt8(ascii: "0") else {
-      throw error(.invalidNumber, at: start, "a number that starts with a needless zero")
+      throw error(.invalidNumber, at: start, "a number with an unnecessary leading zero")
     }
 
     var isInteger = true
@@ -49,14 +49,14 @@ extension JSONCursor {
     let token = NumberToken(
       range: start..<position, isNegative: isNegative, isInteger: isInteger, mantissa: digits.mantissa,
       isExact: digits.dropped == 0, exponent: exponent - fractionCount)
-    // A number below 10^308 is finite. Only others need the dear conversion to know.
+    // A number below 10^308 is finite. Only larger ones need the expensive conversion to find out.
     if integerCount + exponent > 308, !double(of: token).isFinite {
       throw error(.numberOutOfRange, at: start, "a number beyond the largest Double, about 1.8e308")
     }
     return token
   }
 
-  /// Significant digits, gathered from the left until no more are sure to fit.
+  /// Collects significant digits from the left, until more may not fit.
   private struct DigitCollector {
     var mantissa: UInt64 = 0
     var count = 0
@@ -65,7 +65,7 @@ extension JSONCursor {
     @inline(__always) mutating func add(_ digit: UInt8) {
       if count < 19 {
         mantissa = mantissa &* 10 &+ UInt64(digit)
-        // Leading zeros take no room.
+        // Leading zeros are not significant.
         if mantissa > 0 { count += 1 }
       } else {
         dropped += 1
@@ -82,7 +82,7 @@ extension JSONCursor {
     }
   }
 
-  /// Reads what stands after `e`. Exponents beyond a million are held there; `double(of:)` reads the text.
+  /// Reads the exponent after `e`. Exponents beyond a million are clamped; `double(of:)` reads the text.
   private mutating func readExponent() throws(JSONError) -> Int {
     let isNegative = byte == UInt8(ascii: "-")
     if isNegative || byte == UInt8(ascii: "+") { position += 1 }
@@ -105,7 +105,7 @@ extension JSONCursor {
 
   /// The nearest `Double`.
   func double(of token: NumberToken) -> Double {
-    // Both operands are exact here, so that the one rounding is the right one (Clinger's fast path).
+    // Both operands are exact, so the single rounding is correct (Clinger's fast path).
     if token.isExact, token.mantissa <= 1 << 53, abs(token.exponent) <= 22 {
       let magnitude =
         token.exponent < 0
@@ -113,7 +113,7 @@ extension JSONCursor {
         : Double(token.mantissa) * Self.powersOfTen[token.exponent]
       return token.isNegative ? -magnitude : magnitude
     }
-    // The standard library rounds correctly too, but needs a string. It knows every valid JSON number.
+    // The standard library rounds correctly too, but needs a string. It accepts every valid JSON number.
     return Double(text(in: token.range)) ?? .nan
   }
 

@@ -1,10 +1,10 @@
-/// Hears of a text's parts in their order. What a handler does not implement, it does not hear.
+/// Receives the parts of a text in order. A handler implements only the methods that it needs.
 ///
-/// Reading values and splitting arrays are two handlers of one parser, so they reject the same texts.
+/// Reading values and splitting arrays are two handlers of one parser, so both reject the same texts.
 protocol JSONHandler {
   /// A value begins at `offset`, inside of `depth` arrays and objects.
   mutating func willRead(at offset: Int, depth: Int)
-  /// The value that began last at `depth` ends before `offset`.
+  /// The value that last began at `depth` ends before `offset`.
   mutating func didRead(upTo offset: Int, depth: Int)
   mutating func null()
   mutating func bool(_ value: Bool)
@@ -29,10 +29,9 @@ extension JSONHandler {
   mutating func endObject(in cursor: JSONCursor) throws(JSONError) {}
 }
 
-/// Reads one JSON text, strictly as RFC 8259 has it, and tells a handler what it finds.
+/// Reads one JSON text strictly by RFC 8259, and passes its parts to a handler.
 ///
-/// It keeps the open arrays and objects in a list instead of calling itself, so that no nesting can
-/// exhaust the stack.
+/// It keeps the open arrays and objects in a list instead of calling itself, so nesting can't exhaust the stack.
 struct JSONParser<Handler: JSONHandler> {
   private enum Container {
     case array
@@ -62,8 +61,8 @@ struct JSONParser<Handler: JSONHandler> {
     }
   }
 
-  /// Reads a scalar or an empty container whole, or else up to the first value of a container, which is
-  /// read by going round again.
+  /// Reads a complete scalar or empty container, or the start of a container up to its first value, which the next
+  /// iteration reads.
   private mutating func readValueOrOpening() throws(JSONError) {
     while true {
       let byte = cursor.byte
@@ -101,7 +100,7 @@ struct JSONParser<Handler: JSONHandler> {
     }
   }
 
-  /// Reads what may stand after a value: ends of containers, then a comma.
+  /// Reads what may follow a value: ends of containers, then a comma.
   ///
   /// - Returns: whether another value follows.
   private mutating func readFollowing() throws(JSONError) -> Bool {
@@ -158,8 +157,8 @@ struct JSONParser<Handler: JSONHandler> {
   }
 }
 
-/// What a text may hold at most.
+/// The limits of a text.
 enum JSONLimits {
-  /// Arrays and objects inside one another.
+  /// How deep arrays and objects may be nested.
   static let depth = 512
 }

@@ -1,13 +1,13 @@
-/// A string as it stands in the text, already found valid.
+/// A valid string in the text.
 struct StringToken {
-  /// What is between the quotation marks.
+  /// The range between the quotation marks.
   let range: Range<Int>
   let hasEscapes: Bool
 }
 
 extension JSONCursor {
   @inline(__always) mutating func skipWhitespace() {
-    // Most places of a compact text have none.
+    // A compact text has hardly any white space.
     guard byte <= 0x20 else { return }
     while true {
       switch byte {
@@ -59,13 +59,12 @@ extension JSONCursor {
     }
   }
 
-  /// How many of a word's bytes, from its first, need no second look: ASCII, but no control character,
-  /// quotation mark or backslash.
+  /// How many of a word's first bytes are plain: ASCII, but no control character, quotation mark or backslash.
   @inline(__always) private func plainBytes(in word: UInt64) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
-    // Each term sets the high bit of a byte it looks for. A borrow can set more of them, but only above
-    // the first that is right, and only the lowest counts.
+    // Each term sets the high bit of the bytes that it searches for. A borrow can set more high bits, but only above
+    // the first correct one, and only the lowest counts.
     let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
     let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
     let found =
@@ -93,7 +92,7 @@ extension JSONCursor {
     }
   }
 
-  /// The number that four hexadecimal digits write.
+  /// The number in four hexadecimal digits.
   private func codeUnit(at offset: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in offset..<offset + 4 {
@@ -109,7 +108,7 @@ extension JSONCursor {
     return unit
   }
 
-  /// Steps over one scalar of two to four bytes, well-formed as the Unicode standard's table 3-7 has it.
+  /// Skips one scalar of two to four bytes, which must be well-formed by table 3-7 of the Unicode standard.
   private mutating func skipMultibyteScalar() throws(JSONError) {
     let second: ClosedRange<UInt8>
     let length: Int
@@ -154,7 +153,7 @@ extension JSONCursor {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Appends what the escape at `place` stands for, and returns the place behind it.
+  /// Appends the character of the escape at `place`, and returns the position after it.
   private func appendEscape(at place: Int, to result: inout [UInt8]) -> Int {
     switch self[place + 1] {
     case UInt8(ascii: "b"): result.append(0x08)

@@ -1,27 +1,27 @@
 import CBOR
 import Foundation
 
-/// The forms that stand for what JSON has no words for: objects with a single key that starts with `$`.
+/// The forms of values that JSON lacks: objects with a single key that begins with `$`.
 ///
 /// | value | form |
 /// |---|---|
 /// | a date of the years 0001 to 9999 | `{"$date":"2026-08-01T10:00:00.000000Z"}` |
-/// | any other date, also not a number or infinite | `{"$date":"1e+300"}`: its seconds since 2001 began, UTC |
+/// | any other date, such as NaN or infinity | `{"$date":"1e+300"}`: its seconds since the start of 2001, UTC |
 /// | data | `{"$data":"aGVsbG8="}`: base64 with padding |
-/// | a double that is no number or infinite | `{"$double":"nan"}`, `"inf"`, `"-inf"` |
+/// | a double that is NaN or infinite | `{"$double":"nan"}`, `"inf"`, `"-inf"` |
 /// | a dictionary that looks like one of these | `{"$$date":…}`: one more `$` |
 ///
-/// The dates of years 0001 to 9999 lose what is finer than a microsecond.
+/// Dates of the years 0001 to 9999 are rounded to microseconds.
 enum JSONWrapper {
   case date
   case data
   case double
-  /// A dictionary whose only key, given here as it was, looks like a wrapper's.
+  /// A dictionary whose only key, which is given unescaped, looks like a wrapper's.
   case escaped(key: String)
 
   private static let names = ["date", "data", "double"]
 
-  /// The wrapper that an object's only key announces, if it does.
+  /// The wrapper that an object's only key announces; nil if it announces none.
   init?(key: String) {
     guard Self.isReserved(key) else { return nil }
     switch key {
@@ -32,14 +32,14 @@ enum JSONWrapper {
     }
   }
 
-  /// Whether a dictionary with this key alone must be escaped: one of the names after at least one `$`.
+  /// Whether a dictionary with only this key must be escaped: the key is one of the names after at least one `$`.
   static func isReserved(_ key: String) -> Bool {
     guard key.utf8.first == UInt8(ascii: "$") else { return false }
     let name = key.utf8.drop { $0 == UInt8(ascii: "$") }
     return names.contains { name.elementsEqual($0.utf8) }
   }
 
-  /// What must stand behind the key, for an error's sentence.
+  /// The expected content, for the sentence of an error.
   var content: String {
     switch self {
     case .date: "a date such as \"2026-08-01T10:00:00Z\", or seconds since 2001, as a string"
@@ -56,7 +56,8 @@ enum JSONWrapper {
     switch self {
     case .date:
       if let timestamp = Timestamp(text) { return .date(timestamp.date) }
-      // Only as it is written: "2026" is a mistake for a date, not 34 minutes after 2001 began.
+      // Only the exact form that is written: "2026" is probably a mistaken date, not 34 minutes after the start of
+      // 2001.
       guard let seconds = Double(text), seconds.description == text else { return nil }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .data:

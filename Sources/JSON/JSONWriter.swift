@@ -12,27 +12,27 @@ import Foundation
 /// writer.newline()
 /// ```
 ///
-/// Calls that would make invalid JSON (a value in an object without a key, an end without its begin) are the
-/// program's mistake and end it.
+/// A call that would make invalid JSON, such as a value in an object without a key, is a mistake of the program and
+/// ends it.
 package struct JSONWriter {
   private enum Container {
     case array
     case object
   }
 
-  /// What was written so far, UTF-8.
+  /// The text so far, in UTF-8.
   package private(set) var bytes: [UInt8] = []
   private var open: [Container] = []
-  /// Whether a comma must stand before the next key or value.
+  /// Whether a comma must precede the next key or value.
   private var needsComma = false
   private var hasKey = false
 
   package init() {}
 
-  /// What was written so far. O(*n*).
+  /// The text so far. O(*n*).
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Forgets what was written, once it is elsewhere. Open arrays and objects stay open, and the memory is kept.
+  /// Drops the text so far, after the caller has copied it. Open arrays and objects stay open, and the memory is kept.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
@@ -49,7 +49,7 @@ extension JSONWriter {
 
   /// The key of the next value.
   package mutating func key(_ key: String) {
-    precondition(open.last == .object && !hasKey, "a key belongs into an object, before its value")
+    precondition(open.last == .object && !hasKey, "a key must be in an object, before its value")
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     bytes.appendQuoted(key)
     bytes.append(UInt8(ascii: ":"))
@@ -109,7 +109,7 @@ extension JSONWriter {
     bytes.appendQuoted(value)
   }
 
-  /// Writes a whole value as ``CBOR/Value/json`` has it.
+  /// Writes a whole value in the form of ``CBOR/Value/json``.
   package mutating func value(_ value: FieldValue) {
     beginValue()
     bytes.append(json: value)
@@ -117,7 +117,7 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-  /// Writes a key and null, a truth, a number or a text.
+  /// Writes a key and null, a boolean, a number or a text.
   package mutating func member(_ key: String, _ value: FieldValue) {
     self.key(key)
     self.value(value)
@@ -139,7 +139,7 @@ extension JSONWriter {
     if let value { string(value) } else { null() }
   }
 
-  /// Writes a key and a date as a plain text, without the `$date` around it that attributes have.
+  /// Writes a key and a date as a plain text, without the `$date` wrapper of attributes.
   package mutating func member(_ key: String, _ value: Timestamp) {
     member(key, value.description)
   }

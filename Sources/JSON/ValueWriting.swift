@@ -2,14 +2,14 @@ public import CBOR
 import Foundation
 
 extension FieldValue {
-  /// The value as JSON on one line, the same every time.
+  /// The value as JSON on one line. Equal values give equal texts.
   ///
-  /// Keys stand in the order of their UTF-8 bytes. A double is the shortest number that reads back as the same,
-  /// and always has a point or an exponent. What JSON has no words for is an object with one key: a date is
-  /// `{"$date":"2026-08-01T10:00:00.000000Z"}` (UTC; outside of the years 0001 to 9999
-  /// `{"$date":"<seconds since 2001>"}`), data `{"$data":"<base64>"}`, a double that is infinite or no number
-  /// `{"$double":"inf"}`, `"-inf"` or `"nan"`. A dictionary that has only such a key gets another `$`:
-  /// `{"$$date":…}`. ``init(json:decodingWrappers:)-(String,_)`` reads them all back, dates to the microsecond.
+  /// Keys are in the order of their UTF-8 bytes. A double is written as the shortest number that reads back as the same
+  /// value, always with a point or an exponent. A value that JSON lacks is an object with one key. A date is
+  /// `{"$date":"2026-08-01T10:00:00.000000Z"}` (UTC; outside of the years 0001 to 9999 `{"$date":"<seconds since
+  /// 2001>"}`), data is `{"$data":"<base64>"}`, and an infinite double or NaN is `{"$double":"inf"}`, `"-inf"` or
+  /// `"nan"`. A dictionary that has only such a key gets another `$`: `{"$$date":…}`.
+  /// ``init(json:decodingWrappers:)-(String,_)`` reads all of them, dates to the microsecond.
   ///
   /// - Complexity: O(*n*) in the size of the value, and O(*k* log *k*) for a dictionary of *k* keys.
   public var json: String {
@@ -22,8 +22,8 @@ extension FieldValue {
 extension [UInt8] {
   /// Appends a value as JSON.
   ///
-  /// It keeps what is left to write in a list instead of calling itself: a value made by a program may be
-  /// nested more deeply than the stack reaches.
+  /// It keeps the open containers in a list instead of calling itself, because a program can make a value that is
+  /// nested too deeply for the stack.
   mutating func append(json value: FieldValue) {
     if append(jsonScalar: value) { return }
     var open = [OpenContainer(value)]
@@ -45,9 +45,9 @@ extension [UInt8] {
     }
   }
 
-  /// Appends a value that is no container.
+  /// Appends a value that is not a container.
   ///
-  /// - Returns: false, with nothing appended, if it is one.
+  /// - Returns: false, with nothing appended, if it is a container.
   private mutating func append(jsonScalar value: FieldValue) -> Bool {
     switch value {
     case .null: append(contentsOf: "null".utf8)
@@ -69,7 +69,7 @@ extension [UInt8] {
     append(contentsOf: "{\"$\(name)\":\"\(content)\"}".utf8)
   }
 
-  /// Appends a string in quotation marks. Only what JSON demands is escaped.
+  /// Appends a string in quotation marks. Only what JSON requires is escaped.
   mutating func appendQuoted(_ string: String) {
     append(UInt8(ascii: "\""))
     var string = string
@@ -105,7 +105,7 @@ extension [UInt8] {
   }
 }
 
-/// An array or dictionary of which a part is written.
+/// An array or dictionary that is partly written.
 private struct OpenContainer {
   private enum Content {
     case array([FieldValue])

@@ -39,7 +39,7 @@ struct APIError: Error {
           "If there is no backup to restore, journal salvage makes another journal of all that can be proven. "
           + "journal doctor lists every problem."
       }
-    default: self.init(500, "internal", "the request failed in an unforeseen way")
+    default: self.init(500, "internal", "the request failed unexpectedly")
     }
   }
 

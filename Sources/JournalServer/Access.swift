@@ -47,13 +47,13 @@ final class Access: Sendable {
     if let origin = request.headers["origin"]?.lowercased(), origin != "http://\(host)",
       !(origin == "https://\(host)" && hostNames.contains(host))
     {
-      return APIError(403, "wrongOrigin", "another origin may ask nothing here")
+      return APIError(403, "wrongOrigin", "requests from another origin are refused")
     }
     let isNavigation = request.headers["sec-fetch-mode"] == "navigate" && request.method == "GET"
     if let site = request.headers["sec-fetch-site"], !["same-origin", "none"].contains(site),
       !(isNavigation && !request.path.hasPrefix("/api/"))
     {
-      return APIError(403, "wrongOrigin", "another site may ask nothing here")
+      return APIError(403, "wrongOrigin", "requests from another site are refused")
     }
     return nil
   }
@@ -99,7 +99,7 @@ final class Access: Sendable {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)
       guard parts.count == 2, parts[0].lowercased() == "bearer", isKnown(String(parts[1])) else {
-        return APIError(401, "unauthorized", "the token is not one of this server")
+        return APIError(401, "unauthorized", "the token is not valid for this server")
       }
       return nil
     }
@@ -112,7 +112,7 @@ final class Access: Sendable {
     if request.method != "GET", request.method != "HEAD", request.headers["origin"] == nil,
       request.headers["sec-fetch-site"] != "same-origin"
     {
-      return APIError(403, "wrongOrigin", "a change that comes with a cookie must say its origin")
+      return APIError(403, "wrongOrigin", "a change with a cookie needs an Origin header")
     }
     return nil
   }

@@ -23,7 +23,7 @@ struct CommitEvent {
     if operation == "add" {
       guard let kind = Catalog.kindNames.firstIndex(of: name ?? "item") else {
         throw APIError.wrongUse(
-          "what is added is \(Catalog.kindNames.joined(separator: ", ")), without a number")
+          "the entity of an add is \(Catalog.kindNames.joined(separator: ", ")), without a number")
       }
       target = .new(EntityKind(rawValue: UInt8(kind)))
     } else {
@@ -37,7 +37,7 @@ struct CommitEvent {
     let names = Self.names[Int(kind.rawValue)]
     changes = try Members(event.value("changes") ?? .dictionary([:]), of: "changes", allowing: names)
     if operation == "delete", names.contains(where: { changes.has($0) }) {
-      throw APIError.wrongUse("what is deleted has no changes")
+      throw APIError.wrongUse("a delete has no changes")
     }
   }
 
@@ -107,7 +107,7 @@ struct CommitEvent {
       try draft.updateImage(
         ImageID(entity.number), name: try changes.string("name"), mediaType: try changes.string("mediaType"),
         blob: try blob())
-    default: throw APIError.wrongUse("a tag is not changed; delete it and add another")
+    default: throw APIError.wrongUse("a tag can't be changed; delete it and add another")
     }
   }
 

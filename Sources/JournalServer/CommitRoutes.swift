@@ -38,7 +38,7 @@ extension JournalAPI {
           do throws(JSONError) {
             return try FieldValue(json: bytes, decodingWrappers: true)
           } catch {
-            throw APIError.wrongUse("the body is no JSON: \(error)")
+            throw APIError.wrongUse("the body is not JSON: \(error)")
           }
         }.flatMap { value in Result { try work(value) } }, request)
     }
@@ -180,7 +180,8 @@ extension JournalAPI {
       isRedo ? try journal.planRedo(by: author, later: later) : try journal.planUndo(by: author, later: later)
     guard let plan else {
       throw APIError(
-        404, "notFound", "\(author.isEmpty ? "nobody" : author) has nothing to \(isRedo ? "redo" : "undo")")
+        404, "notFound",
+        "there is nothing for \(author.isEmpty ? "the empty author" : author) to \(isRedo ? "redo" : "undo")")
     }
     return try carryOut(plan, body)
   }
@@ -207,10 +208,10 @@ extension JournalAPI {
     try checkIsEditable()
     var refusal: String?
     if let shown = try body.string("plan"), shown != digest {
-      refusal = "something came between: this is not what was shown"
+      refusal = "the journal has changed since the preview, so this is not what was shown"
     } else if !plan.conflicts.isEmpty {
       refusal =
-        "later edits touched the same; later: keep leaves them and does the rest, override undoes them too"
+        "later edits changed the same fields; later: keep keeps them and does the rest, override undoes them too"
     }
     if let refusal {
       return response(409, nil) { writer in

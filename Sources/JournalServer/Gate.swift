@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 import ViewerPage
 
-/// What does not depend on the journal: access control, the page's files, sessions, and how errors are reported.
+/// The parts that do not depend on the journal: access control, the page's files, sessions, and error responses.
 ///
 /// Safe to use from any thread.
 final class Gate: Sendable {
@@ -53,7 +53,7 @@ final class Gate: Sendable {
       parts[0].lowercased() == "bearer", let session = access.session(for: String(parts[1]))
     else {
       throw APIError(
-        401, "unauthorized", "the token is none, or was used already; start the server anew for another")
+        401, "unauthorized", "the token is invalid, or was used already; restart the server for another")
     }
     var response = HTTPResponse.json(201) { writer in
       writer.beginObject()
@@ -65,7 +65,7 @@ final class Gate: Sendable {
   }
 
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {
-    guard request.method != "POST" else { throw APIError(405, "wrongMethod", "a page is not posted to") }
+    guard request.method != "POST" else { throw APIError(405, "wrongMethod", "a page does not accept POST") }
     if let asset = ViewerPage.asset(request.path) {
       return HTTPResponse(
         200, headers: [("Content-Type", asset.mediaType), ("Cache-Control", "no-cache")],

@@ -49,7 +49,7 @@ final class JournalAPI: HTTPHandler {
   /// Handles a request when not too many others are in progress.
   private func inTurn(_ body: () throws -> HTTPResponse) throws -> HTTPResponse {
     guard turns.wait(timeout: .now() + 20) == .success else {
-      var error = APIError(503, "busy", "the server has too much to do; try again")
+      var error = APIError(503, "busy", "the server is busy; try again")
       error.headers.append(("Retry-After", "2"))
       throw error
     }
@@ -57,7 +57,7 @@ final class JournalAPI: HTTPHandler {
     return try body()
   }
 
-  // MARK: What is read
+  // MARK: Reading
 
   private func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     let steps = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(
@@ -84,6 +84,6 @@ final class JournalAPI: HTTPHandler {
   }
 
   static func unknown(_ request: HTTPRequest) -> APIError {
-    APIError(404, "notFound", "there is nothing of that name; /api/openapi.json says what there is")
+    APIError(404, "notFound", "there is no such resource; /api/openapi.json lists all of them")
   }
 }

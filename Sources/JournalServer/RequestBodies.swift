@@ -83,7 +83,7 @@ struct Members {
   func value(_ name: String) -> FieldValue? { members[name] }
 
   static func string(_ value: FieldValue, _ name: String) throws(APIError) -> String {
-    guard let text = value.string else { throw .wrongUse("\(name) has something that is no text") }
+    guard let text = value.string else { throw .wrongUse("\(name) has an element that is not a text") }
     return text
   }
 

@@ -23,8 +23,8 @@ final class StateCache: Sendable {
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
-  /// Caches states shortly before the newest, once and on another thread: who looks at a journal first sees the newest
-  /// state, and then the one before.
+  /// Caches states shortly before the newest, once and on another thread, because people look at the newest state
+  /// first, and then at the one before.
   func prepare() {
     let wasPrepared = isPrepared.withLock { isPrepared in
       defer { isPrepared = true }
@@ -49,7 +49,7 @@ final class StateCache: Sendable {
       do {
         version = try replay(to: revision)
       } catch let error as JournalError where error.code == .damaged {
-        // The entry may be older than a checkpoint from which the state can be had.
+        // The cached state may be older than the nearest checkpoint.
         version = try journal.version(asOf: .revision(revision))
       }
       keep(version)

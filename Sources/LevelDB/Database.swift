@@ -9,16 +9,16 @@ package import Files
 /// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
 ///    writing has two steps: the first is the same, and the second writes LevelDB's changes to disk.
 /// 4. Nothing on disk is ever overwritten, and nothing is removed that may be the only copy of an entry.
-/// 5. It is closed by `close()`, or when it goes. A call after that is an error.
+/// 5. `close()` or deinitialization closes it. A call after that is an error.
 @safe
 package final class Database: Sendable {
   /// How opening may change the disk.
   package enum Access: Sendable {
-    /// Not at all. New files of LevelDB are held in memory (about the size of the log), and writes are refused. No lock
-    /// is taken: the caller must exclude writers.
+    /// Change nothing. New files of LevelDB are held in memory (about the size of the log), and writes are refused. No
+    /// lock is taken: the caller must exclude writers.
     case readOnly
-    /// Not at all, while another process may be writing. The database then lacks LevelDB's log, which `readLogs` reads,
-    /// and tables that the writer has replaced since; see `hasChanged`.
+    /// Change nothing, while another process may be writing. The database then lacks LevelDB's log, which `readLogs`
+    /// reads, and tables that the writer has replaced since; see `hasChanged`.
     case inUse
     /// Open an existing database for writing.
     case existing
@@ -67,10 +67,10 @@ package final class Database: Sendable {
   /// Opens the database in a folder.
   ///
   /// - Parameter hook: for tests; sees each change to the disk, and can make it fail.
-  /// - Throws: `notFound` if there is none and none is to be made; `wrongUse` if there is one and a new
-  ///   one is to be made; `busy` if it is open for writing elsewhere; `damaged` if the folder holds
-  ///   parts of a database only, or anything but plain files, or if a file that would be replaced holds an entry
-  ///   that is nowhere else; `io`, `outOfResources`. The folder is then as it was.
+  /// - Throws: `notFound` if there is no database and `access` does not create one; `wrongUse` if there is one and
+  ///   `access` is to create a new one; `busy` if it is open for writing elsewhere; `damaged` if the folder has only
+  ///   parts of a database, or anything but plain files, or if a file that would be replaced has an entry that is
+  ///   nowhere else; `io`, `outOfResources`. The folder is then unchanged.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
   package convenience init(
     path: String, access: Access, options: Options = Options(), hook: FileHook? = nil

@@ -60,9 +60,9 @@ extension DatabaseError: CustomStringConvertible {
 
   private var advice: String? {
     switch code {
-    case .notFound: "Check the path, or make a new database there."
+    case .notFound: "Check the path, or create a new database there."
     case .damaged: "Nothing was changed. Keep a copy of the folder before you try anything else."
-    case .io: "Once the cause is gone, open it again to see what is stored."
+    case .io: "After the cause is removed, open it again to see what is stored."
     case .busy: "Try again when the other user is done."
     case .poisoned: "Close it and open it again to see what is stored."
     case .closed: "Open it again."

@@ -14,8 +14,8 @@ package import Foundation
 ///    the scheduler.
 /// 4. Taking it twice on one thread deadlocks.
 ///
-/// A POSIX mutex, because the thread sanitizer sees those. The standard library's `Mutex` works inside a
-/// library that isn't instrumented, so on Linux the sanitizer reports all that one guards as races.
+/// It is a POSIX mutex, because the thread sanitizer sees those. The standard library's `Mutex` works inside a library
+/// that isn't instrumented, so on Linux the sanitizer reports every access that it guards as a race.
 ///
 /// Safe to use from any thread.
 @safe

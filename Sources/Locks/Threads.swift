@@ -49,8 +49,8 @@ package enum Threads {
     return true
   }
 
-  /// Runs `body` for each number below `count`, on up to `width` threads, as far as the system has them; the caller's
-  /// is always one of them.
+  /// Runs `body` for each number below `count`, on up to `width` threads including the caller's. If the system has
+  /// fewer, it uses fewer.
   package static func forEach(below count: Int, width: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let next = Lock(0)
     let work: @Sendable () -> Void = {

@@ -34,7 +34,7 @@ final class Connection: Sendable {
   private struct State: Sendable {
     var prepared: Set<String> = []
     var isLost = false
-    /// What was sent ahead, and not received yet.
+    /// The statement that was sent ahead and whose answer was not received yet.
     var pending: Answer?
   }
 
@@ -46,7 +46,7 @@ final class Connection: Sendable {
   /// The descriptor, as long as this connection owns it.
   private let socket: Lock<Int32?>
 
-  /// Connects, as libpq does with these settings and what the environment, service files and password files add.
+  /// Connects with these settings, to which libpq adds those of the environment, service files and password files.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)], within time: Duration) throws(ServerFailure) {
     var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
@@ -81,7 +81,7 @@ final class Connection: Sendable {
   }
 
   private static func connect(_ handle: OpaquePointer, _ deadline: DispatchTime) throws(ServerFailure) {
-    // As the documentation of libpq has it: as if it had asked for writing.
+    // The documentation of libpq says to begin as if it had returned this.
     var wants = PGRES_POLLING_WRITING
     while true {
       guard unsafe PQstatus(handle) != CONNECTION_BAD, wants != PGRES_POLLING_FAILED else {
@@ -297,7 +297,7 @@ final class Connection: Sendable {
   }
 }
 
-/// How many notices a server has sent.
+/// Counts the notices that a server has sent.
 private final class NoticeCounter: Sendable {
   private let counted = Lock(0)
   var count: Int { counted.withLock { $0 } }

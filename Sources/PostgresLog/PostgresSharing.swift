@@ -16,13 +16,13 @@ struct PostgresSharing: LogSharing {
 }
 
 extension JournalOptions {
-  /// The same options, extended to open journals for writing whose log is shared through PostgreSQL. They change
-  /// nothing for local journals.
+  /// The same options, extended so that shared journals in PostgreSQL can be opened for writing. They change nothing
+  /// for local journals.
   /// - Parameters:
   ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync`
   ///     off.
-  ///   - images: where images are, if not in the database: the same place for all nodes. Images that are in the
-  ///     database already are found there.
+  ///   - images: the place of images, if that is not the database; the same for all nodes. Images that are already in
+  ///     the database are still found there.
   public func sharingThroughPostgres(
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
   ) -> JournalOptions {
@@ -46,7 +46,7 @@ extension Journal {
   ///     refused: put it into a password file, a service file or the environment.
   ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server
   ///     that does not keep what it confirms.
-  ///   - progress: told how far it has come; what it throws ends it, and the journal is local as before.
+  ///   - progress: called with the progress; an error that it throws ends the work, and the journal stays local.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, `permission`, `wrongUse`, `diverged`.
   /// - Complexity: O(n) in the bytes of all entries, twice over the network.
@@ -66,7 +66,7 @@ extension Journal {
   ///   - id: which journal, if the database has several.
   ///   - url: the folder to create.
   ///   - options: as in ``share(at:on:options:progress:)``.
-  ///   - progress: told how far it has come; what it throws ends it, and nothing is made.
+  ///   - progress: called with the progress; an error that it throws ends the work, and no folder is created.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`, `wrongUse`.
   /// - Complexity: O(n) in the bytes of all entries.
@@ -80,12 +80,12 @@ extension Journal {
       progress: progress)
   }
 
-  /// Makes a shared journal local again, with all entries that the database has. The database and the other nodes stay
-  /// as they are; what is committed here from now on is in this folder alone.
+  /// Makes a shared journal local again, with all entries that the database has. The database and the other nodes do
+  /// not change. Later commits are stored only in this folder.
   /// - Parameters:
   ///   - url: the journal's folder. It must not be open for writing.
-  ///   - isForced: whether to do it also when the server can't be reached, or has another history. The journal then has
-  ///     what this node has seen.
+  ///   - isForced: whether to do this even if the server can't be reached or has another history. The journal then has
+  ///     the entries that this node has seen.
   ///   - options: as in ``share(at:on:options:progress:)``.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` if it is local already.

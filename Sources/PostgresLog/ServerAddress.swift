@@ -14,16 +14,17 @@ struct ServerAddress: Sendable, CustomStringConvertible {
   init(_ text: String) throws(JournalError) {
     guard !text.utf8.contains(0), let settings = Connection.settings(in: text) else {
       throw JournalError(
-        .wrongUse, "this names no PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
+        .wrongUse,
+        "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
     guard !settings.contains(where: { $0.name.contains("password") }) else {
       throw JournalError(
         .wrongUse,
-        "the address has a password in it, which the journal's folder would keep and everybody could read; put it "
+        "the address has a password, which the journal's folder would store for everybody to read; put it "
           + "into the password file (~/.pgpass) or a service file")
     }
     guard !text.contains("\n") else {
-      throw JournalError(.wrongUse, "the address of a server is one line")
+      throw JournalError(.wrongUse, "the address of a server must be one line")
     }
     description = text
     self.settings = settings

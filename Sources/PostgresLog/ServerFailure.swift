@@ -2,7 +2,7 @@ import Journaling
 
 /// Why a statement failed.
 struct ServerFailure: Error, Sendable {
-  /// What is known of the requested change.
+  /// Whether the requested change was made.
   enum Kind: Sendable {
     /// The server has refused it.
     case refused
@@ -31,11 +31,12 @@ struct ServerFailure: Error, Sendable {
     switch state {
     case "42501":
       JournalError(
-        .permission, "the server's role may not do that; grant it, or use another role: \(message)")
+        .permission, "the server's role lacks a privilege; grant it, or use another role: \(message)")
     case "25006":
       JournalError(
         .unreachable,
-        "the server only reads: it is a standby, or the role's transactions are read-only; name the primary: \(message)"
+        "the server is read-only: it is a standby, or the role's transactions are read-only; name the primary: "
+          + "\(message)"
       )
     case "42P01":
       JournalError(.notFound, "there are no journals in this database; share one first: \(message)")
@@ -44,7 +45,7 @@ struct ServerFailure: Error, Sendable {
     default:
       switch kind {
       case .lost: JournalError(.unreachable, "the server can't be reached; try again when it can: \(message)")
-      case .refused: JournalError(.io, "the server refuses: \(message)")
+      case .refused: JournalError(.io, "the server refused: \(message)")
       }
     }
   }

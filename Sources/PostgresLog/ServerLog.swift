@@ -23,7 +23,7 @@ final class ServerLog: EntryLog {
   private let isWriting = Lock(false)
   /// Whether an open transaction has the turn.
   let isReserved = Lock(false)
-  /// Whether the server tells listeners of new entries.
+  /// Whether the server notifies listeners of new entries.
   private let notifies = Lock(true)
   /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
@@ -50,7 +50,7 @@ final class ServerLog: EntryLog {
 
   deinit { close() }
 
-  /// What an entry takes in a message and in the server's memory is several times its size.
+  /// In a message and in the server's memory, an entry takes several times its size.
   var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 
@@ -169,7 +169,7 @@ final class ServerLog: EntryLog {
       }
       throw .conflict(newest: newest)
     }
-    // Told to stop waiting for the standby, a server warns and reports the commit as done.
+    // A server that is told to stop waiting for the standby sends a warning and reports the commit as done.
     if connection.warningCount > warningCount {
       connection.interrupt()
       throw .unknown(JournalError(.unreachable, "the server has not waited for its standby"))

@@ -72,7 +72,7 @@ struct ServerSettings: Sendable {
     guard !isStandby else {
       throw JournalError(
         .unreachable,
-        "the server is a standby, which only reads; name the primary, or all servers with "
+        "the server is a standby, which is read-only; name the primary, or all servers with "
           + "target_session_attrs=read-write"
       )
     }

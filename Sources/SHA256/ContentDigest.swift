@@ -76,7 +76,7 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
   /// Compares the bytes lexicographically.
   public static func < (left: ContentDigest, right: ContentDigest) -> Bool { left.words < right.words }
 
-  /// Hashes a part of the digest, which is as good as random.
+  /// Hashes a part of the digest, whose bits are uniformly distributed.
   public func hash(into hasher: inout Hasher) {
     // 64 bits of a SHA-256 are enough.
     hasher.combine(words.0)

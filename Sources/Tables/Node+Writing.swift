@@ -1,5 +1,5 @@
-// All of these change the node, so the caller holds the one reference to it; those that move contents
-// between two nodes need both for themselves.
+// All of these change the node, so the caller must have the only reference to it. Those that move contents between two
+// nodes need the only reference to both.
 extension Node {
   /// A node with the same contents; values and children are shared.
   @inlinable
@@ -17,7 +17,7 @@ extension Node {
     return copy
   }
 
-  /// Makes child `index` one that no other tree shares, copying it if need be.
+  /// Makes child `index` one that no other tree shares, copying it if necessary.
   @inlinable
   func ownChild(at index: Int) {
     let slot = unsafe children + index
@@ -78,7 +78,7 @@ extension Node {
 
   // MARK: Branches
 
-  /// Adds a child behind the last one; the first child of a branch has no separator.
+  /// Adds a child after the last one; the first child of a branch has no separator.
   @inlinable
   func append(_ child: Node, separator: Key?) {
     assert(level == child.level + 1 && count < slots && (separator == nil) == (count == 0))
@@ -89,7 +89,7 @@ extension Node {
     count += 1
   }
 
-  /// Adds a child at `index`, behind another; `separator` stands between the two.
+  /// Adds a child at `index`, after another; `separator` separates the two.
   @inlinable
   func insert(_ child: Node, separator: Key, at index: Int) {
     assert(level == child.level + 1 && index > 0 && index <= count && count < slots)
@@ -103,7 +103,7 @@ extension Node {
     count += 1
   }
 
-  /// Takes out child `index` and the separator before it (for the first child: behind it).
+  /// Removes child `index` and the separator before it (for the first child: after it).
   @inlinable
   func removeChild(at index: Int) {
     assert(level > 0 && index >= 0 && index < count)
@@ -121,7 +121,7 @@ extension Node {
 
   // MARK: Splitting and levelling
 
-  /// Moves all from `index` on into a new node, which belongs behind this one.
+  /// Moves everything from `index` on into a new node, which must follow this one.
   @inlinable
   func split(at index: Int) -> (separator: Key, right: Node) {
     assert(index > 0 && index < count)
@@ -142,17 +142,18 @@ extension Node {
     return (separator, right)
   }
 
-  /// Mends child `index`, which is owned and holds too little: it is merged with a neighbour, or the two share evenly
-  /// what they hold. Takes an empty child out if it has no neighbour.
+  /// Rebalances child `index`, which is owned and has too few elements: it is merged with a neighbor, or the two share
+  /// their elements evenly. An empty child without a neighbor is removed.
   @inlinable
   func mendChild(at index: Int) {
     guard count > 1 else {
-      // Only at the right edge has a branch a single child, and there it may hold little, but not nothing.
+      // Only a branch at the right edge can have a single child. That child may have few elements, but must not be
+      // empty.
       if child(at: 0).count == 0 { removeChild(at: 0) }
       return
     }
     let first = max(index - 1, 0)
-    // Only the last child can be empty: any other was mended when it came below the minimum.
+    // Only the last child can be empty, because any other was rebalanced when it fell below the minimum.
     if child(at: index).count == 0 {
       removeChild(at: index)
       return
@@ -171,9 +172,9 @@ extension Node {
     }
   }
 
-  /// Moves the first `moved` of the right neighbour behind the last of this node.
+  /// Moves the first `moved` of the right neighbor to the end of this node.
   ///
-  /// `separator` stands between the two in their branch, and is set anew.
+  /// `separator` separates the two in their branch, and is updated.
   @inlinable
   func takeFirst(_ moved: Int, of right: Node, separator: UnsafeMutablePointer<Key>) {
     assert(moved > 0 && moved <= right.count && count > 0 && count + moved <= slots)
@@ -198,9 +199,9 @@ extension Node {
     right.count = rest
   }
 
-  /// Moves the last `moved` of the left neighbour before the first of this node.
+  /// Moves the last `moved` of the left neighbor to the start of this node.
   ///
-  /// `separator` stands between the two in their branch, and is set anew. The neighbour keeps at least one.
+  /// `separator` separates the two in their branch, and is updated. The neighbor keeps at least one.
   @inlinable
   func takeLast(_ moved: Int, of left: Node, separator: UnsafeMutablePointer<Key>) {
     assert(moved > 0 && moved < left.count && count > 0 && count + moved <= slots)

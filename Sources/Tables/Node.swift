@@ -1,4 +1,4 @@
-/// What stands before the keys in a node.
+/// The header of a node, before its keys.
 @usableFromInline
 struct NodeHeader {
   /// Elements of a leaf, or children of a branch.
@@ -15,20 +15,20 @@ struct NodeHeader {
 
 /// A node of a table's tree, and the only type that touches raw memory.
 ///
-/// One allocation holds the header, the keys, and behind them the values (of a leaf) or the children
-/// (of a branch): what a search touches of a node lies close together.
+/// One allocation has the header, the keys, and then the values (of a leaf) or the children (of a branch). So the parts
+/// of a node that a search touches are close together.
 ///
 /// 1. A leaf has `count` keys, strictly ascending, and the value of each at the same position.
 /// 2. A branch has `count` children, one level below it, and `count - 1` keys that separate them: all keys
 ///    under child `i` are before `keys[i]`, and all under child `i + 1` are not.
-/// 3. `count` is at most `slots`. Slots below it are initialised and those above are not.
-/// 4. Pointers into a node are used only while the tree that was searched holds that node.
+/// 3. `count` is at most `slots`. Slots below it are initialized, and those above are not.
+/// 4. Pointers into a node are used only while the searched tree retains that node.
 ///
-/// A node is changed only by the thread that holds the one reference to it; all others only read it.
+/// Only the thread that has the only reference to a node changes it; all others only read it.
 @usableFromInline
 final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
-  // Measured with 1,000,000 elements. Larger leaves make reading faster; but who copies a shared path pays
-  // for each value or child in it that counts references, so there are fewer of those.
+  // Measured with 1,000,000 elements. Larger leaves make reading faster. But copying a shared path retains each value
+  // or child in it that counts references, so leaves of such values are smaller.
   @inlinable static var leafCapacity: Int { _isPOD(Key.self) && _isPOD(Value.self) ? 64 : 32 }
 
   /// A path has four bits for the number of a child.
@@ -40,7 +40,7 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
     let capacity = level == 0 ? leafCapacity : branchCapacity
     let stride = level == 0 ? MemoryLayout<Value>.stride : MemoryLayout<Node>.stride
     let alignment = level == 0 ? MemoryLayout<Value>.alignment : MemoryLayout<Node>.alignment
-    // The part behind the keys is asked for in units of keys, with room to align its start.
+    // The part after the keys is requested in units of keys, with room to align its start.
     let keyStride = MemoryLayout<Key>.stride
     let behind = (capacity * stride + alignment + keyStride - 1) / keyStride
     let buffer = Node.create(minimumCapacity: capacity + behind) { _ in NodeHeader(level: level) }
@@ -57,8 +57,8 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
     }
   }
 
-  // Through a pointer: `ManagedBuffer.header` is checked for exclusive access at run time each time it is
-  // used, which made an append twice as slow.
+  // Uses a pointer, because each use of `ManagedBuffer.header` is checked for exclusive access at run time, which made
+  // an append twice as slow.
   @inlinable var level: Int {
     unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.level }
   }
@@ -70,8 +70,8 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
 
   @inlinable var slots: Int { level == 0 ? Self.leafCapacity : Self.branchCapacity }
 
-  /// Below this a node is merged with a neighbour or filled from it, unless it stands at the right edge.
-  /// A third and not a half, so that a write to and fro across a split does not split and merge each time.
+  /// A node with fewer elements is merged with a neighbor or filled from it, unless it is at the right edge. This is a
+  /// third and not a half, so that alternating writes around a split do not split and merge each time.
   @inlinable var minimum: Int { slots / 3 }
 
   @inlinable var keys: UnsafeMutablePointer<Key> {
@@ -122,17 +122,17 @@ extension Node {
     countKeys(of: count &- 1) { !(key < $0) }
   }
 
-  /// How many of the first `total` keys fulfil a condition that none fulfils behind the first that does not.
+  /// The partition point: the number of leading keys, of the first `total`, for which the predicate is true.
   @inlinable
   @inline(__always)
   func countKeys(of total: Int, where isBefore: (Key) -> Bool) -> Int {
     let keys = unsafe self.keys
-    // Rising keys, the most frequent of all orders, need one comparison a level.
+    // Ascending keys, the most frequent order, need one comparison for each level.
     if unsafe total > 0 && isBefore(keys[total &- 1]) { return total }
     var low = 0
     if _isPOD(Key.self) {
-      // Such keys are cheap to compare and a cache miss is not: one key out of each cache line first, whose
-      // misses then overlap, and all of the line in question after that. No branch depends on a comparison.
+      // Such keys are cheap to compare, but a cache miss is expensive. So one key of each cache line is compared first,
+      // and the misses overlap. Then all keys of the right line are compared. No branch depends on a comparison.
       var last = 7
       while last < total {
         low &+= unsafe isBefore(keys[last]) ? 8 : 0

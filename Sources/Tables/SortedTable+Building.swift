@@ -1,7 +1,7 @@
 extension SortedTable {
   /// Makes a table of elements whose keys are strictly ascending, or nil if they are not.
   ///
-  /// O(n), and without a search: nodes are filled one after the other, from the leaves up.
+  /// O(n), without a search: nodes are filled one after the other, from the leaves up.
   @inlinable
   public init?(sorted elements: some Sequence<Element>) {
     self.init()
@@ -29,7 +29,8 @@ extension SortedTable {
     var row = nodes
     while row.count > 1 {
       let level = row[0].node.level + 1
-      precondition(level <= Path.maximumLevel, "Too many elements for one table: divide them among several.")
+      precondition(
+        level <= Path.maximumLevel, "Too many elements for one table. Divide them among several tables.")
       var above: [(smallest: Key, node: TableNode)] = []
       above.reserveCapacity(row.count / TableNode.branchCapacity + 1)
       for (smallest, node) in row {

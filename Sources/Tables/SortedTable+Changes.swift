@@ -1,5 +1,5 @@
 extension SortedTable {
-  /// What happened to one key between two tables.
+  /// The change of one key between two tables.
   public struct Change: Sendable {
     /// The key that was added, removed or given another value.
     public let key: Key
@@ -52,7 +52,7 @@ extension SortedTable {
       Iterator(old: old, new: new, areEqual: areEqual)
     }
 
-    /// Walks two trees side by side, passing by every node that both reach.
+    /// Iterates over two trees together, and skips every node that both share.
     public struct Iterator: IteratorProtocol {
       @usableFromInline var old: Walk
       @usableFromInline var new: Walk
@@ -66,7 +66,7 @@ extension SortedTable {
         self.new = Walk(isSame ? nil : new.root)
       }
 
-      /// The nodes entered so far, in both trees: what the walk costs.
+      /// The number of nodes entered so far in both trees, which is the cost of the iteration.
       package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
 
       /// The next change, or nil at the end.
@@ -86,11 +86,11 @@ extension SortedTable {
         return nil
       }
 
-      /// One step with something ahead on both sides; nil if it found no change.
+      /// One step while both sides have more; nil if it found no change.
       @inlinable
       mutating func step() -> Change? {
         if old.node === new.node && old.index == new.index {
-          // From here on one and the same node.
+          // Both are at the same node.
           old.leaveNode()
           new.leaveNode()
           return nil
@@ -138,10 +138,10 @@ extension SortedTable {
     }
   }
 
-  /// A place in a tree: before an element of a leaf, or before a child of a branch that is not yet entered.
+  /// A position in a tree: before an element of a leaf, or before a child of a branch that is not yet entered.
   @usableFromInline
   struct Walk {
-    /// The nodes entered and not yet left, and in each the position. None are at their end.
+    /// The nodes entered and not yet left, and the position in each. None is at its end.
     @usableFromInline var nodes: [TableNode]
     @usableFromInline var positions: [Int]
     @usableFromInline var visitedNodes: Int
@@ -162,7 +162,7 @@ extension SortedTable {
     @inlinable var value: Value { node.value(at: index) }
     @inlinable var child: TableNode { node.child(at: index) }
 
-    /// Whether both are at one and the same child. It is only compared: to retain it would cost more.
+    /// Whether both are at the same child. The child is only compared, because retaining it would cost more.
     @inlinable
     func isAtSameChild(as other: Walk) -> Bool {
       unsafe node.children[index] === other.node.children[other.index]

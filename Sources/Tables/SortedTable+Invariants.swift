@@ -1,6 +1,5 @@
 extension SortedTable {
-  /// Checks everything the head of `SortedTable` promises about its tree, and ends the process where it does not
-  /// hold. O(n).
+  /// Checks the invariants of the tree that `SortedTable` lists, and ends the process if one does not hold. O(n).
   package func checkInvariants() {
     guard let root else {
       precondition(count == 0, "a table without a root counts \(count) elements")
@@ -45,9 +44,9 @@ extension Node {
     let keyCount = level == 0 ? count : count - 1
     for index in 0..<keyCount {
       let key = unsafe keys[index]
-      if index > 0 { unsafe precondition(keys[index - 1] < key, "\(key) does not rise") }
-      if let lower { precondition(lower <= key, "\(key) stands behind \(lower)") }
-      if let upper { precondition(key < upper, "\(key) stands before \(upper)") }
+      if index > 0 { unsafe precondition(keys[index - 1] < key, "\(key) is not ascending") }
+      if let lower { precondition(lower <= key, "\(key) is after \(lower)") }
+      if let upper { precondition(key < upper, "\(key) is before \(upper)") }
     }
     guard level > 0 else { return count }
     var elements = 0

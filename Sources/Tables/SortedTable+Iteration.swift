@@ -34,7 +34,7 @@ extension SortedTable: Sequence {
     case through(Key)
   }
 
-  /// A part of a table, in the order of its keys. It keeps the table as it was when it was asked for.
+  /// A part of a table, in the order of its keys. Later changes of the table do not affect it.
   public struct Elements: Sequence, Sendable {
     @usableFromInline let table: SortedTable
     @usableFromInline let start: Key
@@ -60,10 +60,10 @@ extension SortedTable: Sequence {
     @usableFromInline let root: TableNode?
     @usableFromInline let end: End
 
-    /// The leaf that is being read, not retained: `root` keeps it.
+    /// The leaf that is being read. It is not retained, because `root` retains it.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
-    /// The path to that leaf. Its position is not kept up: the one below is.
+    /// The path to that leaf. Its position is not updated; `position` is.
     @usableFromInline var path: Path
     @usableFromInline var position: Int
 
@@ -102,7 +102,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// Turns to a leaf, and finds where the iteration ends in it.
+    /// Moves to a leaf, and finds where the iteration ends in it.
     @inlinable
     mutating func read(_ leaf: Unmanaged<TableNode>) {
       unsafe self.leaf = leaf
@@ -133,7 +133,7 @@ extension SortedTable: Sequence {
 }
 
 extension Node {
-  /// The path to the first element of the leaf behind the one at `path`, or nil at the last leaf.
+  /// The path to the first element of the leaf after the one at `path`, or nil at the last leaf.
   @inlinable
   func path(after path: Path) -> Path? {
     var node = self

@@ -6,7 +6,7 @@ extension SortedTable {
     ReversedElements(table: self, range: range)
   }
 
-  /// A part of a table, in the reverse order of its keys. It keeps the table as it was when it was asked for.
+  /// A part of a table, in the reverse order of its keys. Later changes of the table do not affect it.
   public struct ReversedElements: Sequence, Sendable {
     @usableFromInline let table: SortedTable
     @usableFromInline let range: ClosedRange<Key>
@@ -28,14 +28,14 @@ extension SortedTable {
     @usableFromInline let root: TableNode?
     @usableFromInline let first: Key
 
-    /// The leaf that is being read, not retained: `root` keeps it.
+    /// The leaf that is being read. It is not retained, because `root` retains it.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
-    /// The path to that leaf. Its position is not kept up: the one below is.
+    /// The path to that leaf. Its position is not updated; `position` is.
     @usableFromInline var path: Path
-    /// The position behind the next element.
+    /// The position after the next element.
     @usableFromInline var position: Int
-    /// The position of the last element to give.
+    /// The position of the last element to return.
     @usableFromInline var limit: Int
 
     @inlinable
@@ -56,7 +56,7 @@ extension SortedTable {
       unsafe read(place.leaf)
     }
 
-    /// The next element, or nil behind the first.
+    /// The next element, or nil after the first one of the table.
     @inlinable
     public mutating func next() -> Element? {
       while position <= limit {
@@ -69,7 +69,7 @@ extension SortedTable {
       }
     }
 
-    /// Turns to a leaf, and finds where the iteration ends in it.
+    /// Moves to a leaf, and finds where the iteration ends in it.
     @inlinable
     mutating func read(_ leaf: Unmanaged<TableNode>) {
       unsafe self.leaf = leaf
@@ -81,7 +81,7 @@ extension SortedTable {
     @inlinable
     @inline(never)
     mutating func advanceToPreviousLeaf() -> Bool {
-      // Where the limit is not the start of a leaf, the iteration ends inside of it.
+      // If the limit is not the start of a leaf, the iteration ends inside the leaf.
       guard let root, limit == 0, let previous = root.path(before: path) else { return false }
       path = previous
       let leaf = unsafe root.leaf(at: previous)
@@ -111,7 +111,7 @@ extension Node {
       node = node.child(at: index)
     }
     guard let turn else { return nil }
-    // From there on the last child of each branch.
+    // After that, take the last child of each branch.
     var previous = turn.taken
     node = self
     while node.level > 0 {

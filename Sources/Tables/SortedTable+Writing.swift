@@ -1,7 +1,7 @@
 extension SortedTable {
   /// Sets the value of a key, and returns the one it had.
   ///
-  /// O(log n); in place where no copy shares the nodes, with one new path otherwise.
+  /// O(log n). If no copy shares the nodes, they are changed in place; otherwise one path is copied.
   @inlinable
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
@@ -17,7 +17,7 @@ extension SortedTable {
     return nil
   }
 
-  /// Removes a key, and returns the value it had. Nothing is copied or changed when it had none. O(log n).
+  /// Removes a key, and returns the value it had. If it had none, nothing is copied or changed. O(log n).
   @inlinable
   @discardableResult
   public mutating func removeValue(forKey key: Key) -> Value? {
@@ -28,13 +28,13 @@ extension SortedTable {
     return value
   }
 
-  /// Changes the value of a key where it stands, without a copy of it.
+  /// Changes the value of a key in place, without copying it.
   ///
   ///     table.modify(42) { $0?.name = "new" }
   ///     counts.modify("a") { $0 = ($0 ?? 0) + 1 }
   ///
-  /// The body is given nil for a key without a value. The key is removed when the body leaves nil, and
-  /// what it has changed up to an error stays changed. O(log n) and the body.
+  /// The body gets nil for a key without a value. If the body leaves nil, the key is removed. If it throws, its changes
+  /// up to that point stay. O(log n), plus the time of the body.
   ///
   /// - Throws: what the body throws.
   @inlinable
@@ -60,7 +60,7 @@ extension SortedTable {
     return try body(&value)
   }
 
-  /// Removes everything. O(1), and O(n) to free it when no copy holds it.
+  /// Removes everything. O(1), plus O(n) to free the nodes if no copy retains them.
   @inlinable
   public mutating func removeAll() {
     self = SortedTable()
@@ -70,7 +70,7 @@ extension SortedTable {
 // MARK: The steps of a write
 
 extension SortedTable {
-  /// The path to a key, or to where it belongs, and whether it is there; nil in an empty table.
+  /// The path to a key, or to its insertion position, and whether the key exists; nil in an empty table.
   @inlinable
   func locate(_ key: Key) -> (path: Path, found: Bool)? {
     guard let root else { return nil }
@@ -80,7 +80,7 @@ extension SortedTable {
 
   /// Makes every node on a path this table's own, copying those that are shared, and returns the leaf.
   ///
-  /// The leaf is not retained: a reference would make it look shared. It is good until the next write.
+  /// The leaf is not retained, because a reference would make it look shared. It is valid until the next write.
   @inlinable
   mutating func ownLeaf(at path: Path) -> Unmanaged<TableNode> {
     if !isKnownUniquelyReferenced(&root), let shared = root {
@@ -107,7 +107,7 @@ extension SortedTable {
     elementCount = 1
   }
 
-  /// Inserts a new key into an owned leaf, splitting what is full.
+  /// Inserts a new key into an owned leaf, and splits full nodes.
   @inlinable
   mutating func insert(_ key: Key, _ value: Value, into leaf: Unmanaged<TableNode>, at path: Path) {
     elementCount &+= 1
@@ -135,7 +135,7 @@ extension SortedTable {
     self.root = above
   }
 
-  /// Removes from an owned leaf the element whose value was taken, mending what has become too empty.
+  /// Removes from an owned leaf the element whose value was taken, and rebalances nodes that have too few elements.
   @inlinable
   mutating func remove(from leaf: Unmanaged<TableNode>, at path: Path) {
     elementCount &-= 1
@@ -161,7 +161,7 @@ extension SortedTable {
 extension Node {
   /// Inserts along a path of owned nodes whose leaf is full.
   ///
-  /// - Returns: the new node that belongs behind this one, when this one had to be split.
+  /// - Returns: the new node that follows this one, if this one had to be split.
   @inlinable
   func insert(
     _ key: Key, _ value: Value, at path: Path, atRightEdge: Bool
@@ -199,7 +199,7 @@ extension Node {
     _ key: Key, _ value: Value, at index: Int, atRightEdge: Bool
   ) -> (separator: Key, right: Node) {
     if atRightEdge && index == count {
-      // Rising keys: nothing will come between, so the full leaf stays full.
+      // For ascending keys, nothing will be inserted in between, so the full leaf stays full.
       let right = Node.make(level: 0)
       right.insert(key, value, at: 0)
       return (key, right)
@@ -214,7 +214,7 @@ extension Node {
     return (separator, right)
   }
 
-  /// Mends the nodes on a path of owned nodes, from the leaf up, after a removal there.
+  /// Rebalances the owned nodes on a path, from the leaf up, after a removal from the leaf.
   @inlinable
   func mend(_ path: Path) {
     guard level > 0 else { return }

@@ -1,25 +1,25 @@
-/// A sorted map that is copied in no time and shares what its copies have in common.
+/// A sorted map that is copied in constant time and shares its nodes with its copies.
 ///
 ///     var table: SortedTable<Int, String> = SortedTable()
 ///     table.updateValue("one", forKey: 1)
 ///     let kept = table                    // O(1), whatever the size
-///     table.updateValue("two", forKey: 2) // copies one path; `kept` still holds one element
+///     table.updateValue("two", forKey: 2) // copies one path; `kept` still has one element
 ///     for (key, value) in table.elements(from: 2) { print(key, value) }
 ///
 /// It is a B+tree: elements in leaves, branches above them.
 ///
 /// 1. All leaves are at the same depth, and in the order of their keys.
-/// 2. A node holds at most its capacity. It holds at least a third of it, unless it is the root or the last of its
-///    level; then at least one. (Keys that come in ascending order so fill every leaf.)
+/// 2. A node has at most its capacity, and at least a third of it. The root and the last node of a level may have
+///    fewer, but at least one. (So keys that are inserted in ascending order fill every leaf.)
 /// 3. A root that is a branch has at least two children. An empty table has no root.
-/// 4. A node that several tables reach is never changed. A write copies the shared nodes on the path to its
-///    key and changes those that only this table reaches in place.
+/// 4. A node that several tables share is never changed. A write copies the shared nodes on the path to its key, and
+///    changes the nodes that only this table has in place.
 ///
-/// **Threads.** A table is a value: copies may be read, written and dropped on any threads at the same time.
-/// One variable that holds a table needs the same care as any other variable. Dropping the last copy frees
-/// its nodes, O(n).
+/// **Threads.** A table is a value: copies may be read, written and released on any threads at the same time. As with
+/// any variable, a variable that has a table must not be accessed by several threads while one writes it. Releasing the
+/// last copy frees its nodes, O(n).
 ///
-/// Keys must not change their order. *n* is the number of elements below.
+/// Keys must not change their order. Below, *n* is the number of elements.
 public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
   /// An element, as iteration gives it.
   public typealias Element = (key: Key, value: Value)
@@ -38,8 +38,8 @@ public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
   }
 }
 
-// Holds because of invariant 4: a node is changed only while one table alone reaches it, and a table that
-// is written is, as any value, not read or copied at the same time.
+// This holds because of invariant 4: a node is changed only while a single table has it, and like any value, a table is
+// not read or copied while it is written.
 extension SortedTable: @unchecked Sendable {}
 
 extension SortedTable {

@@ -8,7 +8,7 @@ package enum ViewerPage {
 
   /// The document of every view.
   package static var index: [UInt8] { PackageResources.index_html }
-  /// What the API is, as OpenAPI has it.
+  /// The OpenAPI description of the API.
   package static var openAPI: [UInt8] { PackageResources.openapi_json }
 
   /// The file of a path such as `/assets/app.js`; nil if there is none.
@@ -31,7 +31,7 @@ package enum ViewerPage {
     return assets
   }()
 
-  /// Whether a path is one of the page's views, which `app.js` tells apart.
+  /// Whether a path is one of the page's views, which `app.js` distinguishes.
   package static func isView(_ path: String) -> Bool {
     path.wholeMatch(of: /\/(items(\/[0-9]+(\/report)?)?|entries(\/[0-9]+)?|compare|proof)?/) != nil
   }

@@ -1,4 +1,5 @@
-// libmicrohttpd, and what of it Swift can't call: functions with variable arguments, and constants that are casts.
+// libmicrohttpd, with wrappers for what Swift can't use: functions with variable arguments, and constants that are
+// casts.
 
 #ifndef CMICROHTTPD_H
 #define CMICROHTTPD_H
@@ -7,17 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// How a server is run.
+/// The options of a server.
 typedef struct {
-  /// 0: one that is free.
+  /// The port; 0 for a free one.
   uint16_t port;
-  /// How many connections there are at most; further ones are closed at once.
+  /// The most connections; further ones are closed at once.
   unsigned connection_limit;
-  /// After how many seconds without a byte in either direction a connection is closed.
+  /// The seconds without a byte in either direction after which a connection is closed.
   unsigned idle_seconds;
-  /// How many bytes the line and the headers of a request may have.
+  /// The most bytes of the request line and the headers.
   size_t head_byte_limit;
-  /// Of the thread that each connection has.
+  /// The stack size of the thread of each connection.
   size_t stack_byte_count;
 } chttp_options;
 
@@ -30,12 +31,12 @@ struct MHD_Daemon *chttp_start(
 /// The port that a server listens on.
 uint16_t chttp_port(struct MHD_Daemon *server);
 
-/// The socket of a connection; -1 when there is none.
+/// The socket of a connection; -1 if there is none.
 int chttp_socket(struct MHD_Connection *connection);
 
-/// The length of a body that ends when it ends.
+/// Stands for a body of unknown length.
 uint64_t chttp_unknown_length(void);
-/// What a body's reader returns at its end, and when it can't go on.
+/// The results of a body's reader at the end, and after a failure.
 ssize_t chttp_end_of_body(void);
 ssize_t chttp_failed_body(void);
 

@@ -1,12 +1,12 @@
 // SHA-256 of libcrypto behind three functions.
 //
-// The functions of the "EVP" family look their algorithm up at each start, which costs as much as hashing an
-// event; the direct ones are called deprecated by OpenSSL 3, so they are named in this one place only.
+// The functions of the "EVP" family look up their algorithm at each start, which costs as much as hashing an event.
+// OpenSSL 3 deprecates the direct functions, so only this file calls them.
 #pragma once
 
 #include <stddef.h>
 
-/// The state of a hash under way; as large as libcrypto's, which CSHA256.c checks.
+/// The state of a hash in progress; as large as libcrypto's, which CSHA256.c checks.
 typedef struct csha256 {
   unsigned long long words[14];
 } csha256;

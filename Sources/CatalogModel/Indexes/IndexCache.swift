@@ -9,11 +9,11 @@ import Locks
 /// wrong unless the items are.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
-/// 2. A missing index is built in the background from the table of the query that needs it. Queries in the meantime use
-///    that of the snapshot's layers if they have it; otherwise they get none, and scan.
-/// 3. A table that is backed by another snapshot than the cached ones has its index rebuilt.
+/// 2. A missing index is built in the background from the table of the query that needs it. Meanwhile, queries use the
+///    index in the snapshot's layers. If these lack it, queries get none and scan.
+/// 3. For a table that is backed by another snapshot than the cached ones, the index is rebuilt.
 ///
-/// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take memory of their own.
+/// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 final class IndexCache: Sendable {
   private struct Built: Sendable {
     let table: EntityTable
@@ -36,7 +36,7 @@ final class IndexCache: Sendable {
 
   // MARK: Declared indexes
 
-  /// What types of items have declared, by their kinds. The layers of snapshots get these indexes.
+  /// The indexes that types of items have declared, by kind. The layers of snapshots get these indexes.
   var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
 
   /// Notes the indexes of a type of items.
@@ -118,7 +118,7 @@ final class IndexCache: Sendable {
     return names.compactMap { name in
       guard let kept = keptIndex(name, table), kept != ValueIndex(scanning: table, name) else { return nil }
       return
-        "the index on \(name.path.names.joined(separator: ".")) of \(name.scope.text) is not that of the items"
+        "the index on \(name.path.names.joined(separator: ".")) of \(name.scope.text) does not match the items"
     }
   }
 }

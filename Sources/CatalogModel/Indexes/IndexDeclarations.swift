@@ -10,8 +10,8 @@ private struct ProvenIndex: Hashable, Sendable {
 }
 
 extension CatalogItem {
-  /// Fails if an index uses another name for a property than its encoding: its queries would find nothing. Each index
-  /// is checked until a value has confirmed its name.
+  /// Fails if an index uses another name for a property than its encoding, because its queries would find nothing. Each
+  /// index is checked until a value has confirmed its name.
   static func checkIndexes(
     _ value: Self, encodedAs attributes: [String: FieldValue]
   ) throws(JournalError) {
@@ -25,8 +25,8 @@ extension CatalogItem {
         let name = index.path.names.joined(separator: ".")
         throw JournalError(
           .wrongUse,
-          "\(Self.self) has an index on a property that it does not encode as \"\(name)\"; let its "
-            + "attributeName(of:) say under which name it does")
+          "\(Self.self) has an index on a property that it does not encode as \"\(name)\"; return the "
+            + "encoded name from its attributeName(of:)")
       }
       _ = provenIndexes.withLock { $0.insert(ProvenIndex(model: model, path: index.path)) }
     }

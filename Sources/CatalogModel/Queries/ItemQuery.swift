@@ -11,9 +11,10 @@ import Locks
 /// Without `sorted(by:)`, items are in the order of their numbers. A query is a value: it retains its state, and later
 /// commits do not change its answer. It runs once, on first use, and decodes an item when its value is read.
 ///
-/// - Complexity: with indexes on the filtered and sorted properties, O(log n) and the lines read, which are about the
-/// answer if one condition or the order is selective. Otherwise O(n) in the items of the catalog, decoding only the
-/// properties that the query concerns. Then O(1) for the position of an element, and O(log n) for its item.
+/// - Complexity: with indexes on the filtered and sorted properties, O(log n) and the lines that are read. If one
+/// condition or the order is selective, these are about as many as the results. Otherwise O(n) in the items of the
+/// catalog, decoding only the properties that the query concerns. Then O(1) for the position of an element, and O(log
+/// n) for its item.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
   private var plan: QueryPlan

@@ -16,7 +16,7 @@ package struct ItemScan: Sendable {
 
   /// A sorted search selects at least this many of the first items.
   private static let leastNeeded = 1024
-  /// How long the others are counted after a page is found: a small catalog's count is exact at once.
+  /// How long the remaining items are counted after a page is found, so that a small catalog's count is exact at once.
   private static var countingTime: Duration { .milliseconds(20) }
 
   private let catalog: Catalog
@@ -24,7 +24,7 @@ package struct ItemScan: Sendable {
   private let source: Source
   private let conditions: [Condition]
   private let orders: [QueryOrder]
-  /// Whether items match without a look at their records.
+  /// Whether items match without reading their records.
   private let isFree: Bool
 
   /// The numbers of the items found so far, in order; of a sorted search, the first ones, and none before it is
@@ -89,7 +89,7 @@ package struct ItemScan: Sendable {
     numbers.dropFirst(offset).prefix(limit).map { EntityID($0) }
   }
 
-  /// Scans on until this many items are known in order, everything was scanned, or the time is over. If they are known
+  /// Scans until this many items are known in order, everything was scanned, or the time is over. If they are known
   /// already, it uses the time to count the others.
   package mutating func advance(toward count: Int, atMost time: Duration) {
     if !orders.isEmpty, selection == nil && !isAtEnd || count > needed && numbers.count < matchCount {

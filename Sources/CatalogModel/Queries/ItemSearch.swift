@@ -33,7 +33,7 @@ package struct ItemSearch: Hashable, Sendable {
   package mutating func add(condition text: String) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
-    // The first operator counts, and of two at one place the longer.
+    // The first operator counts; if two begin at the same place, the longer one.
     guard
       let (sign, place) = places.min(by: {
         ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count)

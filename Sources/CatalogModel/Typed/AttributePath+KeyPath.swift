@@ -38,7 +38,8 @@ extension AttributePath {
     }
     precondition(
       text.hasPrefix(root) && !names.isEmpty && arePlain,
-      "\(text) is no stored property. Let \(Model.self).attributeName(of:) say which attribute holds it.")
+      "\(text) is not a stored property. Return the name of its attribute from \(Model.self).attributeName(of:)."
+    )
     return names
   }
 }

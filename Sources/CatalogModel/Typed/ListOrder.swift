@@ -41,7 +41,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
     _ count: Int, after previous: ListOrder? = nil, before next: ListOrder? = nil
   ) -> [ListOrder] {
     guard count > 0 else { return [] }
-    // At an end they are counted up; in between, each half is divided again.
+    // At an end of the list, positions are counted up; in between, each half is divided again.
     guard previous != nil && next != nil else {
       var places: [ListOrder] = []
       for _ in 0..<count {
@@ -73,7 +73,7 @@ extension ListOrder: Codable {
     text = try container.decode(String.self)
     guard OrderText.isPlace(text) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "\"\(text)\" is no place in a list")
+        in: container, debugDescription: "\"\(text)\" is not a position in a list")
     }
   }
 

@@ -50,7 +50,7 @@ enum OrderText {
     var high = high.map { $0[...] }
     while true {
       let lowDigit = low.popFirst().map(value) ?? 0
-      // After its last digit the upper one has zeros; they are not reached, because it is above.
+      // After its last digit, the upper position has zeros. They are not reached, because it is above the lower one.
       let highDigit = high.map { $0.first.map(value) ?? 0 } ?? 62
       if high?.isEmpty == false { high?.removeFirst() }
       if highDigit - lowDigit > 1 {

@@ -17,7 +17,7 @@ extension CollectionDifference where ChangeElement: Hashable {
       changes.append(.insert(offset: offset, element: element, associatedWith: oldPlaces[element]))
     }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("The elements of an answer are not unique.")
+      preconditionFailure("The results of a query are not unique.")
     }
     return difference
   }

@@ -1,6 +1,6 @@
 public import Observation
 
-/// The answer of a query on the main actor, kept up to date for a user interface.
+/// The results of a query on the main actor, kept up to date for a user interface.
 ///
 /// ```swift
 /// @State private var recipes = LiveQuery(journal) { $0.items(Recipe.self).sorted(by: \.title) }
