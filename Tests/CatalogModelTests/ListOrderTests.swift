@@ -129,7 +129,7 @@ struct ListOrderTests {
   @Test func aRowThatIsNotThereIsRefused() throws {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Task(name: "a", order: .start)) }
-    expectRejection("item:9 is no task that is there") {
+    expectRejection("item:9 is not an existing task") {
       try history.commit { try $0.move(id, by: \.order, after: 9) }
     }
     expectRejection("item:9") { try history.commit { try $0.move(9, by: \.order, after: id) } }

@@ -15,7 +15,7 @@ extension Draft where State == Catalog {
     // The item itself is not a neighbor of its new position.
     let place: ListOrder? = try other.map { other in
       guard let item = state.item(other) else {
-        throw Rules.rejected("\(Catalog.name(of: other.entity)) is no \(Model.kind) that is there")
+        throw Rules.rejected("\(Catalog.name(of: other.entity)) is not an existing \(Model.kind)")
       }
       return try item.value[keyPath: order]
     }
@@ -38,7 +38,7 @@ extension Draft where State == Catalog {
     let all = state.items(Model.self)
     let place: ListOrder? = try other.map { other in
       guard let item = state.item(other) else {
-        throw Rules.rejected("\(Catalog.name(of: other.entity)) is no \(Model.kind) that is there")
+        throw Rules.rejected("\(Catalog.name(of: other.entity)) is not an existing \(Model.kind)")
       }
       return try item.value[keyPath: order]
     }
