@@ -91,7 +91,7 @@ extension Journal {
         : try base.copy(to: entries, format)
     }
     do {
-      try folder.root.require(2 * (try log.byteCount()), for: "the entries without what is erased")
+      try folder.root.require(2 * (try log.byteCount()), for: "the entries without the erased content")
       var erasure = Erasure(entities: scope.entities, annotations: words ? scope.touched : [])
       if isBaseErased { erasure.firstErased = format.head.revision }
       try rewrite(to: replacement.copy, without: &erasure, observer)

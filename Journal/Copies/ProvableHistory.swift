@@ -72,7 +72,7 @@ struct ProvableHistory {
     // Without a first entry, FORMAT can be neither proven nor disproven.
     if let format = sources.compactMap(\.format).first { return format }
     throw JournalError(
-      .damaged, "FORMAT can't be read, and there is no first entry that would prove what it was",
+      .damaged, "FORMAT can't be read, and there is no first entry that could prove a rebuilt one",
       path: sources.first?.folder.format)
   }
 

@@ -196,7 +196,7 @@ extension Journal {
     } catch let error as JournalError where error.code == .locked {
       throw JournalError(
         .locked,
-        "the journal is open for writing, and this rewrites what it has on disk; close it first, and open it again "
+        "the journal is open for writing, and this rewrites its files; close it first, and open it again "
           + "afterwards", path: error.path)
     }
   }

@@ -23,7 +23,7 @@ final class SalvagedLog: EntryLog {
     damage = history.isWhole ? nil : history.end
   }
 
-  /// FORMAT, or what it was before it was damaged.
+  /// FORMAT, rebuilt if it is damaged.
   var foundFormat: JournalFormat { format }
 
   func acknowledged() throws(JournalError) -> LogMark? { nil }

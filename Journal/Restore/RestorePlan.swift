@@ -99,7 +99,7 @@ extension Journal {
     do { return try body() } catch { throw explained(error, plan) }
   }
 
-  /// Adds to an error who made the entry in between, if that can be read already.
+  /// Adds the author of the entry in between to an error, if the entry can be read already.
   private func explained(_ error: any Error, _ plan: RestorePlan) -> any Error {
     guard let conflict = error as? JournalError, conflict.code == .conflict, let revision = conflict.revision,
       revision > plan.basis, let entry = try? entry(at: revision)

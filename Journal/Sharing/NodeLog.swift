@@ -34,7 +34,7 @@ final class NodeLog: EntryLog {
   private let isEnding = Lock(false)
   private let ending = DispatchSemaphore(value: 0)
   private let thread = DispatchGroup()
-  /// The connection that waits for new entries, for closing to interrupt.
+  /// The connection that waits for new entries. Closing interrupts it.
   private let listening = Lock<(any SharedLog)?>(nil)
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])

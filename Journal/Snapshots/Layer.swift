@@ -19,7 +19,7 @@ final class Layer: Sendable {
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
-  // The first of these that is set counts, and is never unset.
+  // Readers use the first of these that is set. None is ever unset.
   private let rebuilt = AtomicLazyReference<LayerFile>()
   private let file = AtomicLazyReference<LayerFile>()
   private let memory: Lock<Memory?>

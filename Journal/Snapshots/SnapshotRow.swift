@@ -125,7 +125,7 @@ struct SnapshotRow: ~Copyable {
     writer.append(unsigned: unsigned)
   }
 
-  /// Appends an object that is not stored bare. Its fields identify its class.
+  /// Appends a value that is stored as an object of a class. Its fields identify the class.
   private mutating func appendObject(_ header: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
     switch header.count {
     case 1:
@@ -137,7 +137,7 @@ struct SnapshotRow: ~Copyable {
       if field == reader.valuesField {
         appendArray(value, to: &writer, depth: depth)
       } else if value.kind == .real {
-        // An `NSDate` has its time as a number, a text that can't be stored bare has a string.
+        // An `NSDate` has its time as a number. A text that needs an object (`$null`) has a string.
         writer.append(foundationDate: cursor.real(value))
       } else if value.kind.isString {
         writer.append(text: cursor.string(value))

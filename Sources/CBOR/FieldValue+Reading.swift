@@ -8,8 +8,8 @@ extension FieldValue {
   /// The boolean, nil for any other kind of value.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-  /// The whole number, nil for any other kind of value and for one that `Int` can't hold. A `.double` without a
-  /// fraction is one too: files of other programs often hold numbers so.
+  /// The whole number; nil for any other kind of value, and for numbers beyond `Int`. A `.double` without a fraction is
+  /// a whole number too, because files of other programs often have numbers in that form.
   public var integer: Int? {
     switch self {
     case .integer(let number): Int(exactly: number)

@@ -260,7 +260,7 @@ bool cldb_close(cldb_database* database, cldb_status* status) {
   if (iterators > 0)
     return Fail(status, CLDB_BUSY, 0, std::to_string(iterators) + " cursors are still in use");
   if (database->env->broken()) {
-    // LevelDB would wait for work that never ends, so it is abandoned until the process ends.
+    // Closing LevelDB would wait for work that never ends, so the database is abandoned until the process ends.
     database->env->AbandonLock();
     database->db.release();
     database->cache.release();

@@ -80,7 +80,7 @@ TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : blo
   *valid = false;
   count_ = ReadFixed32(&block_[block_.size() - 4]);
   if (block_.size() == 4 * (count_ + 1)) {
-    // No entries, and a restart point that stands for none.
+    // No entries, and one restart point that refers to none.
     count_ = 0;
     *valid = true;
     return;

@@ -21,8 +21,8 @@ bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* index_offset, u
 // A block is followed by its compression type, in one byte, and a checksum of both, in four.
 constexpr size_t kBlockTrailerSize = 5;
 
-// True if the checksum behind a block of `count` bytes, trailer included, is right. LevelDB checks that of an index
-// only with `paranoid_checks`, and trusts its contents.
+// True if the checksum at the end of a block of `count` bytes, trailer included, is right. LevelDB checks the checksum
+// of an index only with `paranoid_checks`, and trusts its contents.
 bool BlockIsWhole(const char* bytes, size_t count);
 
 // Reads a block of `count` bytes, trailer included, and gives its first and its last key, which are empty if it has no

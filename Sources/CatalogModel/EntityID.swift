@@ -78,7 +78,7 @@ extension EntityID where Subject == Catalog.Tag {
 }
 
 extension EntityID {
-  /// The number as a record holds it.
+  /// The number in the form of a record.
   package var value: FieldValue { .integer(Int64(number)) }
 }
 

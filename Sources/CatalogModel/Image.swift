@@ -40,6 +40,6 @@ extension Catalog {
 }
 
 extension Blob {
-  /// The digest as a record holds it.
+  /// The digest in the form of a record.
   var digestValue: FieldValue { .data(Data(digest.bytes)) }
 }

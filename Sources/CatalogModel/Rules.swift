@@ -5,7 +5,7 @@ import CBOR
 ///
 /// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
 enum Rules {
-  /// The most bytes of UTF-8 of a name, a kind or a media type: as many as of a path.
+  /// The most bytes of UTF-8 in a name, a kind or a media type. Linux has the same limit for paths.
   static let nameByteLimit = 4_096
 
   static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }

@@ -4,7 +4,7 @@ internal import CFiles
 package enum System {
   /// Fills a buffer from the operating system's source of randomness.
   package static func fillWithRandomBytes(_ buffer: UnsafeMutableRawBufferPointer) {
-    // It fails only on a broken system, and a journal needs ids and salts.
+    // This fails only on a broken system, and a journal can't work without random ids and salts.
     guard unsafe cfiles_fill_with_random_bytes(buffer.baseAddress, buffer.count) == 0 else {
       fatalError("the operating system returned no random bytes")
     }

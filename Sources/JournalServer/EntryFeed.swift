@@ -28,7 +28,7 @@ final class EntryFeed: Sendable {
 
   /// Starts waiting.
   /// - Parameter whenNew: called soon after new entries.
-  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread to be had.
+  /// - Throws: ``JournalError`` with code `outOfResources` if the system has no thread.
   func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
     let isStarted = Threads.start { [self] in
       repeat {

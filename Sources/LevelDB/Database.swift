@@ -253,7 +253,7 @@ package final class Database: Sendable {
     try unsafe value(for: key.span.bytes)
   }
 
-  /// A cursor over the current entries, at none of them yet.
+  /// A cursor over the current entries. It is at no entry until it is moved.
   package func cursor() throws(DatabaseError) -> Cursor {
     var status = cldb_status()
     guard let cursor = unsafe cldb_iterator_new(handle, &status) else {

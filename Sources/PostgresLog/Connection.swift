@@ -188,7 +188,7 @@ final class Connection: Sendable {
 
   /// Waits for a notification of the server, and consumes it.
   /// - Returns: false if the time ran out.
-  /// - Throws: ``ServerFailure`` if the connection is gone.
+  /// - Throws: ``ServerFailure`` if the connection was lost.
   func waitForNotification(atMost time: Duration) throws(ServerFailure) -> Bool {
     try using(time) { state, deadline throws(ServerFailure) in
       var isTold = false
@@ -244,7 +244,7 @@ final class Connection: Sendable {
         guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
       }
       guard let found = unsafe PQgetResult(handle) else { break }
-      // The first error says why; libpq may add that the connection is gone.
+      // The first error has the reason; libpq may add that the connection was lost.
       if last.map({ !$0.isFailure }) ?? true { last = unsafe Rows(found) } else { unsafe PQclear(found) }
     }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
@@ -322,7 +322,7 @@ final class Rows: Sendable {
     case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return nil
     default: break
     }
-    // The letter C stands for the five letters of the standard, M for the sentence.
+    // Field C is the SQLSTATE, and field M the message.
     let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { unsafe String(cString: $0) }
     let message = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map {
       unsafe String(cString: $0)

@@ -159,7 +159,7 @@ extension Node {
     return low
   }
 
-  /// Whether `key` is the one at `index`, which may be just behind the last.
+  /// Whether `key` is the one at `index`, which may be just after the last.
   @inlinable
   func holds(_ key: Key, at index: Int) -> Bool {
     unsafe index < count && keys[index] == key
@@ -168,7 +168,7 @@ extension Node {
   /// The leaf under this node where `key` belongs, with the way to it and its position there.
   ///
   /// The answer is not retained: counting references at each level would cost more than the search.
-  /// It is good while the caller holds this node.
+  /// It is valid while the caller retains this node.
   @inlinable
   func find(_ key: Key) -> (leaf: Unmanaged<Node>, path: Path) {
     var path = Path()
@@ -184,7 +184,7 @@ extension Node {
     return unsafe (node, path)
   }
 
-  /// The leaf at the end of a path, not retained: good while the caller holds this node.
+  /// The leaf at the end of a path. It is not retained, so it is valid only while the caller retains this node.
   @inlinable
   func leaf(at path: Path) -> Unmanaged<Node> {
     var node = unsafe Unmanaged.passUnretained(self)

@@ -105,7 +105,7 @@ extension SortedSet: Sequence {
 }
 
 extension SortedSet: Equatable {
-  /// Whether two sets hold the same elements. O(1) for a copy, O(n) at most.
+  /// Whether two sets have the same elements. O(1) for a copy, O(n) at most.
   @inlinable
   public static func == (left: SortedSet, right: SortedSet) -> Bool {
     guard left.count == right.count else { return false }

@@ -212,7 +212,7 @@ extension SortedTable where Value: Equatable {
 }
 
 extension SortedTable: Equatable where Value: Equatable {
-  /// Whether two tables hold the same elements. O(1) for a copy, otherwise as `changes(since:)`.
+  /// Whether two tables have the same elements. O(1) for a copy, otherwise as for `changes(since:)`.
   @inlinable
   public static func == (left: SortedTable, right: SortedTable) -> Bool {
     guard left.count == right.count else { return false }

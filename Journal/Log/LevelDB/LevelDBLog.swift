@@ -37,7 +37,7 @@ final class LevelDBLog: EntryLog {
     LogLimits(
       // LevelDB counts the bytes of a batch in 32 bits.
       appendByteCount: 1 << 30,
-      // Twice what it needs to write its buffer.
+      // Twice the space that LevelDB needs to write its buffer.
       spareByteCount: 2 * options.writeBufferByteCount)
   }
 

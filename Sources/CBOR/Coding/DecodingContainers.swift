@@ -97,7 +97,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
       type,
       DecodingError.Context(
         codingPath: codingPath + [PlaceKey.index(currentIndex)],
-        debugDescription: "the array ends after \(elements.count) elements, and one more is to be read"))
+        debugDescription: "the array has only \(elements.count) elements, and one more was requested"))
   }
 
   mutating func decodeNil() throws -> Bool {

@@ -21,7 +21,7 @@ public struct ValueEncoder: Sendable {
 }
 
 /// A part of the value in progress. A container writes into its node while the parts around it are written, so nodes
-/// are references; everything else is a value at once.
+/// are references; everything else is encoded to a value immediately.
 enum EncodedPart {
   case finished(FieldValue)
   case open(EncodedNode)

@@ -22,8 +22,8 @@ typedef struct {
   size_t stack_byte_count;
 } chttp_options;
 
-/// Listens on the loopback and answers each connection on a thread of its own. NULL when the port is taken or the
-/// system lacks something; `errno` says what.
+/// Listens on the loopback and answers each connection on a separate thread. NULL if the port is taken or the system
+/// lacks a resource; `errno` has the reason.
 struct MHD_Daemon *chttp_start(
     const chttp_options *options, MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
     MHD_NotifyConnectionCallback connected, void *context);

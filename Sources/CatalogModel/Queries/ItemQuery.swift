@@ -119,7 +119,7 @@ final class QueryAnswer: Sendable {
 
   func numbers(in catalog: Catalog) -> [Int] {
     if let numbers = found.withLock({ $0 }) { return numbers }
-    // Found outside of the lock: two threads at once both search, and find the same.
+    // Searches outside of the lock. Two concurrent threads both search, and find the same.
     let numbers = plan.numbers(in: catalog)
     found.withLock { $0 = numbers }
     return numbers

@@ -27,8 +27,8 @@ package struct ItemScan: Sendable {
   /// Whether items match without reading their records.
   private let isFree: Bool
 
-  /// The numbers of the items found so far, in order; of a sorted search, the first ones, and none before it is
-  /// complete.
+  /// The numbers of the items found so far, in order. In a sorted search, these are the first ones, and there are none
+  /// before the search is complete.
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?
@@ -103,7 +103,7 @@ package struct ItemScan: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     var steps = 0
-    // The clock is read seldom.
+    // The clock is read rarely, because reading it takes time.
     func isOver() -> Bool {
       steps += 1
       if steps % 64 > 0 { return false }

@@ -7,8 +7,8 @@ public import CBOR
 /// try journal.commit { try $0.move(row, by: \.order, after: other) }
 /// let rows = journal.state.items(Row.self).sorted(by: \.order)
 /// ```
-/// A position is a text of letters and digits, compared by its bytes. There is always another position between two, so
-/// a row that moves gets a new one, and no other row is written.
+/// A position is a text of letters and digits, compared by its bytes. Between any two positions there is another one.
+/// So a row that moves gets a new position, and no other row is written.
 ///
 /// Appending to either end of the list adds one character whenever the list is 62 times as long. Inserting repeatedly
 /// in one place adds one for about every five rows; at 32 characters `move` gives the rows around it new, evenly spread
