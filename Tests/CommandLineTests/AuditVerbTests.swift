@@ -202,7 +202,7 @@ import Testing
         ["tag", "first", "HEAD~2", "--by", "ana"], in: path, prints: "tagged revision 1 as first")
       try expect(
         ["tag", "first", "--by", "ana"], in: path, prints: "",
-        says: "journal: the tag first is there already, at revision 1; delete it before you make another",
+        says: "journal: the tag first exists already, at revision 1; delete it before you add another",
         code: 1)
       let list = try journal("tag", path)
       #expect(list.output.contains("first         1  "))

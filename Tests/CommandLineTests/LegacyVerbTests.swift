@@ -159,7 +159,7 @@ import Testing
       try fails("import", path, "scarybugs", "x", "--branch", "main", with: "--branch is not for scarybugs")
       try fails("import", path, "scarybugs", "x", "y", with: "one argument too many")
       try fails("import", path, "archive", with: "PATH is missing")
-      try fails("import", path, "archive", folder.path("nothing"), with: "nothing has that name")
+      try fails("import", path, "archive", folder.path("nothing"), with: "it does not exist")
       try fails("import", path, "archive", "x", "--map", "name", with: "FIELD=KEY")
       try Data("SQLite format 3\0".utf8).write(to: URL(filePath: folder.path("db")))
       try fails("import", path, "archive", folder.path("db"), code: 1, with: "SQLite")
