@@ -42,6 +42,7 @@ extension Journal {
     func look(_ revision: Revision) throws -> Bool {
       let version = try version(at: revision, from: known)
       let answer = try holds(version)
+      try chain.faults.check()
       if !answer {
         known = ReplayStart(revision: revision, state: version.state, eventCount: 0)
       }

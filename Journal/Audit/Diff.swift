@@ -41,6 +41,7 @@ extension Journal {
       for change in touch.changes { new = change.applied(to: new) }
       if old != new { differences.append(EntityDifference(entity: entity, old: old, new: new)) }
     }
+    try chain.faults.check()
     return differences
   }
 

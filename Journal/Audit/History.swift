@@ -133,6 +133,7 @@ extension Journal {
   /// pruned.
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
+    try chain.faults.check()
     while found > max(revision, format.head.revision) { found = try event(of: entity, at: found).previous }
     return found
   }
@@ -152,7 +153,7 @@ extension JournalEvent.Change {
 extension EntryDecoder {
   /// The event of one entity, nil if the entry has none.
   func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
-    var events = try events(upcast)
+    var events = try events()
     while let event = try events.nextUnchecked() {
       if event.entity == entity { return try event.checked(upcast) }
     }

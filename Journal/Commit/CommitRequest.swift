@@ -28,7 +28,7 @@ struct CommitRequest: Sendable {
   /// - Throws: ``JournalError`` with code `rejected` for an invalid year.
   func clock(after head: Head, now: Timestamp = .now) throws(JournalError) -> CommitClock {
     let date = date ?? now
-    guard Timestamp.fourDigitYears.contains(date) else {
+    guard date.hasFourDigitYear else {
       throw JournalError(
         .rejected,
         self.date == nil

@@ -272,12 +272,14 @@ final class Committer<State: EventSourced>: Sendable {
     run: Int
   ) throws -> Prepared<Value> {
     let base = accepted.version
-    try request.check(base)
     let revision = base.revision + 1
     let clock = try request.clock(after: base.head)
     var draft = Draft(base: base, date: clock.date.date)
-    let result = Result { try body(&draft) }
-    // Nothing derived from an incomplete state may be written.
+    let result = Result {
+      try request.check(base)
+      return try body(&draft)
+    }
+    // Nothing derived from an incomplete state may be written or reported.
     try keeper.faults.check()
     let value = try result.get()
     let (events, state) = try draft.finish()

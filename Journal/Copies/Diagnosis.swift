@@ -50,7 +50,7 @@ extension Journal {
     _ url: URL, options: JournalOptions = JournalOptions(),
     progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Diagnosis {
-    let source = try SalvageSource(url, JournalOptions.usualStorage)
+    let source = try SalvageSource(url, options.logStorage)
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.log.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }

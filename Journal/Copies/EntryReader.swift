@@ -122,14 +122,6 @@ struct EntryPieces: ~Copyable {
 }
 
 extension EntryDecoder {
-  /// The events of the entry.
-  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
-    var decoder = try events(upcast)
-    var events: [JournalEvent] = []
-    while let event = try decoder.next() { events.append(event) }
-    return events
-  }
-
   /// Decodes an entry from memory.
   static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result

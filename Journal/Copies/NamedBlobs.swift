@@ -33,8 +33,8 @@ struct NamedBlobs<State: EventSourced> {
   /// The blobs in the records of an entry's entities after it.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
-    var events = try entry.events(upcast)
-    while let event = try events.next() {
+    var events = try entry.events()
+    while let event = try events.next(upcast) {
       let record = try record(after: event)
       byteCount += 64 + (record?.bytes.count ?? 0)
       records[event.entity] = .some(record)
@@ -67,8 +67,8 @@ extension NamedBlobs {
           return changes.reversed().reduce(row.record) { $0.applying($1) }
         }
         let event = try log.read(revision) { entry throws(JournalError) -> JournalEvent? in
-          var events = try entry.events(upcast)
-          while let event = try events.next() { if event.entity == entity { return event } }
+          var events = try entry.events()
+          while let event = try events.next(upcast) { if event.entity == entity { return event } }
           return nil
         }
         switch event?.change {

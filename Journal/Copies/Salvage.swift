@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 /// The result of a salvage.
@@ -41,20 +41,19 @@ extension Journal {
   public static func salvage(
     _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
-    try salvage(sources, to: url, hook: nil, progress: progress)
+    try salvage(sources, to: url, options: JournalOptions(), progress: progress)
   }
 
-  /// The same, with a hook that sees each change in the new journal's folder.
+  /// The same, with the log of the options, whose hook sees each change in the new journal's folder.
   package static func salvage(
-    _ sources: [URL], to url: URL, hook: FileHook?, progress: (CopyProgress) throws -> Void
+    _ sources: [URL], to url: URL, options: JournalOptions, progress: (CopyProgress) throws -> Void
   ) throws -> SalvageReport {
-    let storage = JournalOptions.usualStorage
-    let found = try sources.map { url throws(JournalError) in try SalvageSource(url, storage) }
+    let found = try sources.map { url throws(JournalError) in try SalvageSource(url, options.logStorage) }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     var missing: [Blob] = []
     var isBaseProven = false
-    try JournalFolder.create(at: url, copying: history.format, options: JournalOptions(fileHook: hook)) {
+    try JournalFolder.create(at: url, copying: history.format, options: options) {
       place in
       let copy = try JournalCopy(making: place)
       do {

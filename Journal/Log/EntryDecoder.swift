@@ -76,23 +76,31 @@ import Foundation
   }
 
   /// A decoder of the events.
-  func events(_ upcast: EventUpcast) throws(JournalError) -> EventDecoder {
-    try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self, upcast: upcast) }
+  func events() throws(JournalError) -> EventDecoder {
+    do throws(CBORError) { return try EventDecoder(unsafe CBORReader(bytes), decoder: self) } catch {
+      throw fault(error)
+    }
   }
 
   /// The whole entry with its digest.
   func entry(journal: JournalID, _ upcast: EventUpcast) throws(JournalError) -> Entry {
     let header = try header()
     let annotation = try annotation()
-    var decoder = try events(upcast)
-    var events: [JournalEvent] = []
-    events.reserveCapacity(decoder.remaining)
-    while let event = try decoder.next() { events.append(event) }
     return Entry(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date,
       author: annotation?.author ?? "", note: annotation?.note ?? "", metadata: annotation?.metadata ?? [:],
       isAnnotationErased: annotation == nil, schemaVersion: header.schemaVersion,
-      previousDigest: header.previousDigest, digest: try digest(journal: journal), events: events)
+      previousDigest: header.previousDigest, digest: try digest(journal: journal),
+      events: try allEvents(upcast))
+  }
+
+  /// All events.
+  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
+    var decoder = try events()
+    var events: [JournalEvent] = []
+    events.reserveCapacity(decoder.remaining)
+    while let event = try decoder.next(upcast) { events.append(event) }
+    return events
   }
 
   func reading<Result>(
@@ -112,9 +120,10 @@ import Foundation
 }
 
 /// Iterates over the events of an entry: the list in the header, together with the list of payloads.
+///
+/// It has no references, because a replay makes one for each entry.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
-  private let upcast: EventUpcast
   private let schemaVersion: Int
   private var heads: CBORReader
   private var payloads: CBORReader
@@ -123,11 +132,8 @@ import Foundation
   /// How many parts follow the payloads.
   private var furtherPartCount: Int
 
-  fileprivate init(
-    _ reader: CBORReader, decoder: EntryDecoder, upcast: EventUpcast
-  ) throws(CBORError) {
+  fileprivate init(_ reader: CBORReader, decoder: EntryDecoder) throws(CBORError) {
     self.decoder = decoder
-    self.upcast = upcast
     payloads = reader
     let outline = try payloads.readHeader(at: decoder.revision)
     schemaVersion = outline.header.schemaVersion
@@ -138,7 +144,9 @@ import Foundation
   }
 
   /// The next event with its checked payload, nil after the last.
-  mutating func next() throws(JournalError) -> JournalEvent? { try nextUnchecked()?.checked(upcast) }
+  mutating func next(_ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
+    try nextUnchecked()?.checked(upcast)
+  }
 
   /// The next event with its unchecked payload, nil after the last.
   mutating func nextUnchecked() throws(JournalError) -> UncheckedEvent? {

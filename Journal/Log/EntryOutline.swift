@@ -62,7 +62,7 @@ extension CBORReader {
   private mutating func readTimestamp() throws(CBORError) -> Timestamp {
     let start = offset
     let timestamp = Timestamp(microseconds: try readInteger())
-    guard Timestamp.fourDigitYears.contains(timestamp) else { throw CBORError(.unsupported, at: start) }
+    guard timestamp.hasFourDigitYear else { throw CBORError(.unsupported, at: start) }
     return timestamp
   }
 

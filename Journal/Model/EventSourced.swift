@@ -49,6 +49,8 @@ public protocol EventSourced: Sendable {
   /// - Parameter events: the events of the entry, each entity at most once.
   /// - Complexity: should grow with the events, not with the state.
   func problems(after events: [JournalEvent]) -> [String]
+  /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
+  func indexProblems() -> [String]
 
   /// A short name for people of an entity with that record; nil if it has none.
   static func label(of record: EntityRecord, of kind: EntityKind) -> String?

@@ -65,10 +65,16 @@ struct EventUpcast: Sendable {
   /// The event in the form of this version of the model.
   /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` if the model changed more
   ///   than the record or the changes, or the error that the model throws.
+  @inline(__always)
   func callAsFunction(_ event: JournalEvent, from version: Int, at revision: Revision) throws(JournalError)
     -> JournalEvent
   {
-    if version == schema.version { return event }
+    version == schema.version ? event : try convert(event, from: version, at: revision)
+  }
+
+  private func convert(
+    _ event: JournalEvent, from version: Int, at revision: Revision
+  ) throws(JournalError) -> JournalEvent {
     guard version < schema.version else {
       throw JournalError(
         .newerFormat,

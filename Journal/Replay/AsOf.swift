@@ -7,7 +7,9 @@ extension Journal {
     let points = PointFinder(log: log, format: format, newest: head.revision)
     switch selector.form {
     case .tag(let name):
-      guard let revision = state.revision(tagged: name) else { throw RevisionSelector.unknown(name) }
+      let tagged = state.revision(tagged: name)
+      try chain.faults.check()
+      guard let revision = tagged else { throw RevisionSelector.unknown(name) }
       return try points.existing(revision)
     case .entity(let name, let upTo):
       let entity = try State.entity(named: name)

@@ -17,8 +17,8 @@ enum EventPipeline {
     // Without a second thread, one thread reads and applies.
     guard range.count >= smallCount, Threads.start({ fill(queue, from: log, range, upcast) }) else {
       try log.readAll(range) { entry throws(JournalError) in
-        var events = try entry.events(upcast)
-        while let event = try events.next() { try apply(event, entry.revision) }
+        var events = try entry.events()
+        while let event = try events.next(upcast) { try apply(event, entry.revision) }
       }
       return
     }
@@ -38,7 +38,7 @@ enum EventPipeline {
     queue.fill { () throws(JournalError) in
       do throws(JournalError) {
         try log.readAll(range) { entry throws(JournalError) in
-          var events = try entry.events(upcast)
+          var events = try entry.events()
           while let event = try events.nextUnchecked() {
             chunk.append(event)
             if chunk.count == chunkCount {

@@ -15,6 +15,7 @@ extension Journal {
     guard let everything = version.state.differences(from: State()) else {
       throw JournalError(.wrongUse, "the model has no parts, so its states can't be copied")
     }
+    try chain.faults.check()
     try checkIsOutside(try JournalFolder.path(of: url))
     let added = everything.compactMap { difference in
       State.isRestored(difference.entity.kind)

@@ -76,6 +76,7 @@ extension Journal {
     }
     try targets.complete()
     let changes = targets.changes
+    try chain.faults.check()
     var note = "restored "
     var coversEverything = false
     switch scope {

@@ -63,6 +63,7 @@ extension Journal {
       try reversal.targets.complete()
     }
     let changes = reversal.targets.changes
+    try chain.faults.check()
     let subject = entry.note.prefix { !$0.isNewline }
     return RestorePlan(
       action: action, basis: newest.revision, changes: changes,

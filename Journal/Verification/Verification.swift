@@ -285,8 +285,8 @@ private struct Verifier<State: EventSourced> {
       note(
         JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
     }
-    var events = try entry.events(upcast)
-    while let event = try events.next() {
+    var events = try entry.events()
+    while let event = try events.next(upcast) {
       if event.previous != state.revision(of: event.entity) {
         note(
           JournalError(

@@ -31,6 +31,7 @@ enum CBORTag {
 
 extension CBORReader {
   /// Whether the next item is one with a tag.
+  @inlinable @inline(__always)
   package func isTagged() throws(CBORError) -> Bool { try peek() >> 5 == CBORMajor.tag.rawValue }
 
   /// Skips the tag of the next item, which must be that one.
@@ -134,11 +135,11 @@ extension CBORReader {
     return Int(count)
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readUnsigned() throws(CBORError) -> UInt64 { try argument(.unsigned) }
 
   /// An unsigned integer that fits `Int`.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readCount() throws(CBORError) -> Int {
     let start = offset
     guard let count = Int(exactly: try argument(.unsigned)) else { throw CBORError(.unsupported, at: start) }
@@ -156,13 +157,13 @@ extension CBORReader {
     }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readArrayHead() throws(CBORError) -> Int { try count(.array, width: 1) }
   @inlinable
   package mutating func readMapHead() throws(CBORError) -> Int { try count(.map, width: 2) }
 
   /// Fails unless the next item is an array of exactly `count` elements.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func expectArray(count: Int) throws(CBORError) {
     let start = offset
     guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
@@ -324,7 +325,7 @@ extension CBORReader {
     for index in 0..<count {
       let start = offset
       try skipValidText()
-      if index > 0, compare(previous, start..<offset) >= 0 { throw CBORError(.notDeterministic, at: start) }
+      if index > 0, !isBefore(previous, start..<offset) { throw CBORError(.notDeterministic, at: start) }
       previous = start..<offset
       try skip(depth: depth, allowingUndefined: false)
     }
@@ -352,17 +353,28 @@ extension CBORReader {
       seen |= unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
       index += 8
     }
-    while index < stop {
-      seen |= UInt64(unsafe base.load(fromByteOffset: index, as: UInt8.self))
-      index += 1
+    if count >= 8 {
+      // The last eight, some of them for the second time.
+      seen |= unsafe base.loadUnaligned(fromByteOffset: stop - 8, as: UInt64.self)
+    } else {
+      while index < stop {
+        seen |= UInt64(unsafe base.load(fromByteOffset: index, as: UInt8.self))
+        index += 1
+      }
     }
     return seen & 0x8080_8080_8080_8080 == 0
   }
 
-  /// The order of two encoded keys: negative if the first comes first, zero if they are equal.
+  /// Whether one encoded key comes before another. Keys mostly differ in their first bytes, and a call of `memcmp`
+  /// would take longer than to look at these.
   @inline(__always)
-  func compare(_ left: Range<Int>, _ right: Range<Int>) -> Int {
-    unsafe compareBytes(base + left.lowerBound, left.count, base + right.lowerBound, right.count)
+  func isBefore(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    for index in 0..<min(left.count, right.count) {
+      let first = unsafe base.load(fromByteOffset: left.lowerBound + index, as: UInt8.self)
+      let second = unsafe base.load(fromByteOffset: right.lowerBound + index, as: UInt8.self)
+      if first != second { return first < second }
+    }
+    return left.count < right.count
   }
 
   package mutating func readDouble() throws(CBORError) -> Double {

@@ -20,7 +20,7 @@ enum FieldMap {
       if index > 0 {
         guard
           first > previousFirst
-            || first == previousFirst && reader.compare(previous, start..<reader.offset) < 0
+            || first == previousFirst && reader.isBefore(previous, start..<reader.offset)
         else { throw CBORError(.notDeterministic, at: start) }
       }
       previous = start..<reader.offset

@@ -19,6 +19,12 @@ package struct Timestamp: Hashable, Sendable {
     return Timestamp(microseconds: first)...Timestamp(microseconds: end - 1)
   }()
 
+  /// Whether this is one of ``fourDigitYears``.
+  package var hasFourDigitYear: Bool {
+    let years = Self.fourDigitYears
+    return years.lowerBound.microseconds <= microseconds && microseconds <= years.upperBound.microseconds
+  }
+
   private static let microsecondsPerDay: Int64 = 86_400_000_000
 }
 

@@ -1,5 +1,6 @@
 #include "TableBlock.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,13 @@ namespace {
 
 constexpr size_t kFooterSize = 48;
 constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
+
+// Reads a number of up to 32 bits. Most of those in blocks have one byte.
+inline bool ReadLength(const char*& bytes, const char* limit, uint64_t* value) {
+  if (bytes == limit || *bytes & 0x80) return ReadShortVarint(bytes, limit, value);
+  *value = *bytes++;
+  return true;
+}
 
 }  // namespace
 
@@ -58,16 +66,15 @@ bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string*
     bool is_restart =
         next_restart < restarts && ReadFixed32(entries_end + 4 * next_restart) == uint64_t(entry - bytes);
     uint64_t shared, unshared, value_size;
-    if (!ReadShortVarint(entry, entries_end, &shared) ||
-        !ReadShortVarint(entry, entries_end, &unshared) ||
-        !ReadShortVarint(entry, entries_end, &value_size))
+    if (!ReadLength(entry, entries_end, &shared) || !ReadLength(entry, entries_end, &unshared) ||
+        !ReadLength(entry, entries_end, &value_size))
       return false;
     if (shared > last->size() || (is_restart && shared > 0)) return false;
     if (unshared + value_size > uint64_t(entries_end - entry)) return false;
     key.assign(*last, 0, shared).append(entry, unshared);
     if (!IsInternalKey(key) || (!is_first && CompareKeys(*last, key) >= 0)) return false;
     if (is_first) *first = key;
-    std::swap(key, *last);
+    key.swap(*last);
     if (is_restart) next_restart++;
     entry += unshared + value_size;
   }
@@ -78,40 +85,25 @@ bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string*
 
 TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : block_(std::move(block)) {
   *valid = false;
-  count_ = ReadFixed32(&block_[block_.size() - 4]);
-  if (block_.size() == 4 * (count_ + 1)) {
-    // No entries, and one restart point that refers to none.
-    count_ = 0;
-    *valid = true;
-    return;
-  }
+  const size_t count = ReadFixed32(&block_[block_.size() - 4]);
+  entries_end_ = block_.size() - 4 * (count + 1);
   uint64_t end = 0;
-  for (size_t index = 0; index < count_; index++) {
+  // A block without entries has one restart point that refers to none.
+  for (size_t index = 0; entries_end_ > 0 && index < count; index++) {
     Slice key;
     uint64_t offset, size;
     if (!ReadEntry(index, &key, &offset, &size)) return;
     if (offset < end || offset > file_size || size > file_size - offset) return;
     if (file_size - offset - size < kBlockTrailerSize) return;
+    offsets_.push_back(offset);
     end = offset + size;
   }
   *valid = true;
 }
 
 size_t TableIndex::Find(uint64_t offset) const {
-  size_t first = 0, limit = count_;
-  while (first < limit) {
-    size_t middle = first + (limit - first) / 2;
-    Slice key;
-    uint64_t found, size;
-    if (!ReadEntry(middle, &key, &found, &size)) return count_;
-    if (found == offset) return middle;
-    if (found < offset) {
-      first = middle + 1;
-    } else {
-      limit = middle;
-    }
-  }
-  return count_;
+  const auto found = std::lower_bound(offsets_.begin(), offsets_.end(), offset);
+  return found != offsets_.end() && *found == offset ? found - offsets_.begin() : count();
 }
 
 Slice TableIndex::key(size_t index) const {
@@ -122,7 +114,7 @@ Slice TableIndex::key(size_t index) const {
 }
 
 bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t* size) const {
-  const char* limit = &block_[block_.size() - 4 * (count_ + 1)];
+  const char* limit = &block_[entries_end_];
   const char* entry = &block_[ReadFixed32(limit + 4 * index)];
   uint64_t shared, unshared, value_size;
   if (!ReadShortVarint(entry, limit, &shared) || !ReadShortVarint(entry, limit, &unshared) ||

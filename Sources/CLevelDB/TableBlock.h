@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "leveldb/slice.h"
 
@@ -40,7 +41,7 @@ class TableIndex {
   TableIndex(std::string block, uint64_t file_size, bool* valid);
 
   // How many data blocks there are.
-  size_t count() const { return count_; }
+  size_t count() const { return offsets_.size(); }
   // The data block at an offset of the file; `count()` if there is none.
   size_t Find(uint64_t offset) const;
   leveldb::Slice key(size_t index) const;
@@ -50,7 +51,10 @@ class TableIndex {
   bool ReadEntry(size_t index, leveldb::Slice* key, uint64_t* offset, uint64_t* size) const;
 
   std::string block_;
-  size_t count_ = 0;
+  // Where the entries of the block end, and its restart points begin.
+  size_t entries_end_ = 0;
+  // Of each data block: every block that is read is looked up here.
+  std::vector<uint64_t> offsets_;
 };
 
 }  // namespace cldb

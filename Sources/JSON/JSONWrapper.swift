@@ -71,7 +71,7 @@ enum JSONWrapper {
 
   /// The content that stands for a date.
   static func content(for date: Date) -> String {
-    if let timestamp = Timestamp(date), Timestamp.fourDigitYears.contains(timestamp) {
+    if let timestamp = Timestamp(date), timestamp.hasFourDigitYear {
       return timestamp.description
     }
     return date.timeIntervalSinceReferenceDate.description

@@ -42,7 +42,7 @@ final class JournalAPI: HTTPHandler {
   func receive(_ request: HTTPRequest) -> HTTPReception {
     gate.receive(request) { request in
       request.method == "POST"
-        ? .read(try body(request)) : .answer(gate.secured(try inTurn { try answer(request) }))
+        ? .read(try body(request)) : .answer(gate.secured(try inTurn { try wholeAnswer(request) }))
     }
   }
 
@@ -58,6 +58,13 @@ final class JournalAPI: HTTPHandler {
   }
 
   // MARK: Reading
+
+  /// The answer, unless it lacks something that could be read neither from a snapshot nor from the log.
+  private func wholeAnswer(_ request: HTTPRequest) throws -> HTTPResponse {
+    let response = try answer(request)
+    if let failure = journal.state.failure { throw failure }
+    return response
+  }
 
   private func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     let steps = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(

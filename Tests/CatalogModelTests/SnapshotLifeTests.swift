@@ -173,6 +173,23 @@ struct SnapshotLifeTests {
       #expect(past?.code == .io)
       let taken = #expect(throws: JournalError.self) { try journal.takeSnapshot() }
       #expect(taken?.code == .io)
+      let copy = garden.url.deletingLastPathComponent().appending(path: "Copy.journal")
+      let derived: [() throws -> Void] = [
+        { _ = try journal.diff(from: .revision(1), to: .head()) },
+        { _ = try journal.entity(.item(1), asOf: .head()) },
+        { _ = try journal.history(of: .item(1)) },
+        { _ = try journal.revision(at: .tag("never")) },
+        { _ = try journal.bisect { $0.state.itemCount > 3 } },
+        { _ = try journal.planRestore(of: .everything, asOf: .revision(1)) },
+        { _ = try journal.planRevert(of: revision) },
+        { try journal.commit(expecting: [.entity(.item(1), at: 0)]) { _ = try $0.addItem(kind: "late") } },
+        { try journal.copyState(to: copy) },
+      ]
+      for (index, derive) in derived.enumerated() {
+        let error = #expect(throws: JournalError.self, "\(index)") { try derive() }
+        #expect(error?.code == .io, "\(index)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: copy.path))
       #expect(try !journal.verify().isSound)
       // With the log in its place again, the next opening has it all.
       try FileManager.default.moveItem(at: away, to: entries)

@@ -70,6 +70,27 @@ import Testing
     }
   }
 
+  /// The items that could be read were printed, and the exit code said that these are all.
+  @Test func anAnswerThatLacksWhatNeitherSnapshotNorLogHasIsAnError() throws {
+    try withLargeJournal { path in
+      #expect(try journal("find", path).code == 0)
+      try alterAnOldEntry(of: path)
+      #expect(try journal("find", path).code == 0)
+      let snapshots = "\(path)/snapshots"
+      for name in try FileManager.default.contentsOfDirectory(atPath: snapshots)
+      where name.hasSuffix(".plist") {
+        let file = URL(filePath: "\(snapshots)/\(name)")
+        var bytes = try Data(contentsOf: file)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: file)
+      }
+      let found = try journal("find", path)
+      #expect(found.code == 3)
+      #expect(found.error.contains("neither from its snapshot nor from the log"))
+      #expect(!found.error.contains("does not depend on it"))
+    }
+  }
+
   /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
   private func contents(of folder: String) throws -> [String: Data] {
     var contents: [String: Data] = [:]
@@ -102,6 +123,11 @@ func damageAnOldEntry(of path: String) throws {
   for name in try FileManager.default.contentsOfDirectory(atPath: snapshots) {
     try FileManager.default.removeItem(atPath: "\(snapshots)/\(name)")
   }
+  try alterAnOldEntry(of: path)
+}
+
+/// Alters an entry in the first half of a large journal.
+private func alterAnOldEntry(of path: String) throws {
   let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
   let table = URL(
     filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")

@@ -16,7 +16,10 @@ extension Battery {
       /// Makes the copy.
       func make(of source: URL, at target: URL, hook: @escaping FileHook = { _ in .proceed }) throws {
         switch self {
-        case .salvage: _ = try Journal<Logbook>.salvage([source], to: target, hook: hook, progress: { _ in })
+        case .salvage:
+          var options = JournalOptions()
+          options.fileHook = hook
+          _ = try Journal<Logbook>.salvage([source], to: target, options: options, progress: { _ in })
         case .restored:
           try Journal<Logbook>.restore(
             backupFile: Self.file(of: source), to: target, hook: hook, progress: { _ in })

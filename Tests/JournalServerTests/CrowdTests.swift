@@ -22,7 +22,7 @@ import Testing
       let memory = Lock<[Int]>([])
       crowd.run(for: seconds) { part in
         // The caches are full after the first part; each commit takes some bytes of the timeline.
-        if part >= 0.2, let bytes = Crowd.residentByteCount { memory.withLock { $0.append(bytes) } }
+        if part >= 0.2, let bytes = residentByteCount { memory.withLock { $0.append(bytes) } }
       }
       let counts = crowd.counts
       print("crowd: \(counts) in \(Int(seconds)) s; memory \(memory.withLock { $0 }.map { $0 >> 20 }) MiB")
@@ -83,11 +83,6 @@ private final class Crowd: Sendable {
 
   var counts: Counts { records.withLock { $0.counts } }
   var faults: [String] { records.withLock { $0.faults } }
-
-  static var residentByteCount: Int? {
-    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
-    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 }
-  }
 
   static var descriptorCount: Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0

@@ -302,7 +302,7 @@ import Testing
         }
       }
       round()
-      let before = Self.residentBytes
+      let before = residentByteCount
       // The app continues through the library meanwhile.
       for number in 1...3 {
         round()
@@ -317,16 +317,11 @@ import Testing
       }
       // Other tests of this process take memory meanwhile, except in a long run.
       let allowance = TestLength.size(512, long: 64) << 20
-      if let before, let after = Self.residentBytes { #expect(after < before + allowance) }
+      if let before, let after = residentByteCount { #expect(after < before + allowance) }
       served.server.stop()
       #expect(try journal.verify().isSound)
       try journal.close()
     }
-  }
-
-  private static var residentBytes: Int? {
-    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
-    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 }
   }
 
   @Test func moreConnectionsThanAreAllowedAreTurnedAwayAndComeAgain() throws {

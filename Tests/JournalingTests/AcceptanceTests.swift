@@ -134,6 +134,30 @@ import Testing
     mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
   }
 
+  /// One whose index is wrong.
+  private struct Misfiled: EventSourced {
+    static let schema = "misfiled/1"
+    static let kindNames = ["account"]
+    var accounts = EntityTable()
+    func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
+    func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
+    mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
+      try accounts.apply(event, at: revision, in: Self.self)
+    }
+    func indexProblems() -> [String] { accounts.isEmpty ? [] : ["account:1 is listed under another owner"] }
+  }
+
+  /// `verify` called the function that every model has by default.
+  @Test func verifyReportsTheProblemsThatAModelFindsInItsIndexes() throws {
+    try withTemporaryFolder { folder in
+      let journal = try Journal<Misfiled>.create(at: folder.url.appendingPathComponent("A.journal"))
+      #expect(try journal.verify().problems.isEmpty)
+      try journal.commit { try $0.add(.account(1), EntityRecord()) }
+      #expect(try journal.verify().problems.map(\.message) == ["account:1 is listed under another owner"])
+      try journal.close()
+    }
+  }
+
   @Test func aModelWhoseEventsChangeOtherEntitiesIsToldSo() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Careless>.create(at: folder.url.appendingPathComponent("A.journal"))

@@ -78,7 +78,7 @@ struct PropertyListText {
 
   private static func text(of date: Date) throws -> String {
     let seconds = date.timeIntervalSince1970
-    guard seconds == seconds.rounded(), let stamp = Timestamp(date), Timestamp.fourDigitYears.contains(stamp)
+    guard seconds == seconds.rounded(), let stamp = Timestamp(date), stamp.hasFourDigitYear
     else {
       throw Unwritable()
     }

@@ -39,6 +39,22 @@ import Testing
     }
   }
 
+  /// Only LevelDB was looked for.
+  @Test func aJournalOnAnotherLogIsDiagnosedAndSalvaged() throws {
+    var options = JournalOptions()
+    options.logStorage = PlainFileStorage()
+    try withLedger(options: options) { journal, url in
+      for _ in 1...9 { try journal.commit { try $0.open(owner: "Ana") } }
+      try journal.close()
+      #expect(try Journal<Ledger>.diagnose(url, options: options).isSound)
+      try FileManager.default.removeItem(at: url.appending(path: "FORMAT"))
+      #expect(try !Journal<Ledger>.diagnose(url, options: options).isSound)
+      let saved = url.deletingLastPathComponent().appending(path: "Saved.journal")
+      let report = try Journal<Ledger>.salvage([url], to: saved, options: options, progress: { _ in })
+      #expect(report.head.revision == 9)
+    }
+  }
+
   @Test(arguments: LogKind.all) func commitsOfManyThreadsShareAppendsOnAnyLog(_ kind: LogKind) throws {
     try withLedger(options: options(kind)) { journal, _ in
       let account = try journal.commit { try $0.open(owner: "Ana") }.value

@@ -14,7 +14,14 @@ extension Arguments {
     let journal = try CatalogJournal.open(
       at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
     if !has("--verbose") {
-      terminal.sayAtEnd { journal.snapshotProblems.map { "\($0); the answer does not depend on it" } }
+      terminal.sayAtEnd {
+        guard journal.state.failure == nil else { return [] }
+        return journal.snapshotProblems.map { "\($0); the answer does not depend on it" }
+      }
+    }
+    terminal.checkAtEnd {
+      // What was printed may lack something.
+      if let failure = journal.state.failure { throw failure }
     }
     return journal
   }

@@ -15,6 +15,7 @@ enum Program {
     defer { terminal.endPager() }
     do {
       let code = try dispatch(words, terminal)
+      try terminal.checkResults()
       try terminal.output.flush()
       terminal.sayRemarks()
       return code

@@ -13,6 +13,7 @@ final class Terminal {
   private var pager: Pager?
   /// Sources of remarks to print at the end.
   private var sources: [() -> [String]] = []
+  private var checks: [() throws -> Void] = []
 
   init() {
     let environment = ProcessInfo.processInfo.environment
@@ -65,6 +66,12 @@ final class Terminal {
 
   /// Registers a source of remarks, which are printed with ``warn(_:)`` after all results.
   func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
+
+  /// Registers a check of the results, which is made when all are printed.
+  func checkAtEnd(_ check: @escaping () throws -> Void) { checks.append(check) }
+
+  /// Makes all registered checks.
+  func checkResults() throws { for check in checks { try check() } }
 
   /// Prints the remarks of all registered sources.
   func sayRemarks() {

@@ -1,0 +1,166 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// Journals that have much of one thing. Usually a small part of it; with `JOURNAL_BATTERY=long` as much as a large app
+/// has, which takes hours of a small machine.
+@Suite(.serialized) struct WorkloadTests {
+  @Test func manyUpdatesOfAFewItems() throws {
+    let itemCount = TestLength.size(5_000, long: 1_000_000)
+    try Workload.run { load in
+      try load.commit(itemCount, perEntry: 1_000) { draft, _, _ in try draft.addItem(kind: "book") }
+      load.noteMemory()
+      try load.commit(TestLength.size(20_000, long: 10_000_000), perEntry: 100) { draft, turn, random in
+        // A thousand of a million.
+        let item = Catalog.Item.ID(.random(in: 1...itemCount / 1_000, using: &random))
+        try draft.updateItem(item, set: ["read": .integer(Int64(turn)), "note": .string("number \(turn)")])
+      }
+    }
+  }
+
+  @Test func itemsAddedAndDeletedInTurn() throws {
+    try Workload.run { load in
+      try load.commit(TestLength.size(10_000, long: 2_000_000), perEntry: 10) { draft, turn, _ in
+        let item = try draft.addItem(kind: "ticket", attributes: ["seat": .integer(Int64(turn))])
+        // A hundred are there at a time.
+        if item.number > 100 { try draft.deleteItem(EntityID(item.number - 100)) }
+      }
+    }
+  }
+
+  @Test func largeCategoriesThatAreMovedAndDeleted() throws {
+    let size = TestLength.size(2_000, long: 200_000)
+    try Workload.run { load in
+      try load.commit(3, perEntry: 3) { draft, turn, _ in try draft.addCategory(name: "shelf \(turn)") }
+      try load.commit(3 * size, perEntry: 1_000) { draft, turn, _ in
+        try draft.addItem(kind: "book", category: EntityID(1 + turn % 3))
+      }
+      load.noteMemory()
+      for category in 1...2 {
+        let items = Array(load.journal.state.items(in: EntityID(category)).map(\.id))
+        try load.commit(items.count, perEntry: size) { draft, turn, _ in
+          try draft.setCategory(ofItem: items[turn], to: 3)
+        }
+      }
+      try load.commit(1, perEntry: 1) { draft, _, _ in try draft.deleteCategory(3) }
+    }
+  }
+
+  @Test func manyKinds() throws {
+    let kinds = TestLength.size(2_000, long: 100_000)
+    try Workload.run { load in
+      try load.commit(2 * kinds, perEntry: 100) { draft, turn, _ in
+        try draft.addItem(kind: "kind \(turn % kinds)", attributes: ["turn": .integer(Int64(turn))])
+      }
+    }
+  }
+
+  @Test func oneEntryOfManyEvents() throws {
+    let count = TestLength.size(20_000, long: 1_000_000)
+    try Workload.run { load in
+      try load.commit(count, perEntry: count) { draft, turn, _ in
+        try draft.addItem(kind: "book", attributes: ["title": .string("title \(turn)")])
+      }
+      try load.commit(1, perEntry: 1) { draft, _, _ in try draft.updateItem(7, set: ["stars": .integer(5)]) }
+    }
+  }
+}
+
+/// A journal that is written, looked at meanwhile as the next opening would find it, and compared with its replay.
+private final class Workload {
+  let journal: CatalogJournal
+  private let url: URL
+  private var random = SeededGenerator()
+  /// The events of the largest entry.
+  private var largest = 0
+  private var eventCount = 0
+  private var memory: Int?
+
+  private init(_ url: URL) throws {
+    self.url = url
+    journal = try CatalogJournal.create(at: url)
+  }
+
+  static func run(_ body: (Workload) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let load = try Workload(folder.url.appending(path: "Load.journal"))
+      try body(load)
+      try load.finish()
+    }
+  }
+
+  /// Calls `change` so many times, in entries of `size` calls.
+  func commit<Value>(
+    _ count: Int, perEntry size: Int,
+    _ change: (inout Draft<Catalog>, _ turn: Int, _ random: inout SeededGenerator) throws -> Value
+  ) throws {
+    let entryCount = (count + size - 1) / size
+    for entry in 0..<entryCount {
+      let before = eventCount
+      try journal.commit { draft in
+        for turn in entry * size..<min(count, (entry + 1) * size) { _ = try change(&draft, turn, &random) }
+      }
+      eventCount = before + (try journal.entry(at: journal.head.revision)).events.count
+      largest = max(largest, eventCount - before)
+      if (entry + 1) % max(1, entryCount / 8) == 0 { try look() }
+    }
+  }
+
+  /// Memory must not grow from now on with what is written.
+  func noteMemory() {
+    journal.waitForLayers()
+    memory = residentByteCount
+  }
+
+  /// What an opening finds now, in the middle of everything, as after a kill.
+  private func look() throws {
+    let found = try CatalogJournal.open(at: url, mode: .readOnly)
+    let statistics = try found.statistics()
+    #expect(found.head.revision == journal.head.revision)
+    #expect(statistics.replayedEventCount <= SnapshotPolicy.automatic.backlogCount + largest)
+    // Three layers of each size, and those that are being merged or have just been written.
+    let sizes = (1...20).first { 512 << (2 * $0) > eventCount } ?? 20
+    #expect(statistics.layerCount <= 4 * sizes + 8)
+    try found.close()
+    // Other tests of this process take memory meanwhile, except in a long run.
+    if TestLength.isLong, let memory, let now = residentByteCount { #expect(now < memory + 256 << 20) }
+  }
+
+  /// States at random revisions, and the newest, against the replay; before and after an opening.
+  private func finish() throws {
+    journal.waitForLayers()
+    try look()
+    let newest = journal.head.revision
+    var revisions = (0..<TestLength.size(6, long: 40)).map { _ in Int.random(in: 1...newest, using: &random) }
+    revisions.append(newest)
+    var digests: [Revision: ContentDigest] = [:]
+    let replay = Replay<Catalog>(log: journal.log, format: journal.format)
+    var start = ReplayStart<Catalog>.empty
+    for revision in Set(revisions).sorted() {
+      let (version, eventCount) = try replay.version(through: revision, from: start)
+      start = ReplayStart(revision: revision, state: version.state, eventCount: eventCount)
+      digests[revision] = StateDigest.digest(of: version.state)
+      #expect(version.state.problems() == [])
+    }
+    #expect(start.eventCount == eventCount)
+    let head = journal.head
+    try expect(digests, of: journal)
+    try journal.close()
+    let opened = try CatalogJournal.open(at: url)
+    #expect(opened.head == head)
+    #expect(try opened.statistics().replayedEventCount <= SnapshotPolicy.automatic.eventCount)
+    try expect(digests, of: opened)
+    #expect(try opened.verify(deep: true).problems.map(\.description) == [])
+    try opened.close()
+  }
+
+  private func expect(_ digests: [Revision: ContentDigest], of journal: CatalogJournal) throws {
+    for (revision, digest) in digests {
+      let state = try journal.state(asOf: .revision(revision))
+      #expect(StateDigest.digest(of: state) == digest, "revision \(revision)")
+    }
+  }
+}
