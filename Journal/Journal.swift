@@ -271,7 +271,8 @@ public final class Journal<State: EventSourced>: Sendable {
   ///
   /// The body runs in the isolation of the caller, such as the main actor, and may use its state. The task's thread
   /// waits for the drive only if the body reads a part of a snapshot that is not in memory, if an event names a blob
-  /// that this process has not added, or if the system has no thread for the flush.
+  /// that this process has not added, if the system has no thread for the flush, or if more than 65,000 events are not
+  /// in a layer's file yet (for ten seconds at most).
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,

@@ -11,12 +11,14 @@ import Locks
 /// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started earlier. Nothing waits
 ///    for a thread that the system may refuse.
 /// 6. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
-///    starts from the durable state. After any other failed write, nothing more is written.
+///    starts from the durable state. After any other failed write, nothing more is written, unless a
+///    shared log could not be reached: then the append is repeated later.
 /// 7. In a shared journal, another node may have taken the revision of a batch. Then everything accepted is withdrawn,
 ///    the other node's commits are applied, and the bodies run again. If one of them has lost twice, the turn to append
 ///    is reserved first, and the next append waits until all of them have run.
 ///
-/// Safe to use from any thread. Locks are taken in this order: write lock, queue, published.
+/// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper,
+/// published.
 final class Committer<State: EventSourced>: Sendable {
   /// The version that the next body starts from, durable or not.
   private struct Accepted: Sendable {

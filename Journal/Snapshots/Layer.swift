@@ -82,7 +82,7 @@ final class Layer: Sendable {
   var facts: SnapshotFacts? { knownFacts.withLock { $0 } }
   /// Whether it is in memory and has no file yet. Called in each commit.
   var isPending: Bool { file.load() == nil }
-  /// Whether the file failed and was replaced.
+  /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
   var isRebuilt: Bool { rebuilt.load() != nil }
 
   /// The declared indexes that its file has.

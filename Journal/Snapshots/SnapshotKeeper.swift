@@ -9,8 +9,8 @@ import Synchronization
 /// A layer is first frozen in memory, under the write lock, which takes almost no time; from then on the state is
 /// backed by it. The thread writes its file, flushes it and renames it, then does the same with its record, and the
 /// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
-/// leaves a file without a record, or layers that another one has replaced; the next writer removes both. Commits do
-/// not wait for any of this.
+/// leaves a file without a record, or layers that another one has replaced; the next writer removes both. Commits wait
+/// only if 65,536 events are in no file, so that an opening never has more to replay.
 ///
 /// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
@@ -128,8 +128,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return Version(head: version.head, state: frozen.state)
   }
 
-  /// Waits while the backlog is as large as the most that opening may have to replay. Only commits of very many events
-  /// cause this: a layer is written faster than its events can be committed one by one.
+  /// Waits while the backlog is as large as the most that opening may have to replay. This happens when large entries
+  /// come faster than layers are written, or many commits come during a long merge.
   private func waitForRoom() {
     guard policy.isAutomatic else { return }
     let eventCount = accepted.withLock { $0.eventCount }

@@ -5,7 +5,7 @@ package import Files
 ///
 /// 1. It is safe to use from any thread. Writes are applied one after the other.
 /// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until the database
-///    is opened again. Reading still works.
+///    is opened again. Reading still works. A write that was `refused` has stored nothing, and may be tried again.
 /// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
 ///    writing has two steps: the first is the same, and the second writes LevelDB's changes to disk.
 /// 4. Nothing on disk is ever overwritten, and nothing is removed that may be the only copy of an entry.
@@ -214,8 +214,8 @@ package final class Database: Sendable {
   /// - Parameters:
   ///   - batch: the batch, which is not changed.
   ///   - sync: whether to wait until the drive has confirmed it.
-  /// - Throws: `io` or another error if it is unknown whether the batch is stored; `poisoned` if
-  ///   nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
+  /// - Throws: `io` or another error if it is unknown whether the batch is stored; `refused` if nothing was stored for
+  ///   want of a descriptor; `poisoned` if nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
   package func write(_ batch: inout WriteBatch, sync: Bool = true) throws(DatabaseError) {
     let batch = unsafe batch.handle
     try unsafe DatabaseError.check(path: path) { status in

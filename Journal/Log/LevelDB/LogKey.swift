@@ -24,11 +24,11 @@ enum LogKey {
 }
 
 extension Database {
-  /// Opens the database of a log without a writer, and finds its newest entry. Nothing on disk changes.
+  /// Opens the database of a log and finds its newest entry. Nothing on disk changes until `beginWriting`.
   ///
   /// A torn tail of LevelDB's log was never acknowledged and is ignored.
   /// - Throws: ``JournalError`` with code `damaged` if LevelDB reports damage, if an entry before the newest one is in
-  ///   no table, or if the database is another journal's.
+  ///   no file, or if the database is another journal's.
   /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
   static func ofLog(
     in place: LogPlace, _ access: Access, options: Options
@@ -53,8 +53,8 @@ extension Database {
     }
   }
 
-  /// The newest entry in a table; the one before the first if there is none.
-  /// - Throws: ``JournalError`` with code `damaged` unless the tables account for every revision up to it.
+  /// The newest entry in a table, or in a log that stays in use; the one before the first if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` unless these files account for every revision up to it.
   func newestRevisionInTables(from first: Revision) throws -> Revision {
     var ranges: [ClosedRange<Revision>] = []
     for range in try keyRanges() {
