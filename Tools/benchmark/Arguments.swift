@@ -35,7 +35,9 @@ enum RowName: String, CaseIterable, Codable {
   case view
   case backup
   case shared1 = "shared-1"
+  case shared1Async = "shared-1-async"
   case shared3 = "shared-3"
+  case shared3Async = "shared-3-async"
   case sharedJoin = "shared-join"
   case sharedFollow = "shared-follow"
 }

@@ -152,11 +152,11 @@ final class SQLiteItems {
 enum PostgresPeer {
   static var version: String { unsafe String(cString: peer_postgres_version()) }
 
-  /// Rows of entries, so many a transaction, into a new table.
-  static func insert(_ entries: WrittenEntries, count: Int, batch: Int, at address: String) throws -> Double {
-    var seconds = 0.0
-    try callPeer { unsafe peer_postgres_insert(address, entries.handle, count, batch, &seconds, $0) }
-    return seconds
+  /// The rows of all entries once more, in the same batches, into a new table.
+  static func insert(at address: String) throws -> (batches: Int, seconds: Double) {
+    var (batches, seconds) = (0, 0.0)
+    try callPeer { unsafe peer_postgres_insert(address, &batches, &seconds, $0) }
+    return (batches, seconds)
   }
 
   /// Reads the rows of all entries with COPY.

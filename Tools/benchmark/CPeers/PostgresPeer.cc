@@ -1,10 +1,12 @@
 #include <libpq-fe.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "Callers.h"
-#include "Entries.h"
 #include "Failure.h"
 
 namespace {
@@ -21,11 +23,28 @@ class Connection {
 
   void prepare(const char *text) { check(PQprepare(connection_.get(), "insert", text, 0, nullptr)); }
 
-  void insert(const std::string &revisions, const std::string &bytes) {
-    const char *values[] = {revisions.data(), bytes.data()};
-    const int lengths[] = {static_cast<int>(revisions.size()), static_cast<int>(bytes.size())};
-    const int formats[] = {1, 1};
-    check(PQexecPrepared(connection_.get(), "insert", 2, values, lengths, formats, 1));
+  void insert(const std::vector<std::string> &parameters) {
+    std::vector<const char *> values;
+    std::vector<int> lengths, formats(parameters.size(), 1);
+    for (const std::string &parameter : parameters) {
+      values.push_back(parameter.data());
+      lengths.push_back(static_cast<int>(parameter.size()));
+    }
+    const int count = static_cast<int>(parameters.size());
+    check(PQexecPrepared(connection_.get(), "insert", count, values.data(), lengths.data(), formats.data(), 1));
+  }
+
+  /// Calls `see` with the values of each row, in binary form.
+  void select(const char *text, const std::function<void(const std::vector<std::string> &)> &see) {
+    std::unique_ptr<PGresult, decltype(&PQclear)> result(
+        PQexecParams(connection_.get(), text, 0, nullptr, nullptr, nullptr, nullptr, 1), PQclear);
+    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) throw Failure(PQerrorMessage(connection_.get()));
+    for (int row = 0; row < PQntuples(result.get()); row++) {
+      std::vector<std::string> values;
+      for (int column = 0; column < PQnfields(result.get()); column++)
+        values.emplace_back(PQgetvalue(result.get(), row, column), PQgetlength(result.get(), row, column));
+      see(values);
+    }
   }
 
   /// Reads what a COPY sends, and gives how many rows and bytes there were.
@@ -60,13 +79,29 @@ void append(std::string &bytes, uint64_t number, int byteCount) {
     bytes.push_back(static_cast<char>(number >> shift));
 }
 
-/// PostgreSQL's binary form of an array, without its elements.
-std::string arrayHead(uint64_t type, size_t count) {
-  std::string bytes;
-  for (const uint64_t number : {uint64_t{1}, uint64_t{0}, type, uint64_t{count}, uint64_t{1}})
-    append(bytes, number, 4);
-  return bytes;
-}
+/// PostgreSQL's binary form of an array.
+struct Array {
+  uint64_t type;
+  uint64_t count = 0;
+  std::string elements = {};
+
+  void add(const std::string &value) {
+    append(elements, value.size(), 4);
+    elements += value;
+    count++;
+  }
+
+  std::string bytes() const {
+    std::string bytes;
+    for (const uint64_t number : {uint64_t{1}, uint64_t{0}, type, count, uint64_t{1}}) append(bytes, number, 4);
+    return bytes + elements;
+  }
+};
+
+/// The rows of a transaction, as they come from the server: the elements of arrays.
+struct Batch {
+  std::vector<std::string> revisions, digests, bytes;
+};
 
 }  // namespace
 
@@ -75,27 +110,39 @@ const char *peer_postgres_version(void) {
   return version.c_str();
 }
 
-bool peer_postgres_insert(const char *address, const peer_entries *entries, size_t count, size_t batch,
-                          double *seconds, peer_error *error) {
+bool peer_postgres_insert(const char *address, size_t *batches, double *seconds, peer_error *error) {
   return reporting(error, [&] {
     Connection connection(address);
+    std::vector<Batch> all;
+    std::string journal, transaction;
+    // A row has the number of its transaction, which tells the batches that the journal has made.
+    connection.select(
+        "SELECT xmin::text, journal, revision, digest, bytes FROM journal_entries ORDER BY revision",
+        [&](const std::vector<std::string> &row) {
+          if (all.empty() || row[0] != transaction) all.emplace_back();
+          transaction = row[0];
+          journal = row[1];
+          all.back().revisions.push_back(row[2]);
+          all.back().digests.push_back(row[3]);
+          all.back().bytes.push_back(row[4]);
+        });
     connection.run("DROP TABLE IF EXISTS peer_entries");
-    connection.run("CREATE TABLE peer_entries (revision bigint PRIMARY KEY, bytes bytea NOT NULL)");
-    connection.prepare("INSERT INTO peer_entries SELECT * FROM unnest($1::bigint[], $2::bytea[])");
+    connection.run("CREATE TABLE peer_entries (LIKE journal_entries INCLUDING ALL)");
+    connection.prepare(
+        "INSERT INTO peer_entries SELECT $1::uuid, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[])");
+    *batches = all.size();
     *seconds = timed([&] {
-      for (size_t first = 0; first < count; first += batch) {
-        const size_t last = std::min(first + batch, count);
-        std::string revisions = arrayHead(20, last - first), bytes = arrayHead(17, last - first);
-        for (size_t index = first; index < last; index++) {
-          append(revisions, 8, 4);
-          append(revisions, index + 1, 8);
-          const std::string &value = entries->all[index].second;
-          append(bytes, value.size(), 4);
-          bytes += value;
+      for (const Batch &batch : all) {
+        Array revisions{20}, digests{17}, bytes{17};
+        for (size_t row = 0; row < batch.revisions.size(); row++) {
+          revisions.add(batch.revisions[row]);
+          digests.add(batch.digests[row]);
+          bytes.add(batch.bytes[row]);
         }
-        connection.insert(revisions, bytes);
+        connection.insert({journal, revisions.bytes(), digests.bytes(), bytes.bytes()});
       }
     });
+    connection.run("DROP TABLE peer_entries");
   });
 }
 

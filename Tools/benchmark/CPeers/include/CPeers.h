@@ -36,10 +36,9 @@ void peer_entries_free(peer_entries *entries);
 bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                       double *seconds, peer_error *error);
 
-/// Inserts the first `count` entries into a new table of a PostgreSQL database, a row each, `batch` rows a transaction, over
-/// one connection.
-bool peer_postgres_insert(const char *address, const peer_entries *entries, size_t count, size_t batch,
-                          double *seconds, peer_error *error);
+/// Inserts the rows of the table `journal_entries` into a new table like it, over one connection, in the transactions in
+/// which they were inserted there. `batches` is how many these are.
+bool peer_postgres_insert(const char *address, size_t *batches, double *seconds, peer_error *error);
 
 /// Reads the table `journal_entries` with COPY, connecting included. `count` is the number of pieces that came.
 bool peer_postgres_copy(const char *address, size_t *count, double *seconds, peer_error *error);
