@@ -23,7 +23,6 @@ final class CommitBatch: Sendable {
   private struct Outcome {
     var error: JournalError?
     var isDone = false
-    var mostRuns = 0
     var resume: [CheckedContinuation<Void, any Error>] = []
   }
 
@@ -76,17 +75,10 @@ final class CommitBatch: Sendable {
   // MARK: Commits that may run again
 
   /// Called by a commit whose outcome depends on this batch.
-  /// - Parameter run: how many times its body has run.
-  func join(run: Int) {
-    outcome.withLock { $0.mostRuns = max($0.mostRuns, run) }
-    dependents.enter()
-  }
+  func join() { dependents.enter() }
 
   /// Called by each joined commit when it knows the outcome and, if it lost, has run again.
   func leave() { dependents.leave() }
-
-  /// The highest number of runs of a body.
-  var mostRuns: Int { outcome.withLock { $0.mostRuns } }
 
   /// Waits until all joined commits have left.
   /// - Returns: false if the time ran out.

@@ -13,9 +13,9 @@ import Locks
 /// 6. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
 ///    starts from the durable state. After any other failed write, nothing more is written, unless a
 ///    shared log could not be reached: then the append is repeated later.
-/// 7. In a shared journal, another node may have taken the revision of a batch. Then everything accepted is withdrawn,
-///    the other node's commits are applied, and the bodies run again. If one of them has lost twice, the turn to append
-///    is reserved first, and the next append waits until all of them have run.
+/// 7. In a shared journal, another node may have taken the revision of a batch. Then the turn to append is reserved,
+///    everything accepted is withdrawn, the other nodes' commits are applied, and the bodies run again. The next append
+///    waits until all of them have run.
 ///
 /// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper,
 /// published.
@@ -216,7 +216,7 @@ final class Committer<State: EventSourced>: Sendable {
       revision: error.revision)
   }
 
-  /// A body that has lost twice gets a reserved turn, so only failures and slow bodies make it lose again.
+  /// A body that has lost gets a reserved turn, so only failures and slow bodies make it lose again.
   private static var runLimit: Int { 8 }
 
   /// The error for a commit that depends on a failed batch without being in it: nothing of that commit was written.
@@ -245,18 +245,18 @@ final class Committer<State: EventSourced>: Sendable {
     }
     try applyBrought(to: &accepted)
     do {
-      return try run(body, of: request, on: &accepted, run: runs.count)
+      return try run(body, of: request, on: &accepted)
     } catch {
       // The state that the body saw, or the revision of a conflict, may not be durable yet.
-      return bystander(.failure(error), on: accepted, run: runs.count)
+      return bystander(.failure(error), on: accepted)
     }
   }
 
   /// The result of a body that wrote nothing. If the state that it saw is lost, it runs again.
   private func bystander<Value>(
-    _ outcome: Result<Commit<Value>, any Error>, on accepted: Accepted, run: Int
+    _ outcome: Result<Commit<Value>, any Error>, on accepted: Accepted
   ) -> Prepared<Value> {
-    if node != nil { accepted.batch?.join(run: run) }
+    if node != nil { accepted.batch?.join() }
     return Prepared(outcome: outcome, batch: accepted.batch, leads: false)
   }
 
@@ -270,8 +270,7 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private func run<Value>(
-    _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted,
-    run: Int
+    _ body: (inout Draft<State>) throws -> Value, of request: CommitRequest, on accepted: inout Accepted
   ) throws -> Prepared<Value> {
     let base = accepted.version
     let revision = base.revision + 1
@@ -289,7 +288,7 @@ final class Committer<State: EventSourced>: Sendable {
       let commit = Commit(
         value: value, revision: base.revision, isEmpty: true, date: base.date, clockDate: base.date,
         clockWarning: nil)
-      return bystander(.success(commit), on: accepted, run: run)
+      return bystander(.success(commit), on: accepted)
     }
     let named = try checkBlobs(events, state)
     try keeper.faults.check()
@@ -310,7 +309,7 @@ final class Committer<State: EventSourced>: Sendable {
       if let refusal = queue.refusal { throw refusal }
       if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
       let entered = queue.enter(entry, version, eventCount: events.count, blobs: named)
-      if node != nil { entered.0.join(run: run) }
+      if node != nil { entered.0.join() }
       return entered
     }
     accepted.version = version
@@ -476,19 +475,17 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch != nil && accepted.version.head != published.version.head
   }
 
-  /// Withdraws everything that builds on a revision that another node has taken. If a body has lost twice, this first
-  /// waits for the turn to append: the bodies then run while no other node can append.
+  /// Withdraws everything that builds on a revision that another node has taken. This first waits for the turn to
+  /// append: the bodies then run while no other node can append.
   private func takeBackLost(_ batch: CommitBatch, because error: JournalError) {
     let lost = [batch] + queue.withLock { $0.batches }
     var isReserved = false
-    if let node, lost.contains(where: { $0.mostRuns > 1 }) {
-      do throws(JournalError) {
-        try node.reserve()
-        isReserved = true
-        turn.withLock { $0 = ReservedTurn(lost: lost) }
-      } catch {
-        // The next append reports a problem of the connection.
-      }
+    do throws(JournalError) {
+      try node?.reserve()
+      isReserved = true
+      turn.withLock { $0 = ReservedTurn(lost: lost) }
+    } catch {
+      // The next append reports a problem of the connection.
     }
     takeBack(
       batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision),

@@ -1,6 +1,7 @@
 extension [UInt8] {
-  /// Appends a number of a fixed width, most significant byte first, as all such numbers on disk.
-  mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+  /// Appends a number of a fixed width, most significant byte first, as all such numbers on disk
+  /// and PostgreSQL's.
+  package mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
     for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) {
       append(UInt8(truncatingIfNeeded: number >> shift))
     }

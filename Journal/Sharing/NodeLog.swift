@@ -5,8 +5,8 @@ import Locks
 /// all nodes append.
 ///
 /// 1. Reads are local. Only appending and fetching entries use the network.
-/// 2. An entry is stored locally only after it is known to be in the shared log. So the local log is a prefix of the
-///    shared log, unless one of the two was restored from a backup.
+/// 2. An entry is stored locally only after it is known to be in the shared log, and nothing waits for that. So the local
+///    log is a prefix of the shared log, unless one of the two was restored from a backup.
 /// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are chained, so
 ///    all earlier entries are equal too. If they differ, nothing is written on either side.
 /// 4. An append whose connection was lost is repeated: it stores the entries if they are missing, and finds the digest
@@ -18,13 +18,16 @@ final class NodeLog: EntryLog {
   /// State for the operations of one thread at a time: connecting, appending, and fetching entries.
   private struct Turn {
     var connection: (any SharedLog)?
-    /// The newest local entry.
+    /// The newest entry that this node has.
     var head: Head
-    /// Why this node no longer appends.
+    /// Why this node no longer appends: its history is not that of the shared log.
     var failure: JournalError?
   }
 
+  /// The log in this node's folder.
   private let local: any EntryLog
+  /// The way into it.
+  private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
   private let turn: Lock<Turn>
@@ -48,6 +51,7 @@ final class NodeLog: EntryLog {
   /// - Parameter local: the log in the folder, opened for writing.
   init(_ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace) {
     self.local = local
+    backlog = EntryBacklog(local, options: place.options)
     self.storage = storage
     self.place = place
     turn = Lock(Turn(head: place.format.head))
@@ -70,9 +74,10 @@ final class NodeLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    try unsafe local.read(range, newestFirst: newestFirst, body)
+    try unsafe backlog.read(range, newestFirst: newestFirst, body)
   }
 
+  /// What the folder has.
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
@@ -89,10 +94,12 @@ final class NodeLog: EntryLog {
       turn.withLock { $0.head = head }
     }
     thread.enter()
-    let isStarted = Threads.start {
-      self.follow()
-      self.thread.leave()
-    }
+    let isStarted =
+      backlog.start(after: newest)
+      && Threads.start {
+        self.follow()
+        self.thread.leave()
+      }
     guard isStarted else {
       thread.leave()
       throw JournalError(.outOfResources, "the system has no thread for the shared log; try again")
@@ -101,9 +108,12 @@ final class NodeLog: EntryLog {
 
   // MARK: Connecting
 
+  /// Why this node no longer appends.
+  private func failure(_ turn: Turn) -> JournalError? { turn.failure ?? backlog.failure }
+
   /// The connection, reconnected if there is none.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
-    if let failure = turn.failure { throw failure }
+    if let failure = failure(turn) { throw failure }
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
     do throws(JournalError) {
@@ -135,7 +145,7 @@ final class NodeLog: EntryLog {
     var (low, high) = (first + 1, min(newest, head.revision) + 1)
     while low < high {
       let middle = (low + high) / 2
-      let own = try local.read(middle) { entry throws(JournalError) in
+      let own = try read(middle) { entry throws(JournalError) in
         try entry.digest(journal: place.journal)
       }
       if try connection.digest(of: middle) == own { low = middle + 1 } else { high = middle }
@@ -165,14 +175,14 @@ final class NodeLog: EntryLog {
         defer { listening.withLock { $0 = nil } }
         if isEnding.withLock({ $0 }) { return }
         let newest = try connection.newestRevision(after: seen, waitingAtMost: .seconds(60))
-        if newest > seen { try bring() }
+        try bring(from: connection, through: newest)
         if isNoted { place.options.note(.info, "the shared log can be reached again") }
         (isNoted, delay) = (false, 100)
       } catch {
         if isEnding.withLock({ $0 }) { return }
         let isFinal = turn.withLock { turn in
           drop(&turn)
-          return turn.failure != nil
+          return failure(turn) != nil
         }
         if !isNoted || isFinal {
           let level = isFinal ? JournalNotice.Level.error : .warning
@@ -182,6 +192,19 @@ final class NodeLog: EntryLog {
         isNoted = true
         if ending.wait(timeout: .now() + .milliseconds(delay)) == .success { return }
         delay = min(2 * delay, 5000)
+      }
+    }
+  }
+
+  /// Fetches the entries up to one that a connection has told of, unless that was lost since. The entries of this node
+  /// cost nothing here.
+  private func bring(from connection: any SharedLog, through newest: Revision) throws(JournalError) {
+    var isDone = false
+    while !isDone, !isEnding.withLock({ $0 }) {
+      isDone = try turn.withLock { turn throws(JournalError) in
+        guard turn.connection === connection else { return true }
+        try bringStretch(connection, through: newest, &turn)
+        return turn.head.revision >= newest
       }
     }
   }
@@ -243,13 +266,7 @@ final class NodeLog: EntryLog {
             + "remove the folder and join the shared journal again", at: entry.revision)
         throw turn.failure ?? .closed()
       }
-      do throws(JournalError) { try local.store(piece.entries) } catch {
-        // The local log accepts nothing more until it is opened again.
-        turn.failure = JournalError(
-          .poisoned, "this node's folder could not store the shared log's entries; open the journal again",
-          cause: error)
-        throw error
-      }
+      try backlog.add(piece.entries)
       turn.head = piece.head
       brought.raise(to: turn.head.revision)
     }
@@ -258,22 +275,13 @@ final class NodeLog: EntryLog {
   // MARK: Appending
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    guard let first = entries.first, let last = entries.last else { return }
+    guard let last = entries.last else { return }
     try turn.withLock { turn throws(AppendFailure) in
-      if let failure = turn.failure { throw .refused(failure) }
+      if let failure = failure(turn) { throw .refused(failure) }
       guard turn.head.revision == revision else { throw .conflict(newest: turn.head.revision) }
       try store(entries, after: revision, &turn)
       let date = (try? last.decode { entry throws(JournalError) in try entry.date() }) ?? turn.head.timestamp
-      do throws(AppendFailure) {
-        try local.append(entries, after: revision)
-      } catch {
-        let failure = JournalError(
-          .poisoned,
-          "entry \(first.revision) is in the shared log, but this node's folder could not store it",
-          cause: error.cause)
-        turn.failure = failure
-        throw .unknown(failure)
-      }
+      do throws(JournalError) { try backlog.add(entries) } catch { throw .unknown(error) }
       turn.head = Head(revision: last.revision, timestamp: date, digest: last.digest)
     }
   }
@@ -294,13 +302,12 @@ final class NodeLog: EntryLog {
           })
         else { return }
         failure = found
-        if case .conflict(let newest) = failure {
-          if lost != nil, let last = entries.last, try connection.digest(of: last.revision) == last.digest {
-            // The first attempt has stored them, but may not have waited for a standby.
-            try connection.confirm()
-            return
-          }
-          try bringAll(connection, through: newest, &turn)
+        if case .conflict = failure, lost != nil, let last = entries.last,
+          try connection.digest(of: last.revision) == last.digest
+        {
+          // The first attempt has stored them, but may not have waited for a standby.
+          try connection.confirm()
+          return
         }
       } catch {
         failure = .refused(error)
@@ -395,6 +402,7 @@ final class NodeLog: EntryLog {
       thread.wait()
       turn.withLock { drop(&$0) }
     }
+    backlog.close()
     try local.close()
   }
 }

@@ -38,7 +38,7 @@ package protocol SharedLogStorage: Sendable {
 
 /// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it
 /// can't be used any more; it must be closed and opened again.
-package protocol SharedLog: EntryLog {
+package protocol SharedLog: EntryLog, AnyObject {
   /// The digest that was stored with an entry; nil if there is no such entry.
   func digest(of revision: Revision) throws(JournalError) -> ContentDigest?
 

@@ -290,6 +290,14 @@ final class LayerChain<State: EventSourced>: Sendable {
     try Replay<State>(log: openLog(), format: format).head(at: revision)
   }
 
+  /// Returns when the log's own drive has an entry. In a shared journal, that can be later than the commit, and a layer
+  /// must not be ahead of the log.
+  func waitForEntry(_ revision: Revision) throws(JournalError) {
+    guard try openLog().newestRevision(after: revision - 1, waitingAtMost: .seconds(1)) >= revision else {
+      throw JournalError(.io, "this node's folder does not have the entry yet", revision: revision)
+    }
+  }
+
   /// About how many bytes the log takes.
   func logByteCount() throws(JournalError) -> Int { try openLog().byteCount() }
 

@@ -450,6 +450,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let shape = chain.shape, let top = checkpoints.last else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
     }
+    try chain.waitForEntry(top.revision)
     let snapshots = try folder.makeSnapshots()
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,

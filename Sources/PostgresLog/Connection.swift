@@ -183,22 +183,35 @@ final class Connection: Sendable {
     }
   }
 
+  /// Runs several statements without parameters in one round trip.
+  /// - Returns: the rows of the last one, whose values are texts.
+  func runAll(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
+    try using(time) { state, deadline throws(ServerFailure) in
+      guard unsafe PQsendQuery(handle, text) == 1 else { throw lost(&state) }
+      return try result(&state, deadline)
+    }
+  }
+
   /// How many warnings the server has sent so far.
   var warningCount: Int { notices.count }
 
-  /// Waits for a notification of the server, and consumes it.
-  /// - Returns: false if the time ran out.
+  /// The server's number of this session.
+  var session: Int32 { state.withLock { _ in unsafe PQbackendPID(handle) } }
+
+  /// Waits for notifications of the server, and consumes them.
+  /// - Returns: the session that has sent it, and the text, of each; none if the time ran out.
   /// - Throws: ``ServerFailure`` if the connection was lost.
-  func waitForNotification(atMost time: Duration) throws(ServerFailure) -> Bool {
+  func notifications(atMost time: Duration) throws(ServerFailure) -> [(session: Int32, text: String)] {
     try using(time) { state, deadline throws(ServerFailure) in
-      var isTold = false
+      var found: [(session: Int32, text: String)] = []
       while true {
         while let notification = unsafe PQnotifies(handle) {
-          isTold = true
+          found.append(
+            (unsafe notification.pointee.be_pid, unsafe String(cString: notification.pointee.extra)))
           unsafe PQfreemem(notification)
         }
-        if isTold { return true }
-        guard unsafe Self.wait(PQsocket(handle), Int16(POLLIN), until: deadline) else { return false }
+        if !found.isEmpty { return found }
+        guard unsafe Self.wait(PQsocket(handle), Int16(POLLIN), until: deadline) else { return [] }
         guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
       }
     }
@@ -371,23 +384,25 @@ extension Connection.Parameter {
   static func text(_ text: String) -> Self { Self(type: 25, bytes: Array(text.utf8)) }
   static func uuid(_ bytes: [UInt8]) -> Self { Self(type: 2950, bytes: bytes) }
   static func integer(_ number: Int) -> Self {
-    Self(type: 20, bytes: bigEndian(UInt64(bitPattern: Int64(number)), 8))
+    var bytes: [UInt8] = []
+    bytes.append(bigEndian: UInt64(bitPattern: Int64(number)))
+    return Self(type: 20, bytes: bytes)
   }
 
   static func integers(_ numbers: [Int]) -> Self {
-    array(1016, of: 20, count: numbers.count, byteCount: 8) { array in
+    array(1016, of: 20, count: numbers.count, byteCount: 12 * numbers.count) { array in
       for number in numbers {
-        array += bigEndian(8, 4)
-        array += bigEndian(UInt64(bitPattern: Int64(number)), 8)
+        array.append(bigEndian: UInt32(8))
+        array.append(bigEndian: UInt64(bitPattern: Int64(number)))
       }
     }
   }
 
   static func manyBytes(_ many: [[UInt8]]) -> Self {
-    array(1001, of: 17, count: many.count, byteCount: many.reduce(0) { $0 + $1.count } / max(1, many.count)) {
+    array(1001, of: 17, count: many.count, byteCount: many.reduce(4 * many.count) { $0 + $1.count }) {
       array in
       for bytes in many {
-        array += bigEndian(UInt64(bytes.count), 4)
+        array.append(bigEndian: UInt32(bytes.count))
         array += bytes
       }
     }
@@ -396,16 +411,12 @@ extension Connection.Parameter {
   /// PostgreSQL's binary form of an array: dimensions, whether there are nulls, the type of elements, how many they
   /// are, the number of the first, and each with its length before it.
   private static func array(
-    _ type: UInt32, of element: UInt64, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
+    _ type: UInt32, of element: UInt32, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
   ) -> Self {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(20 + count * (byteCount + 4))
-    for number in [1, 0, element, UInt64(count), 1] { bytes += bigEndian(number, 4) }
+    bytes.reserveCapacity(20 + byteCount)
+    for number in [1, 0, element, UInt32(count), 1] { bytes.append(bigEndian: number) }
     fill(&bytes)
     return Self(type: type, bytes: bytes)
-  }
-
-  private static func bigEndian(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
-    (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (byteCount - 1 - $0))) }
   }
 }

@@ -1,4 +1,5 @@
 import Journaling
+import Locks
 
 /// A connection that learns of new entries: by notifications of the server, and by polling, because notifications can
 /// be lost, and not every compatible engine has them.
@@ -7,12 +8,16 @@ import Journaling
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: [UInt8]
+  /// The session that appends for this node. What it says is true, so the server need not be asked.
+  private let writer: Int32
   /// The interval of polling.
   private let interval: Duration
+  private let known: Lock<Revision>
 
-  init(_ address: ServerAddress, _ journal: [UInt8]) throws(ServerFailure) {
+  init(_ address: ServerAddress, _ journal: [UInt8], writer: Int32) throws(ServerFailure) {
     connection = try address.connect()
     self.journal = journal
+    self.writer = writer
     do throws(ServerFailure) {
       try connection.run("LISTEN \(ServerLog.channel(journal))", within: ServerAddress.patience)
       interval = .seconds(1)
@@ -20,16 +25,22 @@ final class Listener: Sendable {
       guard error.kind == .refused else { throw error }
       interval = .milliseconds(20)
     }
+    // From now on, every entry is followed by a notification.
+    known = Lock(try ServerLog.newest(of: journal, connection))
   }
 
   /// The newest revision, as soon as it is above another one or the time has passed.
   func newest(after revision: Revision, waitingAtMost time: Duration) throws(ServerFailure) -> Revision {
     let deadline = ContinuousClock.now + time
     while true {
-      let newest = try ServerLog.newest(of: journal, connection)
+      let known = known.withLock { $0 }
       let now = ContinuousClock.now
-      if newest > revision || now >= deadline { return newest }
-      _ = try connection.waitForNotification(atMost: min(interval, deadline - now))
+      if known > revision || now >= deadline { return known }
+      let told = try connection.notifications(atMost: min(interval, deadline - now))
+      let own = told.compactMap { $0.session == writer ? Revision($0.text) : nil }
+      let isOwn = !told.isEmpty && own.count == told.count
+      let newest = isOwn ? own.max() ?? 0 : try ServerLog.newest(of: journal, connection)
+      self.known.withLock { $0 = max($0, newest) }
     }
   }
 

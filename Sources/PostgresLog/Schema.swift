@@ -82,14 +82,27 @@ enum Schema {
     """
   }
 
-  /// The entries from $2 to $3, but only about this many bytes, and at least one.
-  static let piece = statement("piece", piece(order: "ASC"))
-  static let pieceBackwards = statement("piece_backwards", piece(order: "DESC"))
+  /// The entries from $2 to $3, for small ones: the bytes of a large one are null.
+  static let smallPiece = statement("small_piece", smallPiece(order: "ASC"))
+  static let smallPieceBackwards = statement("small_piece_backwards", smallPiece(order: "DESC"))
+  /// The same for large ones: only about so many bytes as a piece may have, and at least one entry. It costs the server
+  /// twice as much, because it adds the sizes up.
+  static let largePiece = statement("large_piece", largePiece(order: "ASC"))
+  static let largePieceBackwards = statement("large_piece_backwards", largePiece(order: "DESC"))
   /// The most entries from $2 to $3. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
+  /// The most bytes of a small entry: as many as these, all in one piece, take 16 MiB.
+  private static let smallByteCount = 4096
 
-  private static func piece(order: String) -> String {
+  private static func smallPiece(order: String) -> String {
+    """
+    SELECT revision, CASE WHEN octet_length(bytes) <= \(smallByteCount) THEN bytes END
+    FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3 ORDER BY revision \(order)
+    """
+  }
+
+  private static func largePiece(order: String) -> String {
     """
     SELECT revision, bytes FROM (
       SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order) ROWS UNBOUNDED PRECEDING) - octet_length(bytes) AS before
@@ -122,7 +135,10 @@ enum Schema {
   static let imagePiece = statement(
     "image_piece", "SELECT bytes FROM journal_image_pieces WHERE journal = $1 AND digest = $2 AND piece = $3")
 
-  static let lock = statement("lock", "SELECT revision FROM journal_logs WHERE journal = $1 FOR UPDATE")
+  /// Begins a transaction and locks the journal's row: statements that make one round trip.
+  static func beginAndLock(_ journal: [UInt8]) -> String {
+    "BEGIN; SELECT revision FROM journal_logs WHERE journal = '\(ServerLog.hex(journal))' FOR UPDATE"
+  }
 
   static let touch = statement("touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1")
 

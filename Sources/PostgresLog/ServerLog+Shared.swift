@@ -16,12 +16,13 @@ extension ServerLog: SharedLog {
     try using { connection in
       try isReserved.withLock { isReserved in
         if isReserved { return try Self.newest(of: journal, connection) }
-        try connection.run("BEGIN", within: ServerAddress.patience)
         do {
-          let rows = try connection.run(Schema.lock, [.uuid(journal)], within: Self.writingPatience)
-          guard rows.count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
+          let rows = try connection.runAll(Schema.beginAndLock(journal), within: Self.writingPatience)
+          guard rows.count == 1, let newest = Revision(rows.text(0, 0)) else {
+            throw ServerFailure(.refused, "the journal's row is missing")
+          }
           isReserved = true
-          return rows.integer(0, 0)
+          return newest
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
           throw error

@@ -17,6 +17,8 @@ final class ServerLog: EntryLog {
   private let access: LogAccess
   /// Its id in the form of the server.
   let journal: [UInt8]
+  /// The channel of notifications.
+  private let channel: String
   /// The newest revision at the opening.
   private let first: Revision
   private let calls = OpenCalls()
@@ -36,6 +38,7 @@ final class ServerLog: EntryLog {
     self.address = address
     self.access = access
     self.journal = journal.bytes
+    channel = Self.channel(journal.bytes)
     do {
       first = try Self.newest(of: journal.bytes, connection)
     } catch {
@@ -68,21 +71,33 @@ final class ServerLog: EntryLog {
     let last = access == .read ? min(range.upperBound, first) : range.upperBound
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
+    // A single entry can have any size. Otherwise, entries are small until one is not.
+    var areSmall = rest.count > 1
     var ahead: Connection.Answer?
     var isFirst = true
     while true {
       let rows = try JournalError.translating {
-        try connection.rows(of: try ahead ?? ask(for: rest, newestFirst), within: Self.readingPatience)
+        try connection.rows(
+          of: try ahead ?? ask(for: rest, newestFirst, areSmall: areSmall), within: Self.readingPatience)
       }
       guard rows.count > 0 else { return }
-      let reached = rows.integer(rows.count - 1, 0)
+      let large = areSmall ? (0..<rows.count).first { rows.isNull($0, 1) } : nil
+      areSmall = large == nil && (areSmall || rows.count == Schema.pieceCount)
+      let count = large ?? rows.count
+      if count == 0 {
+        ahead = nil
+        continue
+      }
+      let reached = rows.integer(count - 1, 0)
       let isLast = newestFirst ? reached <= rest.lowerBound : reached >= rest.upperBound
       if !isLast { rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound }
       // The server works on the next piece while the caller uses this one. Many callers want no second one.
-      ahead = isLast || isFirst ? nil : try JournalError.translating { try ask(for: rest, newestFirst) }
+      ahead =
+        isLast || isFirst
+        ? nil : try JournalError.translating { try ask(for: rest, newestFirst, areSmall: areSmall) }
       isFirst = false
       // The caller may use the connection, too.
-      for row in 0..<rows.count {
+      for row in 0..<count {
         let revision = rows.integer(row, 0)
         let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
           try unsafe body(revision, bytes)
@@ -95,15 +110,18 @@ final class ServerLog: EntryLog {
 
   /// Asks the server for the first piece of a range.
   private func ask(
-    for range: ClosedRange<Revision>, _ newestFirst: Bool
+    for range: ClosedRange<Revision>, _ newestFirst: Bool, areSmall: Bool
   ) throws(ServerFailure) -> Connection.Answer {
     let (first, last) =
       newestFirst
       ? (max(range.lowerBound, range.upperBound - Schema.pieceCount + 1), range.upperBound)
       : (range.lowerBound, min(range.upperBound, range.lowerBound + Schema.pieceCount - 1))
+    let statement =
+      areSmall
+      ? (newestFirst ? Schema.smallPieceBackwards : Schema.smallPiece)
+      : (newestFirst ? Schema.largePieceBackwards : Schema.largePiece)
     return try connection.send(
-      newestFirst ? Schema.pieceBackwards : Schema.piece,
-      [.uuid(journal), .integer(first), .integer(last)], within: Self.readingPatience)
+      statement, [.uuid(journal), .integer(first), .integer(last)], within: Self.readingPatience)
   }
 
   func newestRevision(
@@ -111,10 +129,9 @@ final class ServerLog: EntryLog {
   ) throws(JournalError) -> Revision {
     try entering {
       if access == .read { return first }
-      let newest = try Self.newest(of: journal, connection)
-      if newest > revision || time <= .zero { return newest }
+      if time <= .zero { return try Self.newest(of: journal, connection) }
       let listener = try listener.withLock { listener in
-        if listener == nil { listener = try Listener(address, journal) }
+        if listener == nil { listener = try Listener(address, journal, writer: connection.session) }
         return listener
       }
       // Closing may have come before there was a listener to interrupt.
@@ -182,7 +199,7 @@ final class ServerLog: EntryLog {
   ) throws(ServerFailure) -> Bool {
     let values: [Connection.Parameter] = [
       .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
-      .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(Self.channel(journal)),
+      .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(channel),
     ]
     return try isReserved.withLock { isReserved throws(ServerFailure) in
       let wasReserved = isReserved
@@ -205,9 +222,10 @@ final class ServerLog: EntryLog {
     }
   }
 
-  /// The channel of notifications.
-  static func channel(_ journal: [UInt8]) -> String {
-    "journal_" + journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  static func channel(_ journal: [UInt8]) -> String { "journal_" + hex(journal) }
+
+  static func hex(_ journal: [UInt8]) -> String {
+    journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
   /// A read may be slow on the server's disk.

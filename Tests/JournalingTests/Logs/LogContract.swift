@@ -82,6 +82,29 @@ import Testing
     }
   }
 
+  @Test(arguments: LogKind.all) func entriesOfAllSizesComeInOrder(_ kind: LogKind) throws {
+    try withLog(kind) { site throws in
+      // Large ones are first, last, alone and side by side, among more small ones than a log reads at once.
+      let large: Set<Revision> = [1, 2, 700, 4097, 4098, 9001, 9200]
+      let all = (1...9200).map { entry($0, byteCount: large.contains($0) ? 5000 : 1) }
+      try site.write { log throws in
+        for first in stride(from: 0, to: all.count, by: 2300) {
+          try log.append(Array(all[first..<first + 2300]), after: first)
+        }
+        #expect(try log.entries(1...9200).map(\.bytes) == all.map(\.bytes))
+        var next = 9200
+        try unsafe log.read(3...9999, newestFirst: true) { revision, bytes in
+          let isSame = unsafe all[revision - 1].bytes.elementsEqual(bytes)
+          #expect(revision == next && isSame)
+          next -= 1
+          return true
+        }
+        #expect(next == 2)
+        #expect(try log.revisions(4090...4100) == Array(4090...4100))
+      }
+    }
+  }
+
   @Test(arguments: LogKind.all) func whatTheReaderThrowsComesOutAndItMayCallTheLog(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       try site.write { log throws in

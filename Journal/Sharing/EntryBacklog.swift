@@ -1,0 +1,169 @@
+import Dispatch
+import Locks
+
+/// The entries of a shared log that are on their way into a node's folder.
+///
+/// They are durable in the shared log, so no commit waits for the folder's drive: a thread stores what has come in the
+/// meantime with one flush. Until then, they are read from memory.
+///
+/// 1. Entries are added and stored in order and without gaps.
+/// 2. After a failure nothing more is stored. What is in memory can still be read.
+/// 3. Memory is bounded: if the drive is too slow, adding waits for it.
+///
+/// Safe to use from any thread.
+final class EntryBacklog: Sendable {
+  private struct State: Sendable {
+    /// What is not stored yet.
+    var entries: [SealedEntry] = []
+    var byteCount = 0
+    var failure: JournalError?
+    var isClosed = false
+  }
+
+  private let log: any EntryLog
+  private let options: JournalOptions
+  private let state = Lock(State())
+  private let stored: NewestRevision
+  /// Signaled when there is something to store, and by closing.
+  private let work = DispatchSemaphore(value: 0)
+  /// Signaled when somebody waits until it is stored.
+  private let hurry = DispatchSemaphore(value: 0)
+  private let thread = DispatchGroup()
+
+  /// How long entries wait for others, so that there are fewer flushes. A server on the same drive would wait for each.
+  private static var pause: DispatchTimeInterval { .milliseconds(10) }
+  /// The most bytes in memory, unless a single append has more.
+  private static let byteLimit = 16 << 20
+
+  /// - Parameter log: the log in the folder.
+  init(_ log: any EntryLog, options: JournalOptions) {
+    self.log = log
+    self.options = options
+    stored = NewestRevision(0)
+  }
+
+  /// Starts the thread.
+  /// - Parameter revision: the newest entry in the folder.
+  /// - Returns: false if the system has no thread for it.
+  func start(after revision: Revision) -> Bool {
+    stored.raise(to: revision)
+    thread.enter()
+    let isStarted = Threads.start {
+      self.storeAll()
+      self.thread.leave()
+    }
+    if !isStarted { thread.leave() }
+    return isStarted
+  }
+
+  /// Why nothing more is stored.
+  var failure: JournalError? { state.withLock { $0.failure } }
+
+  /// Takes over entries that are durable in the shared log.
+  func add(_ entries: [SealedEntry]) throws(JournalError) {
+    let byteCount = entries.reduce(0) { $0 + $1.bytes.count }
+    let isFirst = try state.withLock { state throws(JournalError) in
+      if let failure = state.failure { throw failure }
+      if state.isClosed { throw JournalError.closed() }
+      defer {
+        state.entries += entries
+        state.byteCount += byteCount
+      }
+      return state.entries.isEmpty
+    }
+    if isFirst { work.signal() }
+    while let first = state.withLock({ $0.byteCount > Self.byteLimit ? $0.entries.first : nil }) {
+      try settle(through: first.revision)
+    }
+  }
+
+  /// Returns when the folder has an entry.
+  private func settle(through revision: Revision) throws(JournalError) {
+    hurry.signal()
+    guard stored.wait(after: revision - 1, atMost: .seconds(3600)) != nil else {
+      throw failure ?? JournalError.closed()
+    }
+  }
+
+  /// Reads from the folder, and from memory what is not there yet.
+  func read(
+    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    let waiting = state.withLock { $0.entries }
+    guard let first = waiting.first?.revision, range.upperBound >= first else {
+      return try unsafe log.read(range, newestFirst: newestFirst, body)
+    }
+    var goesOn = true
+    func readMemory() throws(JournalError) {
+      var (next, last) = (max(range.lowerBound - first, 0), min(range.upperBound - first, waiting.count - 1))
+      while goesOn, next <= last {
+        goesOn = try unsafe waiting[newestFirst ? last : next].lend(to: body)
+        if newestFirst { last -= 1 } else { next += 1 }
+      }
+    }
+    func readFolder() throws(JournalError) {
+      guard range.lowerBound < first else { return }
+      try unsafe log.read(range.lowerBound...first - 1, newestFirst: newestFirst) {
+        revision, bytes throws(JournalError) in
+        goesOn = try unsafe body(revision, bytes)
+        return goesOn
+      }
+    }
+    if newestFirst { try readMemory() } else { try readFolder() }
+    guard goesOn else { return }
+    if newestFirst { try readFolder() } else { try readMemory() }
+  }
+
+  private func storeAll() {
+    while true {
+      work.wait()
+      if !state.withLock({ $0.isClosed }) { _ = hurry.wait(timeout: .now() + Self.pause) }
+      let entries = state.withLock { $0.entries }
+      if let last = entries.last {
+        do throws(JournalError) { try log.store(entries) } catch { return fail(because: error, entries) }
+        let hasMore = state.withLock { state in
+          state.entries.removeFirst(entries.count)
+          state.byteCount = state.entries.reduce(0) { $0 + $1.bytes.count }
+          return !state.entries.isEmpty
+        }
+        stored.raise(to: last.revision)
+        if hasMore { work.signal() }
+      }
+      if state.withLock({ $0.isClosed && $0.entries.isEmpty }) { return }
+    }
+  }
+
+  private func fail(because error: JournalError, _ entries: [SealedEntry]) {
+    let failure = JournalError(
+      .poisoned,
+      "this node's folder could not store entry \(entries.first?.revision ?? 0), which is in the shared log; open the "
+        + "journal again", cause: error)
+    state.withLock { $0.failure = failure }
+    stored.close()
+    options.note(.error, "the journal takes no more commits until it is opened again", cause: failure)
+  }
+
+  /// Stores what was added, and ends the thread.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    hurry.signal()
+    work.signal()
+    thread.wait()
+    stored.close()
+  }
+}
+
+extension SealedEntry {
+  /// Calls `body` with the bytes.
+  fileprivate func lend(
+    to body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) -> Bool {
+    let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Bool, JournalError> in
+      do throws(JournalError) {
+        return .success(try unsafe body(revision, bytes))
+      } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+import Files
+import Foundation
+import Locks
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// What a node's folder does while commits go to the shared log.
+@Suite struct BacklogTests {
+  /// Makes a node whose log can't be written until the gate is opened, and opens it.
+  private func withGate(
+    _ body: (Nodes, Journal<Ledger>, _ gate: Gate) throws -> Void
+  ) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let gate = Gate()
+      var options = nodes.options
+      options.fileHook = { operation in
+        operation.path.contains("/entries/") && operation.kind == .write ? gate.pass() : .proceed
+      }
+      options.log = { gate.note($0) }
+      options.snapshots.eventCount = 8
+      let journal = try Journal<Ledger>.open(at: nodes.url(0), options: options)
+      defer {
+        gate.open()
+        try? journal.close()
+      }
+      try body(nodes, journal, gate)
+    }
+  }
+
+  @Test func aCommitDoesNotWaitForTheFoldersDrive() throws {
+    try withGate { nodes, journal, gate in
+      gate.close()
+      for turn in 1...3 { try journal.commit(by: "\(turn)") { try $0.deposit(1, on: 1) } }
+      #expect(journal.head.revision == 4 && journal.state.accounts[1]?.balance == 103)
+      // All that reads entries sees those that the drive lacks.
+      #expect(try journal.entry(at: 4).author == "3")
+      #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [4, 3, 2, 1])
+      #expect(try journal.state(asOf: .revision(3)).accounts[1]?.balance == 102)
+      #expect(try journal.verify(deep: true).isSound)
+      #expect(journal.head.revision == 4 && !gate.hasGivenUp)
+      gate.open()
+      try journal.close()
+      let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly)
+      #expect(reader.head.revision == 4)
+      try reader.close()
+    }
+  }
+
+  @Test func aFolderThatTakesNothingEndsCommitsAndLosesNothing() throws {
+    try withGate { nodes, journal, gate in
+      gate.fail()
+      try journal.commit { try $0.deposit(1, on: 1) }
+      #expect(gate.waitForError()?.contains("open the journal again") == true)
+      let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
+      #expect(error?.code == .poisoned)
+      // What was committed is still read, from memory.
+      #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [2, 1])
+      gate.open()
+      try? journal.close()
+      let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly)
+      #expect(reader.head.revision == 1)
+      try reader.close()
+      let again = try nodes.open(0)
+      try again.catchUp()
+      #expect(again.state.accounts[1]?.balance == 101)
+      #expect(try again.commit { try $0.deposit(1, on: 1) }.revision == 3)
+      #expect(try again.verify().isSound)
+      try again.close()
+    }
+  }
+
+  /// A layer that is ahead of the log would be of another history if the server were put back from a backup.
+  @Test func noLayerIsAheadOfTheFoldersLog() throws {
+    try withGate { nodes, journal, gate in
+      gate.fail()
+      try journal.commit { draft in for number in 1...8 { _ = try draft.open(owner: "\(number)", balance: 1) }
+      }
+      journal.waitForLayers()
+      try? journal.close()
+      let snapshots = nodes.url(0).appending(path: "snapshots").path
+      #expect(((try? FileManager.default.contentsOfDirectory(atPath: snapshots)) ?? []).isEmpty)
+    }
+  }
+}
+
+/// Lets writes pass, lets them wait, or lets them fail.
+private final class Gate: Sendable {
+  private struct State: Sendable {
+    var isClosed = false
+    var fails = false
+    var hasGivenUp = false
+    var error: String?
+  }
+
+  private let state = Lock(State())
+  private let isOpen = DispatchSemaphore(value: 0)
+  private let isNoted = DispatchSemaphore(value: 0)
+
+  func close() { state.withLock { $0.isClosed = true } }
+  func fail() { state.withLock { $0.fails = true } }
+
+  func open() {
+    state.withLock { ($0.isClosed, $0.fails) = (false, false) }
+    isOpen.signal()
+  }
+
+  /// Whether a write has waited until somebody who waits for it would have been stuck.
+  var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
+
+  func pass() -> FileVerdict {
+    if state.withLock({ $0.fails }) { return .fail(EIO) }
+    guard state.withLock({ $0.isClosed }) else { return .proceed }
+    if isOpen.wait(timeout: .now() + .seconds(60)) == .timedOut { state.withLock { $0.hasGivenUp = true } }
+    isOpen.signal()
+    return .proceed
+  }
+
+  func note(_ notice: JournalNotice) {
+    guard notice.level == .error else { return }
+    state.withLock { $0.error = "\(notice.message) \(notice.cause.map { "\($0)" } ?? "")" }
+    isNoted.signal()
+  }
+
+  func waitForError() -> String? {
+    isNoted.wait()
+    isNoted.signal()
+    return state.withLock { $0.error }
+  }
+}
