@@ -19,10 +19,10 @@ public struct PruningReport: Sendable {
 
 /// The metadata of entries that have the digest of the base of a pruned history.
 enum PruningMetadata {
-  /// Of a pruning: the revision before which history was pruned.
+  /// In the entry of a pruning: the revision before which history was pruned.
   static let prunes = "journal.prunes"
-  /// Of a copy that ends before the entry of the pruning: the revision and the digest of the entry in the original
-  /// that has the digest of the base.
+  /// In the last entry of a copy that ends before the entry of the pruning: the revision and the digest of the entry in
+  /// the original that has the digest of the base.
   static let vouchedBy = "journal.vouchedBy"
 }
 

@@ -39,7 +39,7 @@ package protocol LogStorage: Sendable {
 
 extension LogStorage {
   package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
-    throw JournalError(.wrongUse, "nothing can be salvaged of this kind of log", path: folder.path)
+    throw JournalError(.wrongUse, "nothing can be salvaged from this kind of log", path: folder.path)
   }
 }
 

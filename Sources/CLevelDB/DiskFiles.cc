@@ -39,7 +39,7 @@ Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scrat
 }
 
 Status DiskTable::ReadAll(uint64_t offset, size_t count, char* scratch) const {
-  if (offset > size_ || count > size_ - offset) return Damage("the table ends before the block that is looked for");
+  if (offset > size_ || count > size_ - offset) return Damage("the table ends before the requested block");
   size_t read;
   Status status = folder_.Read(descriptor_, name_, offset, count, scratch, &read);
   if (status.ok() && read < count) return Damage("the table was cut short while it was open");

@@ -79,7 +79,7 @@ Status StagedFile::Rename(Folder& folder, const std::string& name) {
 Status StagedTable::Read(uint64_t offset, size_t count, Slice* result, char* scratch) const {
   Status status = file_->Read(offset, count, result, scratch);
   if (status.ok() && result->size() < count)
-    return Failed(CLDB_DAMAGED, "a new table", "it ends before the block that is looked for");
+    return Failed(CLDB_DAMAGED, "a new table", "it ends before the requested block");
   return status;
 }
 

@@ -164,7 +164,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   /// Another descriptor of the same open file, owned by the caller.
   package func duplicateDescriptor() throws(Failure) -> Int32 {
-    try Failure.check("can't open the file once more", path) { cfiles_duplicate(descriptor) }
+    try Failure.check("can't open the file again", path) { cfiles_duplicate(descriptor) }
   }
 }
 

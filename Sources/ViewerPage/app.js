@@ -1,4 +1,4 @@
-// Begins here: which view is shown, at which point in time, and what happens when entries come.
+// START HERE: which view is shown, at which point in time, and what happens when new entries arrive.
 
 import { get } from "./api.js";
 import { author, debounce, h, openDialog, replace, sentence, subject, time } from "./dom.js";
@@ -13,11 +13,11 @@ const main = document.getElementById("main");
 const banner = document.getElementById("banner");
 const alarm = document.getElementById("alarm");
 
-/** What views share. */
+/** The state that the views share. */
 export const app = {
-  /** What `/api/journal` says. */
+  /** The response of `/api/journal`. */
   facts: null,
-  /** The revision that is shown; null is now, whatever comes. */
+  /** The revision that is shown; null for the newest. */
   at: null,
   /** The entry at that point. */
   point: null,
@@ -41,7 +41,7 @@ const routes = [
   [/^\/proof$/, () => new ProofView(app)],
 ];
 
-/** Goes to another view; the point in time goes with it unless the address names one. */
+/** Goes to another view, at the same point in time unless the address names one. */
 function navigate(address, { replaces = false } = {}) {
   const url = new URL(address, location.origin);
   if (app.at !== null && !url.searchParams.has("at")) url.searchParams.set("at", app.at);
@@ -113,7 +113,7 @@ async function updatePoint() {
   banner.hidden = app.at === null;
   if (app.at === null) return;
   replace(banner,
-    h("strong", {}, "This is not now."), " ",
+    h("strong", {}, "This is a past state."), " ",
     h("span", {}, `As of revision ${app.at}`, entry ? [", ", time(entry.date), ", ", author(entry.author), entry.note ? ": " + subject(entry.note) : ""] : ""),
     h("span", { class: "grow" }),
     entry ? h("a", { href: `/entries/${app.at}` }, "What changed") : null,
@@ -122,7 +122,7 @@ async function updatePoint() {
     h("button", { type: "button", id: "to-now", class: "primary", onclick: () => setPoint(null) }, "Back to now"));
 }
 
-/** Asks for everything anew: something was committed. */
+/** Requests everything again after a commit. */
 async function refresh() {
   app.facts = await get("journal");
   document.getElementById("name").textContent = app.facts.name.replace(/\.journal$/, "");
@@ -135,7 +135,7 @@ async function refresh() {
 let shownProblem = "null";
 let healthTimer = 0;
 
-/** Says what is wrong with the journal and what to do about it, also when that is found later. */
+/** Shows what is wrong with the journal and what to do about it, even if that is found later. */
 function showHealth() {
   const { facts } = app;
   const { problem, endsAtDamage, checkedRevision, lastRevision } = facts.health;
@@ -148,14 +148,14 @@ function showHealth() {
   shownProblem = JSON.stringify(problem);
   alarm.hidden = !problem;
   if (!problem) return;
-  replace(alarm, h("p", {}, h("strong", {}, problem.code === "damaged" ? "This journal is damaged." : "This journal can’t be read as it should."), " ",
+  replace(alarm, h("p", {}, h("strong", {}, problem.code === "damaged" ? "This journal is damaged." : "This journal can’t be read completely."), " ",
     sentence(problem.message), problem.revision ? ` This concerns entry ${problem.revision.toLocaleString("en")}.` : "", endsAtDamage ? ` What is shown ends with revision ${facts.revision.toLocaleString("en")}: all entries up to there can be proven, and nothing can be changed.` : " All that can be read is shown.",
     problem.advice ? " " + problem.advice : ""));
 }
 
 function announce(text) { document.getElementById("live").textContent = text; }
 
-// What comes is shown soon, and many entries at once.
+// New entries are shown after a short pause, so that many are shown together.
 const refreshSoon = debounce(150, () => refresh().catch(() => {}));
 
 function follow() {

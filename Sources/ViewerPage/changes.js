@@ -5,7 +5,7 @@ import { entityLink, h, valueText } from "./dom.js";
 
 const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
 
-/** What became of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
+/** The change of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
 export function changeBlock(change, { label, before, after } = {}) {
   const [sign, word] = signs[change.operation];
   const rows = Object.entries(change.changes ?? {}).map(([field, { old, new: value }]) => fieldRow(field, old, value, change.operation));
@@ -57,7 +57,7 @@ export function lineDifference(old, value) {
   return h("div", { class: "lines" }, lines);
 }
 
-/** The longest common subsequence, where it is not too large to be looked for. */
+/** The longest common subsequence, unless the texts are too large to search for it. */
 function middle(a, b) {
   if (a.length * b.length > 250000) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
   const best = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
@@ -76,7 +76,7 @@ function middle(a, b) {
   return steps;
 }
 
-/** An image before and after: next to each other under a slider when its bytes are others. */
+/** An image before and after; if its bytes differ, with a slider between the two. */
 function imagePair(change, before, after) {
   const number = change.entity.split(":")[1];
   const bytes = change.changes?.["@sha256"];

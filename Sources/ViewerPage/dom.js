@@ -1,4 +1,4 @@
-// Elements without markup: whatever a journal holds becomes text and never runs.
+// Makes elements without markup: the contents of a journal become text and never run.
 
 /** Makes an element: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
 export function h(tag, properties = {}, ...children) {
@@ -38,7 +38,7 @@ export function author(name) {
   return name === "" ? h("span", { class: "faint" }, "(no author)") : h("span", { class: "author" }, name);
 }
 
-/** What the server says, as a sentence. */
+/** A message of the server, as a sentence. */
 export function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1).replace(/[.!?]?$/, "."); }
 
 /** The first line of a note. */
@@ -46,7 +46,7 @@ export function subject(note) {
   return note === null ? "(erased)" : note.split("\n", 1)[0];
 }
 
-/** A value as JSON has it, for a person. */
+/** A JSON value as text for people. */
 export function valueText(value) {
   if (value === undefined) return "(none)";
   if (value === null) return "null";
@@ -73,7 +73,7 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** The number that a value is; null for any other. */
+/** The value if it is a number; otherwise null. */
 export function numberOf(value) {
   return typeof value === "number" ? value : null;
 }
@@ -94,7 +94,7 @@ export function debounce(milliseconds, body) {
   };
 }
 
-/** A dialog that the keyboard can leave; it is shown at once and gone when it is closed. */
+/** A dialog that the keyboard can close. It is shown at once, and removed when it is closed. */
 export function openDialog(title, ...content) {
   const heading = h("h2", { id: "dialog-title" }, title);
   const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => dialog.close() }, "✕");

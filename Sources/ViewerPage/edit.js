@@ -1,4 +1,4 @@
-// The way back: a preview of what would change, then one entry, then an undo.
+// Restoring: a preview of what would change, then one entry, then an offer to undo it.
 
 import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
@@ -10,7 +10,7 @@ export function restoreField(app, name, field, at) { propose(app, `Restore ${fie
 export function restoreEverything(app, at) { propose(app, `Restore everything as of revision ${at}`, "restore", { all: true, at: `r${at}` }); }
 export function revertEntry(app, revision) { propose(app, `Revert entry ${revision}`, "revert", { revision }); }
 
-/** Shows what a request would do, and does it when that is confirmed. */
+/** Shows what a request would do, and carries it out after a confirmation. */
 async function propose(app, title, path, request, done = () => {}) {
   const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Looking at what would change…"));
   const note = h("input", { type: "text", placeholder: "Why (optional)", "aria-label": "Why" });
@@ -34,13 +34,13 @@ async function propose(app, title, path, request, done = () => {}) {
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
-      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: all is as it should be already."),
+      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: everything is as requested already."),
       plan.changes.slice(0, 50).map((change) => changeBlock(change, { label: plan.labels[change.entity] })),
       plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
       edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Conflicting later edits"),
       isBlocked ? h("div", { class: "bar" }, choose("keep", "Keep them, revert the rest"), choose("override", "Override them")) : null);
     confirm.disabled = isBlocked || plan.changes.length === 0;
-    confirm.textContent = `Make it an entry`;
+    confirm.textContent = `Commit`;
     if (!confirm.disabled && document.activeElement !== keep) confirm.focus();
   };
 

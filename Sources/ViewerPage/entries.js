@@ -1,4 +1,4 @@
-// What happened: the list of entries, one entry, and the difference between two points in time.
+// The list of entries, one entry, and the difference between two points in time.
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";

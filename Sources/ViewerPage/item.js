@@ -1,4 +1,4 @@
-// One item: what it is, who set what, its images, its history; and a page of all that to be printed.
+// One item: its fields and who set them, its images and its history; and a page to print.
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
@@ -108,7 +108,7 @@ export class ItemView {
   }
 }
 
-/** A line through numbers over time, each held until the next. */
+/** A line of numbers over time; each number is drawn until the next one. */
 function plot(steps) {
   const [wide, tall] = [480, 120];
   const times = steps.map((step) => Date.parse(step.date));
@@ -123,7 +123,7 @@ function plot(steps) {
     h("svg:text", { x: 8, y: 10 }, String(high)), h("svg:text", { x: 8, y: tall - 1 }, String(low)));
 }
 
-/** What is known of an item, with the digests that prove it, to be printed. */
+/** A page to print: an item and its history, with the digests that prove it. */
 export class ReportView {
   constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}` }); }
 
@@ -138,7 +138,7 @@ export class ReportView {
       replace(root, h("article", { class: "report" },
         h("div", { class: "heading" }, h("h1", {}, `Report on ${entity?.label ?? name}`), h("span", { class: "grow" }), h("button", { type: "button", class: "primary", onclick: () => print() }, "Print")),
         h("dl", { class: "facts" },
-          h("dt", {}, "Item"), h("dd", {}, name, entity ? `, ${entity.entity.kind}` : ", not there at this point"),
+          h("dt", {}, "Item"), h("dd", {}, name, entity ? `, ${entity.entity.kind}` : ", does not exist at this point"),
           h("dt", {}, "Journal"), h("dd", {}, `${facts.name}, ${facts.id}`),
           h("dt", {}, "As of"), h("dd", {}, `revision ${app.revision} of ${facts.revision}`),
           h("dt", {}, "Newest digest"), h("dd", { class: "digest" }, facts.digest),

@@ -1,13 +1,13 @@
-// What there is: a list of any length, of which only what is seen is there.
+// The list of items, of any length. Only the visible rows have elements.
 
 import { get, imageURL } from "./api.js";
 import { brief, counted, debounce, h, replace, sentence } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
-/** Browsers end elements at some thirty million pixels; a longer list moves by more rows a pixel. */
+/** Browsers limit an element to some thirty million pixels. In a longer list, a pixel of scrolling is several rows. */
 const tallest = 8_000_000;
-/** A longer list is not chosen as a whole. */
+/** A longer list can't be selected as a whole. */
 const mostChosen = 5000;
 
 export class ItemsView {
@@ -55,7 +55,7 @@ export class ItemsView {
     this.app.navigate(url.pathname + url.search, { replaces: name === "text" });
   }
 
-  /** The items that are chosen to be restored; null if none can be chosen. */
+  /** The items that are selected for a restore; null if none can be selected. */
   setSelection(numbers) {
     this.selection = numbers && new Set(numbers);
     this.showSelection();
@@ -98,7 +98,7 @@ export class ItemsView {
     this.deleted.checked = query.deleted === "1";
     const filters = JSON.stringify({ ...query, layout: "" });
     if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
-    // What is shown stays until its successor is there.
+    // The old contents stay until the new ones are there.
     this.generation = (this.generation ?? 0) + 1;
     this.asked.clear();
     this.request?.abort();
@@ -107,7 +107,7 @@ export class ItemsView {
     this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
   }
 
-  /** What the server is asked for, without the page. */
+  /** The parameters of the request, without the page. */
   get parameters() {
     const { app, query } = this;
     return { at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, category: query.category, sort: query.sort, where: query.where };
@@ -132,7 +132,7 @@ export class ItemsView {
     if (isNew) { this.showGroups(found); this.showSelection(); }
     this.showCount(found);
     this.draw();
-    // A long search answers with what it has found, and continues when it is asked again.
+    // A long search returns what it has found, and continues with the next request.
     if (found.complete) return;
     this.asked.delete(page);
     setTimeout(() => { if (generation === this.generation) this.load(page); }, 30);
@@ -174,7 +174,7 @@ export class ItemsView {
       if (!found.complete) { this.message.textContent = "Searching…"; return; }
       const isFiltered = query.text || query.kind || query.category || query.where.length;
       this.message.textContent = isFiltered ? "Nothing is found here. It may have been deleted, or be at another point in time."
-        : this.app.facts.revision === 0 ? "This journal is empty. What is committed appears here." : "There is nothing at this point in time.";
+        : this.app.facts.revision === 0 ? "This journal is empty. New entries will appear here." : "There is nothing at this point in time.";
     }
   }
 
@@ -202,7 +202,7 @@ export class ItemsView {
       : h("div", { class: "row static" }, content);
   }
 
-  /** Puts the rows there that can be seen. */
+  /** Makes the visible rows. */
   draw() {
     if (this.query.deleted === "1") return;
     const isCards = this.query.layout === "cards";
@@ -268,7 +268,7 @@ export class ItemsView {
       this.thumbnail(item, "large"), h("span", { class: "label" }, page.labels[name] ?? name), h("span", { class: "line" }, h("span", { class: "kind" }, item.kind), this.chip(item)));
   }
 
-  /** An item in its place: a link to it, or while items are chosen, a checkbox. */
+  /** The row of an item: a link to it, or while items are selected, a checkbox. */
   place(name, item, style, ...content) {
     const { selection } = this;
     if (!selection) return h("a", { class: name, href: `/items/${item.id}`, style, "data-item": item.id }, content);

@@ -1,4 +1,4 @@
-// What can be proven: the newest digest, and how far the history was read and found whole.
+// The proof: the newest digest, and how much of the history was read and is intact.
 
 import { get } from "./api.js";
 import { counted, h, replace, sentence, time } from "./dom.js";
@@ -18,15 +18,15 @@ export class ProofView {
     const copy = h("button", { type: "button", id: "copy", onclick: async () => { await navigator.clipboard.writeText(facts.digest); copy.textContent = "Copied"; } }, "Copy");
     const isDone = health.checkedRevision >= health.lastRevision;
     replace(this.root, h("h1", {}, "Proof"),
-      h("p", {}, "Each entry is sealed by a digest of what it says and of the digest before it. Keep the newest one elsewhere: nothing before it can then be changed, lost or reordered without being found out."),
+      h("p", {}, "Each entry is sealed by a digest of its content and of the previous digest. Keep the newest digest elsewhere. It will reveal any change, loss or reordering of earlier entries."),
       h("dl", { class: "facts" }, h("dt", {}, "Newest entry"), h("dd", {}, facts.revision ? [`revision ${facts.revision.toLocaleString("en")}, `, time(facts.date)] : "none"),
         h("dt", {}, "Its digest"), h("dd", { class: "digest" }, facts.digest, " ", copy),
         h("dt", {}, "Checked"), h("dd", { id: "checked", class: health.problem ? "bad" : "" },
           health.problem ? sentence(health.problem.message)
             : facts.revision === 0 ? "there is nothing to check"
-              : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} that were there when this was opened were read, and are what was committed`
+              : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} at the time of opening were read, and are as committed`
                 : `read up to entry ${health.checkedRevision.toLocaleString("en")} of ${health.lastRevision.toLocaleString("en")}, and all is well so far`),
-        facts.base ? [h("dt", {}, "Pruned"), h("dd", {}, `history before revision ${facts.base} is not there any more`)] : null,
+        facts.base ? [h("dt", {}, "Pruned"), h("dd", {}, `history before revision ${facts.base} was removed`)] : null,
         h("dt", {}, "Journal"), h("dd", {}, facts.id)),
       h("p", { class: "faint" }, "journal verify reads everything, images and snapshots too. The report of an item, which can be printed, is on the item's page."));
     if (!health.problem && !isDone) this.timer = setTimeout(() => this.update(), 1000);

@@ -48,7 +48,7 @@ export class Timeline {
     this.slider.addEventListener("pointermove", (event) => {
       if (!this.isDragging) return;
       this.pending = this.revisionAt(at(event, this.slider));
-      // At most one change a frame.
+      // At most one change for each frame.
       if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.app.setPoint(this.pending, { replaces: true }); });
     });
     const end = () => { this.isDragging = false; };
@@ -98,7 +98,7 @@ export class Timeline {
     const each = width / shown.bucketCount;
     for (const bucket of shown.buckets) {
       const all = total(bucket);
-      // Square roots: one entry can be seen next to thousands.
+      // Bars grow with the square root, so that one entry is visible next to thousands.
       const full = Math.max(3, Math.sqrt(all / most) * height);
       let y = height;
       bucket.counts.forEach((count, index) => {
@@ -137,7 +137,7 @@ export class Timeline {
     this.window.style.width = `${(high - low) * 100}%`;
   }
 
-  /** Where a revision is from left to right, 0 to 1; null when it is not shown. */
+  /** The horizontal position of a revision, from 0 to 1; null if it is not shown. */
   placeOf(revision) {
     const buckets = this.shown?.buckets ?? [];
     const bucket = buckets.find((bucket) => bucket.first <= revision && revision <= bucket.last);
@@ -145,7 +145,7 @@ export class Timeline {
     return (bucket.bucket + (revision - bucket.first + 0.5) / (bucket.last - bucket.first + 1)) / this.shown.bucketCount;
   }
 
-  /** The newest revision that is not to the right of a place. */
+  /** The newest revision at or left of a position. */
   revisionAt(place) {
     const buckets = this.shown?.buckets ?? [];
     const exact = place * (this.shown?.bucketCount ?? 1);
@@ -205,7 +205,7 @@ export class Timeline {
     const last = buckets[buckets.length - 1].last;
     const first = buckets[0].first;
     if (this.app.revision >= last) this.app.setPoint(first);
-    // What is shown passes in half a minute, or entry by entry.
+    // Plays the visible range in half a minute, or entry by entry.
     const count = Math.max(1, Math.round((last - first) / 60));
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause");

@@ -50,7 +50,7 @@ struct Selection {
 }
 
 extension [QueryOrder] {
-  /// Whether one item comes before another, by the keys that these orders look at and then by number.
+  /// Whether one item comes before another, by their sort keys and then by number.
   func isBefore(
     _ left: (keys: [ValueKey], number: Int), _ right: (keys: [ValueKey], number: Int)
   ) -> Bool {
