@@ -271,7 +271,7 @@ private struct Handmade: Codable, Equatable {
     #expect(nullContext.codingPath.map(\.stringValue) == ["Index 1"])
   }
 
-  @Test func readingBehindTheEndOfAnArrayIsAnError() throws {
+  @Test func readingBeyondTheEndOfAnArrayIsAnError() throws {
     struct Pair: Decodable {
       init(from decoder: any Decoder) throws {
         var container = try decoder.unkeyedContainer()

@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func keysStandInTheOrderOfTheirBytes() {
+  @Test func keysAreSortedByTheirBytes() {
     // Shorter first, then by bytes (RFC 8949 §4.2.1).
     #expect(
       encoded(.dictionary(["aa": .null, "b": .null, "": .null, "ab": .null]))

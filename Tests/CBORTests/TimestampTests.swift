@@ -42,7 +42,7 @@ import Testing
     "2026-08-01Z", "+2026-08-01", "+999999-01-01", "-999999-01-01", "+294247-01-10T04:00:54.775808Z",
     "２０２６-08-01",
   ])
-  func whatIsNoTimeIsRejected(text: String) {
+  func invalidTimesAreRejected(text: String) {
     #expect(Timestamp(text) == nil)
   }
 

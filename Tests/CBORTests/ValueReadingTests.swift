@@ -38,7 +38,7 @@ struct ValueReadingTests {
     #expect(values[10]["b"] == nil && values[9]["a"] == nil)
   }
 
-  @Test func aValueInATypeOfOnesOwnStaysWhatItIs() throws {
+  @Test func aValueOfACustomTypeKeepsItsType() throws {
     struct Note: Codable, Equatable {
       var text: String
       var extra: [String: FieldValue]

@@ -53,7 +53,7 @@ struct ApplyTests {
     try refuse(unknown, 0, .add(item), "kind4:1, and a catalog has no such kind")
   }
 
-  @Test func anUnusedNumberBelowTheHighestIsGone() throws {
+  @Test func anUnusedNumberBelowTheHighestIsReportedAsDeleted() throws {
     var catalog = try sample()
     try catalog.apply(JournalEvent(entity: .item(6), previous: 0, change: .add(item)), at: 4)
     #expect(throws: JournalError.self) {
@@ -127,7 +127,7 @@ struct ApplyTests {
         == EntityRecord(["b": .null], fields: [0: .string("book"), 7: .string("later")]))
   }
 
-  @Test func problemsNameWhatIsMissing() throws {
+  @Test func problemsNameMissingObjects() throws {
     var catalog = Catalog()
     let inCategory = EntityRecord(fields: [0: .string("book"), 1: .integer(5)])
     try catalog.apply(JournalEvent(entity: .item(1), previous: 0, change: .add(inCategory)), at: 1)

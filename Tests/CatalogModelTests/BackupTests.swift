@@ -63,7 +63,7 @@ import Testing
     await #expect(throws: CancellationError.self, "\(what)") { try await task.value }
   }
 
-  @Test func copyingAStateCollectingAndDryRunsAreToldAndCanBeEnded() async throws {
+  @Test func copiesCollectionsAndDryRunsReportProgressAndCanBeCancelled() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Finds.journal")
       let target = folder.url.appending(path: "State.journal")
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func aBackupHasWhatWasAcknowledgedWhenItBeganWhileCommitsGoOn() throws {
+  @Test func aBackupDuringCommitsHasEverythingAcknowledgedBeforeItBegan() throws {
     try withJournal { journal, url in
       var expected = journal.head
       try journal.backup(to: url, sharesImages: true) { progress in
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoBackupOfTheJournalIsLeftAlone() throws {
+  @Test func aFolderThatIsNoBackupOfTheJournalIsLeftAlone() throws {
     try withJournal { journal, url in
       let other = try CatalogJournal.create(at: url)
       try other.close()
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func aBackupThatSomebodyHasOpenIsRefused() throws {
+  @Test func aBackupThatIsOpenElsewhereIsNotUpdated() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)
       let writer = try CatalogJournal.open(at: url)
@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  @Test func verifyHoldsABackupAgainstItsReceipt() throws {
+  @Test func verifyComparesABackupWithItsReceipt() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)
       // A receipt of more than the backup has: as when the folder was put back from an older copy of it.
@@ -364,7 +364,7 @@ import Testing
     }
   }
 
-  @Test func whicheverByteOfABackupFileIsLostOrFlippedNoJournalIsMadeOfIt() throws {
+  @Test func noJournalIsMadeOfABackupFileWithAnyByteLostOrFlipped() throws {
     try withJournal { journal, url in
       try journal.backup(toFile: url)
       let whole = try Data(contentsOf: url)

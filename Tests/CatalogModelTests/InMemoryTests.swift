@@ -56,7 +56,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: url.path))
   }
 
-  @Test func twoOfThemAreTwo() throws {
+  @Test func twoValuesAreTwoObjects() throws {
     let (one, other) = (try CatalogJournal.inMemory(), try CatalogJournal.inMemory())
     try one.commit { _ = try $0.addItem(kind: "cup") }
     #expect(one.id != other.id && one.head.revision == 1 && other.head.revision == 0)

@@ -6,7 +6,7 @@ import Testing
 
 /// A catalog on a disk: that the model and the engine go together.
 struct JournalTests {
-  @Test func aCatalogIsThereAgainAfterOpening() throws {
+  @Test func aCatalogSurvivesReopening() throws {
     try withTemporaryFolder { folder in
       let url = URL(filePath: folder.path("Books.journal"))
       let journal = try CatalogJournal.create(at: url)

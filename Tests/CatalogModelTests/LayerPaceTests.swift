@@ -28,7 +28,8 @@ struct LayerPaceTests {
         at: folder.url.appending(path: "Busy.journal"), options: options)
       var most = 0
       var count = 0
-      // On a busy machine the changes become fewer and larger layers, so there are more commits until enough are written.
+      // On a busy machine the changes become fewer and larger layers, so there are more commits until enough are
+      // written.
       while count < 4_000 || writtenCount.load(ordering: .relaxed) < 50, count < 400_000 {
         try journal.commit { _ = try $0.addItem(kind: "one") }
         count += 1

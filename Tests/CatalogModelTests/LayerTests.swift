@@ -275,7 +275,7 @@ struct LayerTests {
     #expect(policy.run([(2, 300_000), (1, 300_000), (1, 300_000)], share: 0) == 0..<0)
   }
 
-  @Test func withoutAPastOnlyTheNewestStateIsKeptAndEveryOtherIsReplayed() throws {
+  @Test func withoutAPastOnlyLayersOfTheNewestStateAreKept() throws {
     try withLayeredGarden { garden, options in
       var options = options
       options.snapshots.keepsPast = false
@@ -386,7 +386,7 @@ struct LayerTests {
   }
 
   /// A state whose snapshot and log were both gone ended the process.
-  @Test func aStateThatCantBeReadAnyMoreSaysSoAndNothingIsMadeOfIt() throws {
+  @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(400)
       garden.journal.waitForLayers()

@@ -99,7 +99,7 @@ struct LayeredIndexTests {
 
   @Test func whatIsErasedIsInNoIndex() throws {
     try withRecipes { recipes in
-      let title = "What nobody but the family may know"
+      let title = "A title that only the family knows"
       let id = try recipes.journal.commit { try $0.insert(Recipe(title: title)) }.value
       try recipes.grow(30)
       recipes.journal.waitForLayers()
@@ -146,7 +146,7 @@ struct LayeredIndexTests {
       let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
       defer { try? journal.close() }
       let problems = try journal.verify(deep: true).problems.map(\.message)
-      #expect(problems == ["the snapshot is damaged: An index is not that of the entities"])
+      #expect(problems == ["the snapshot is damaged: An index does not match the entities"])
     }
   }
 }

@@ -104,7 +104,7 @@ struct ListOrderTests {
     }
   }
 
-  @Test func aRowThatIsPutBetweenTheSameTwoForeverKeepsShortPlaces() throws {
+  @Test func repeatedInsertionsAtOnePointKeepPositionsShort() throws {
     var history = CatalogHistory()
     var ids = try history.commit { draft in
       try zip(1..., ListOrder.places(200)).map { try draft.insert(Task(name: "\($0)", order: $1)) }

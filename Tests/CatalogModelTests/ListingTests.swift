@@ -46,7 +46,7 @@ struct ListingTests {
     #expect(before.kinds == ["book", "film"])
   }
 
-  @Test func whatIsNotThereListsNothing() throws {
+  @Test func unknownCategoriesListNothing() throws {
     var history = CatalogHistory()
     try history.commit { try $0.addItem(kind: "book") }
     let catalog = history.state

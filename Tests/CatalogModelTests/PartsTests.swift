@@ -34,7 +34,7 @@ struct PartsTests {
     }
   }
 
-  @Test func aReplayGoesOnFromTheParts() throws {
+  @Test func aReplayContinuesFromTheParts() throws {
     var random = SeededGenerator()
     var history = CatalogHistory()
     var model = NaiveCatalog()

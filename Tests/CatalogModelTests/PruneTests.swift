@@ -6,8 +6,8 @@ import Locks
 import TestSupport
 import Testing
 
-/// After a pruning, the state at the point and everything after it are as they were, and questions about what came before
-/// get the answer that it was pruned.
+/// After a pruning, the state at the point and everything after it are as they were, and questions about what came
+/// before get the answer that it was pruned.
 @Suite struct PruneTests {
 
   /// A journal and a copy of it that was pruned at a random point.
@@ -318,7 +318,8 @@ import Testing
       try FileManager.default.copyItem(at: whole, to: url)
       let path = url.appending(path: "entries/\(table)")
       var bytes = try Data(contentsOf: path)
-      // In an entry that is to be pruned, but not in the first block, which opening reads to learn where the table begins.
+      // In an entry that is to be pruned, but not in the first block, which opening reads to learn where the table
+      // begins.
       let offset = bytes.count / 4
       bytes[offset] ^= 1
       try bytes.write(to: path)
@@ -392,7 +393,7 @@ import Testing
     }
   }
 
-  @Test func whoHasTheJournalOpenIsToldToCloseIt() throws {
+  @Test func aProcessWithTheJournalOpenIsToldToCloseIt() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Books.journal")
       let journal = try CatalogJournal.create(at: url)

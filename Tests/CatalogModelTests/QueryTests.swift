@@ -57,7 +57,7 @@ struct QueryTests {
     #expect(old.items(Recipe.self).filter(\.stars == 5).isEmpty)
   }
 
-  @Test func aDraftIsAskedAsAStateIs() throws {
+  @Test func aDraftAnswersQueriesAsAStateDoes() throws {
     var history = CatalogHistory()
     try history.commit { draft in
       let soup = try draft.insert(Recipe(title: "Soup", stars: 1))
@@ -185,7 +185,7 @@ struct TypedItemTests {
     #expect(try history.state.value(of: id) == Recipe(title: "Soup"))
   }
 
-  @Test func anIndexOnAPropertyThatIsEncodedUnderAnotherNameIsFoundOut() throws {
+  @Test func anIndexOnAPropertyEncodedUnderAnotherNameIsDetected() throws {
     var history = CatalogHistory()
     let error = #expect(throws: JournalError.self) {
       try history.commit { try $0.insert(Renamed(title: "Soup")) }

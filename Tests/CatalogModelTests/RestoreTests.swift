@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bringing back, against a naive model: what each entity shall be is computed from all states.
+/// Restores compared with a naive model, which computes the expected entities from all states.
 struct RestoreTests {
   @Test func restoringEverythingMakesExactlyTheStateThatWas() throws {
     var random = SeededGenerator()
@@ -167,7 +167,7 @@ struct RestoreTests {
     }
   }
 
-  @Test func aPlanIsNotCommittedWhenSomethingCameBetween() throws {
+  @Test func aPlanIsNotCommittedIfTheJournalHasChangedSince() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       try journal.commit { draft in

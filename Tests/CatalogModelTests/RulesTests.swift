@@ -79,7 +79,7 @@ struct RulesTests {
   }
 
   @Test(arguments: [(2, "it was deleted by revision 2"), (3, "it never existed"), (0, "it never existed")])
-  func whatIsGoneOrNeverWasCanNotBeChanged(_ id: Int, _ reason: String) throws {
+  func deletedOrUnknownEntitiesCanNotBeChanged(_ id: Int, _ reason: String) throws {
     let item = "item:\(id) can't be changed or deleted: \(reason)"
     try reject(item) { try $0.updateItem(EntityID(id), set: ["a": .null]) }
     try reject(item) { try $0.updateItem(EntityID(id)) }
@@ -100,7 +100,7 @@ struct RulesTests {
 
   /// The draft's own verbs committed an item in a category that was not there, and `verify` then called the journal
   /// unsound.
-  @Test func noVerbLeavesAReferenceThatLeadsNowhere() throws {
+  @Test func noVerbLeavesADanglingReference() throws {
     var history = try sample()
     let item = try #require(history.state.record(of: .item(1)))
     let image = try #require(history.state.record(of: .image(1)))
@@ -157,7 +157,7 @@ struct RulesTests {
     }
   }
 
-  @Test func anItemMayTake16Mebibytes() throws {
+  @Test func anItemMayHave16Mebibytes() throws {
     var history = try sample()
     let half = FieldValue.string(String(repeating: "x", count: 8 << 20))
     let tooLarge = FieldValue.string(String(repeating: "x", count: 16 << 20))

@@ -17,7 +17,7 @@ struct SnapshotDamageTests {
   // MARK: The file
 
   @Test(arguments: [false, true])
-  func whicheverByteIsAlteredEveryStateIsRight(readingLate isLate: Bool) throws {
+  func anyAlteredByteLeavesEveryStateRight(readingLate isLate: Bool) throws {
     let options = Self.options(isLate)
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in

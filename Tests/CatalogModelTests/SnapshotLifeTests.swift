@@ -52,7 +52,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  @Test func aStateOnASmallSnapshotNeedsNoDiskAnyMore() throws {
+  @Test func aStateBackedByASmallSnapshotReadsNoFile() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       try garden.reopen()
@@ -144,7 +144,7 @@ struct SnapshotLifeTests {
   }
 
   /// A state whose snapshot and log were both gone ended the process, after more than a second under a lock.
-  @Test func aStateThatCantBeReadAnyMoreSaysSoAndNothingIsMadeOfIt() throws {
+  @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLateGarden { garden, snapshot in
       let journal = garden.journal
       let state = journal.state

@@ -10,7 +10,7 @@ import Testing
 
 /// Snapshots save time and can cost nothing else: whatever happens to them, the states are right.
 struct SnapshotTests {
-  @Test func whatNeverWasListsNothingOnASnapshotEither() throws {
+  @Test func unknownCategoriesListNothingOnASnapshotEither() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       try garden.reopen()
@@ -20,7 +20,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aStateThatStandsOnASnapshotIsTheStateThatWasCommitted() throws {
+  @Test func aStateBackedByASnapshotIsTheCommittedState() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       let expected = garden.journal.state.json
@@ -39,7 +39,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func commitsGoOnAboveASnapshotAsTheyWouldWithoutOne() throws {
+  @Test func commitsWorkTheSameWithAndWithoutASnapshot() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       try garden.reopen()
@@ -119,7 +119,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aSnapshotThatIsCutOrEmptiedOrGoneCostsNothingButTime() throws {
+  @Test func aTruncatedEmptyOrMissingSnapshotCostsOnlyTime() throws {
     try withGarden { garden in
       let snapshot = try garden.journal.takeSnapshot()
       try garden.journal.close()
@@ -138,7 +138,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func theNextOlderSnapshotTakesThePlaceOfOneThatFails() throws {
+  @Test func theNextOlderSnapshotIsUsedIfOneFails() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot(asOf: .revision(20))
       let newest = try garden.journal.takeSnapshot()
@@ -151,7 +151,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aStateThatStandsOnAFileThatIsDamagedLaterStaysRight() throws {
+  @Test func aStateStaysRightWhenItsSnapshotFileIsDamagedLater() throws {
     try withGarden { garden in
       let snapshot = try garden.journal.takeSnapshot()
       try garden.journal.close()
@@ -175,7 +175,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aBadSnapshotIsReplacedWhenItIsAskedForAgain() throws {
+  @Test func aRequestForADamagedSnapshotReplacesIt() throws {
     try withGarden { garden in
       let bad = try garden.journal.takeSnapshot()
       try garden.journal.close()
@@ -195,7 +195,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func whatACrashLeavesOfASnapshotIsRemovedAndNeverUsed() throws {
+  @Test func anUnfinishedSnapshotIsRemovedAndNeverUsed() throws {
     try withGarden { garden in
       let snapshot = try garden.journal.takeSnapshot()
       try garden.journal.close()
@@ -232,7 +232,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aSnapshotThatTheDiskDoesNotTakeIsAnErrorAndTheJournalGoesOn() throws {
+  @Test func aSnapshotThatCanNotBeWrittenIsAnErrorAndCommitsContinue() throws {
     try withGarden { garden in
       var options = JournalOptions()
       options.fileHook = { $0.path.contains("/snapshots/") ? .fail(28) : .proceed }

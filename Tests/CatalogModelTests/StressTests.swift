@@ -81,7 +81,7 @@ import Testing
         }
         #expect(!committed.contains(-1))
         let opened = try CatalogJournal.open(at: url)
-        // Each commit that was acknowledged, and no other, is there again.
+        // Exactly the acknowledged commits are found.
         #expect(opened.head.revision == committed.max())
         #expect(opened.state.itemCount == opened.head.revision)
         #expect(try opened.verify(deep: true).isSound)
@@ -91,7 +91,7 @@ import Testing
   }
 }
 
-/// Runs `body` on as many threads of their own: a pool has no more than there are cores.
+/// Runs `body` on this many separate threads: a pool has no more threads than cores.
 /// - Returns: what each returned.
 @discardableResult
 private func onThreads<Result: Sendable>(

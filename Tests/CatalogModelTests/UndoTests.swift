@@ -131,7 +131,7 @@ struct UndoTests {
     }
   }
 
-  @Test func aLaterEditOfTheSameFieldIsInTheWay() throws {
+  @Test func aLaterEditOfTheSameFieldBlocksARevert() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       func title(_ text: String, by author: String, _ more: [String: FieldValue] = [:]) throws {

@@ -72,7 +72,7 @@ struct UpdateTests {
     #expect(history.state.item(1)?.attributes == ["stars": .integer(1)])
   }
 
-  @Test func integersDoublesAndTruthsAreDifferentValues() throws {
+  @Test func integersDoublesAndBooleansAreDifferentValues() throws {
     var history = try sample()
     for value in [
       FieldValue.double(4), .bool(true), .integer(1), .double(-0.0), .double(0), .integer(0), .null,

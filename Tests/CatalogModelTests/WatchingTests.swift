@@ -50,7 +50,7 @@ struct WatchingTests {
     }
   }
 
-  @Test func aWatchedQueryAnswersOnlyWhenItsAnswerIsAnother() async throws {
+  @Test func aWatchedQueryReportsOnlyChangedAnswers() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let ids = try await journal.commit { draft in
@@ -78,7 +78,7 @@ struct WatchingTests {
     }
   }
 
-  @Test func aWatcherBesideManyWritersEndsOnTheNewestStateWithAllDifferences() async throws {
+  @Test func aWatcherDuringManyCommitsSeesAllDifferencesUpToTheNewestState() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let ids = try await journal.commit { draft in
@@ -133,7 +133,7 @@ struct WatchingTests {
     }
   }
 
-  @Test func nobodyWhoWatchesKeepsAJournalOpen() async throws {
+  @Test func watchersDoNotKeepAJournalOpen() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Watched.journal")
       var journal: CatalogJournal? = try CatalogJournal.create(at: url)
@@ -174,7 +174,7 @@ struct WatchingTests {
     }
   }
 
-  @Test @MainActor func aLiveQueryThatNobodyHoldsGoesAway() async throws {
+  @Test @MainActor func aLiveQueryWithoutReferencesIsReleased() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       weak var seen: LiveQuery<Recipe>?

@@ -278,7 +278,7 @@ import Testing
     }
   }
 
-  @Test func aReplayToAnotherFolderIsAJournalOfItsOwn() throws {
+  @Test func aReplayToAnotherFolderMakesASeparateJournal() throws {
     try withFixedJournal { path in
       let copy = path + "-copy"
       #expect(try journal("replay", path, "--at", "2", "--to", copy).code == 0)

@@ -5,7 +5,7 @@ import Testing
 
 /// What the command line says of a clock that is far ahead.
 @Suite struct ClockWarningTests {
-  @Test func aClockFarAheadIsSaidOnceOnStandardErrorWithoutBeingAskedFor() throws {
+  @Test func aClockFarAheadIsReportedOnceOnStandardError() throws {
     for options in [[], ["--verbose"]] {
       try withTemporaryFolder { folder in
         let path = folder.path("Old.journal")

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func backupReadsBesideAnAppThatWrites() throws {
+  @Test func backupReadsWhileAnAppWrites() throws {
     try withFixedJournal { path, folder in
       let app = try CatalogJournal.open(at: URL(fileURLWithPath: path))
       for number in 0..<5 {
@@ -105,7 +105,7 @@ import Testing
   }
 
   /// The entry of the pruning comes after those that it kept, and only it has the digest of the state before them.
-  @Test func ofAPrunedJournalThatHasLostItsEndTheBeginningIsSalvagedAndNotCalledProven() throws {
+  @Test func theBeginningOfADamagedPrunedJournalIsSalvagedButNotProven() throws {
     try withFixedJournal { path, folder in
       #expect(try journal("prune", path, "--before", "2").code == 0)
       let logs = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func whatIsForeignIsNamedByDoctor() throws {
+  @Test func doctorNamesForeignFiles() throws {
     try withFixedJournal { path, _ in
       try Data("x".utf8).write(to: URL(filePath: path + "/notes.txt"))
       let result = try journal("doctor", path)

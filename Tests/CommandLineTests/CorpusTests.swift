@@ -21,7 +21,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
 @Suite struct CorpusTests {
   private static let isRealHistoryThere = FileManager.default.fileExists(atPath: corpusPath)
   private static let absence: Comment =
-    "there is no ../shared/corpus beside the package, whose real history would be added to the one that was made"
+    "the optional corpus ../shared/corpus is not there; only the generated history is tested"
 
   private func makeRealRepository(_ path: String) throws -> GitOracle {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyFileWithTheLargestNumberIsAnErrorToEachVerbAndNotTheEndOfTheProcess() throws {
+  @Test func anEmptyFileWithTheLargestNumberIsAnErrorOfEachVerbAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       for name in ["18446744073709551615.log", "18446744073709551615.ldb"] {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func aLimitOfTheSizeOfFilesIsAnErrorAndNotTheEndOfTheProcess() throws {
+  @Test func aFileSizeLimitIsAnErrorAndDoesNotEndTheProcess() throws {
     try withLargeJournal { path in
       let outcome = try run(
         "sh", ["-c", "ulimit -f 64; exec \"$0\" snapshot \"$1\" take", journalPath, path])

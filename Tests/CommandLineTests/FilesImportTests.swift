@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func aDateThatGoesBackIsKeptBeside() throws {
+  @Test func aDateEarlierThanThePreviousOneIsKeptSeparately() throws {
     try withTemporaryFolder { folder in
       let repository = try makeOddRepository(folder.path("repository"))
       _ = try journal("import", folder.path("J.journal"), "git", repository.path)

@@ -2,31 +2,40 @@ import CatalogModel
 import Foundation
 import TestSupport
 
-/// A small journal with fixed dates, whose digests and identity alone differ from one run to the next.
+/// A small journal with fixed dates. Only its digests and its identity differ between runs.
 func makeFixedJournal(_ folder: TemporaryFolder) throws -> String {
   let path = folder.path("Finds.journal")
   let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+  try commitFinds(
+    to: journal, place: "the \u{1B}[31mred\nfield", metadata: ["device": "phone"],
+    lastDate: "2026-08-03T00:00:00Z")
+  try journal.close()
+  return path
+}
+
+/// Three entries by two authors: two items of which one is deleted again, a category and an image.
+func commitFinds(
+  to journal: CatalogJournal, place: String, metadata: [String: String], lastDate: String
+) throws {
   func date(_ text: String) -> Date? { Timestamp(text)?.date }
   let blob = try journal.blobs.add(Data("hello".utf8))
   try journal.commit(by: "ana", note: "first find", date: date("2026-08-01T10:00:00Z")) { draft in
     let cups = try draft.addCategory(name: "Cups", color: Catalog.Color(hex: "#FF8000FF"))
     try draft.addItem(
       kind: "find", category: cups, attributes: ["name": .string("blue cup"), "age": .integer(200)])
-    try draft.addItem(kind: "place", attributes: ["name": .string("the \u{1B}[31mred\nfield")])
+    try draft.addItem(kind: "place", attributes: ["name": .string(place)])
   }
   try journal.commit(
-    by: "ben", note: "a photo\n\nand its age", metadata: ["device": "phone"],
+    by: "ben", note: "a photo\n\nand its age", metadata: metadata,
     date: date("2026-08-02T11:30:00.25Z")
   ) { draft in
     try draft.addImage(to: 1, name: "cup.png", mediaType: "image/png", blob: blob)
     try draft.updateItem(1, set: ["age": .double(212.5), "found": .date(Date(timeIntervalSince1970: 0))])
   }
-  try journal.commit(by: "ana", note: "no place after all", date: date("2026-08-03T00:00:00Z")) { draft in
+  try journal.commit(by: "ana", note: "no place after all", date: date(lastDate)) { draft in
     try draft.deleteItem(2)
     try draft.updateItem(1, remove: ["found"])
   }
-  try journal.close()
-  return path
 }
 
 extension String {

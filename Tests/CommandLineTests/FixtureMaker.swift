@@ -4,8 +4,8 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// How the journals in `Tests/Corpus/journals` were made. They are frozen: those of a format that is read are never made
-/// again. To add some, have new ones made in another folder.
+/// How the journals in `Tests/Corpus/journals` were made. They are frozen: those of a format that is read are never
+/// made again. To add some, have new ones made in another folder.
 ///
 /// ```
 /// JOURNAL_MAKE_FIXTURES=FOLDER swift test --filter FixtureMaker
@@ -63,25 +63,10 @@ import Testing
   /// restored entity.
   private func makeFinds(at url: URL) throws {
     var journal = try CatalogJournal.create(at: url, options: options)
-    let hello = try journal.blobs.add(Data("hello".utf8))
-    try journal.commit(by: "ana", note: "first find", date: date("2026-08-01T10:00:00Z")) { draft in
-      let cups = try draft.addCategory(name: "Cups", color: Catalog.Color(hex: "#FF8000FF"))
-      try draft.addItem(
-        kind: "find", category: cups, attributes: ["name": .string("blue cup"), "age": .integer(200)])
-      try draft.addItem(kind: "place", attributes: ["name": .string("the red field")])
-    }
-    try journal.commit(
-      by: "ben", note: "a photo\n\nand its age", metadata: ["device": "phone", "app": "3.1"],
-      date: date("2026-08-02T11:30:00.25Z")
-    ) { draft in
-      try draft.addImage(to: 1, name: "cup.png", mediaType: "image/png", blob: hello)
-      try draft.updateItem(1, set: ["age": .double(212.5), "found": .date(Date(timeIntervalSince1970: 0))])
-    }
-    // The clock was wrong.
-    try journal.commit(by: "ana", note: "no place after all", date: date("2026-07-01T00:00:00Z")) { draft in
-      try draft.deleteItem(2)
-      try draft.updateItem(1, remove: ["found"])
-    }
+    // The clock was wrong at the last of these entries.
+    try commitFinds(
+      to: journal, place: "the red field", metadata: ["device": "phone", "app": "3.1"],
+      lastDate: "2026-07-01T00:00:00Z")
     try journal.takeSnapshot()
     journal = try again(journal, url)
     try journal.commit(by: "ana", note: "all kinds of values", date: date("2026-08-04T00:00:00Z")) { draft in

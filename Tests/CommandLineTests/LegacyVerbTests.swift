@@ -25,7 +25,7 @@ import Testing
     text.replacing(/[0-9]+\.[0-9]{2} s\n/, with: "<t> s\n")
   }
 
-  @Test func bugsComeInOnceAndGoOutAsOfAnyTime() throws {
+  @Test func bugsAreImportedOnceAndExportedAsOfAnyRevision() throws {
     try withTemporaryFolder { folder in
       let (path, bugs) = (folder.path("Bugs.journal"), try makeBugs(folder))
       let first = try journal("import", path, "scarybugs", bugs)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotBeReadIsSaidAndTheRestComesIn() throws {
+  @Test func unreadableFilesAreReportedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       try Data("bplist00".utf8).write(to: URL(filePath: "\(bugs)/1.scarybug/data.plist"))
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func aLookMakesNoJournal() throws {
+  @Test func inspectingMakesNoJournal() throws {
     try withTemporaryFolder { folder in
       let person = ArchiveNode(
         ArchivedClass("JSPerson"), ["name": .string("Al"), "number": .string("1"), "age": .integer(7)])
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func keysAndKindsCanBeNamed() throws {
+  @Test func keysAndKindsCanBeGiven() throws {
     try withTemporaryFolder { folder in
       let spot = ArchiveNode(ArchivedClass("Spot"), ["label": .string("Home"), "y": .real(1), "x": .real(2)])
       try Data(ArchiveNode.array([.node(spot)]).archived()).write(to: URL(filePath: folder.path("spots")))

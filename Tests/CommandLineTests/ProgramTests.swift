@@ -31,7 +31,7 @@ import Testing
     try expect(["import", "J", "git", "/nowhere/at/all"], says: "there is no folder /nowhere/at/all")
   }
 
-  @Test func whatIsNotThereExitsWithOne() throws {
+  @Test func missingEntitiesExitWithOne() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       #expect(

@@ -19,7 +19,7 @@ import Testing
     #expect(second.keys.map(\.text) == ["1", "2", "9", "4"])
   }
 
-  @Test func aDuplicateCountsWhenTheOneAfterItGoes() throws {
+  @Test func aDuplicateCountsAfterTheNextOneIsRemoved() throws {
     let (first, _) = try read(#"[{"k":"a","n":1},{"k":"b"},{"k":"a","n":2}]"#)
     #expect(first.skipped == "skipped 1 object whose \"k\" a later one has (a)")
     let (second, changed) = try read(#"[{"k":"a","n":1},{"k":"b"}]"#, after: first)

@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func aSecondRunGoesOnAfterTheLastCommit() throws {
+  @Test func aSecondRunContinuesAfterTheLastCommit() throws {
     try withTemporaryFolder { folder in
       var repository = try makeRepository(folder.path("repository"))
       _ = try importRecords(folder, repository.path)

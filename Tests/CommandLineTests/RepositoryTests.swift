@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct RepositoryTests {
-  @Test func whatIsNoRepositoryIsSaid() throws {
+  @Test func aFolderThatIsNoRepositoryIsReported() throws {
     try withTemporaryFolder { folder in
       let outcome = try journal("import", folder.path("J.journal"), "git", folder.path)
       #expect(outcome.code == 2)
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func aRepositoryWithoutCommitsIsSaid() throws {
+  @Test func aRepositoryWithoutCommitsIsReported() throws {
     try withTemporaryFolder { folder in
       let repository = try MadeRepository(folder.path("repository"))
       let outcome = try journal("import", folder.path("J.journal"), "git", repository.path)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func anUnknownBranchIsSaid() throws {
+  @Test func anUnknownBranchIsReported() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a", Data("a"))])
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func aMissingGitIsSaid() throws {
+  @Test func aMissingGitIsReported() throws {
     try withTemporaryFolder { folder in
       let result = try run(
         "/usr/bin/env",
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func whatPointsGitElsewhereIsIgnored() throws {
+  @Test func variablesThatPointGitElsewhereAreIgnored() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a", Data("a"))])

@@ -39,7 +39,7 @@ import Testing
     return lines
   }
 
-  @Test func anImportThatIsKilledGoesOnToTheSameStates() throws {
+  @Test func anImportThatIsKilledContinuesToTheSameStates() throws {
     var generator = SeededGenerator()
     try withTemporaryFolder { folder in
       let repository = folder.path("repository")
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func aCommitThatCameInByAMergeIsNotOnTheLine() throws {
+  @Test func aCommitThatAMergeBroughtIsNotOnTheFirstParentLine() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a", Data("a"))])

@@ -49,7 +49,7 @@ struct ShareVerbTests {
     }
   }
 
-  @Test func whatGoesWrongIsSaidInOneSentence() throws {
+  @Test func failuresAreReportedInOneSentence() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let one = try make("One.journal", in: folder)

@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedSnapshotIsSaidAndTheAnswerIsRight() throws {
+  @Test func aDamagedSnapshotIsReportedAndTheAnswerIsRight() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let before = try journal("replay", path, "--json")

@@ -81,7 +81,7 @@ import Testing
     #expect(String(decoding: result.output, as: UTF8.self) == "bisect\n--follow\nblame\n")
   }
 
-  @Test func followingEndsWhenNobodyReadsAnyMore() throws {
+  @Test func followingEndsWhenTheOutputIsClosed() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let script =

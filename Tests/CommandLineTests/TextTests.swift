@@ -73,7 +73,7 @@ import Testing
     #expect(throws: Failure.self) { try ImageTemplate("data/{}.svg") }
   }
 
-  @Test func textsAreToldApartByTheirBytes() {
+  @Test func textsAreComparedByTheirBytes() {
     let (one, two) = (ExactText("\u{E9}"), ExactText("e\u{301}"))
     #expect(one != two)
     #expect(Set([one, two]).count == 2)

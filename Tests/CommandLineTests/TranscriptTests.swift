@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Compares the terminal sessions on the pages with the output of the program. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the
-/// environment, it rewrites them instead.
+/// Compares the terminal sessions on the pages with the output of the program. With `JOURNAL_WRITE_TRANSCRIPTS=1` in
+/// the environment, it rewrites them instead.
 @Suite struct TranscriptTests {
   private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     .standardizedFileURL

@@ -4,12 +4,12 @@ import LogbookModel
 import PostgresLog
 import TestSupport
 
-/// A node of a shared journal whose writers move money between accounts, and go on whatever the server does, until there is
-/// a file JOURNAL.end.
+/// A node of a shared journal whose writers move money between accounts, and go on whatever the server does, until
+/// there is a file JOURNAL.end.
 ///
-/// It prints "done REVISION WRITER TURN" for what was acknowledged, "failed WRITER TURN" for what must not be in the log, and
-/// "unknown WRITER TURN" for what may be. The author of an entry is NAME-WRITER, its note TURN; a commit that expects an
-/// account at a revision adds both to its note.
+/// It prints "done REVISION WRITER TURN" for what was acknowledged, "failed WRITER TURN" for what must not be in the
+/// log, and "unknown WRITER TURN" for what may be. The author of an entry is NAME-WRITER, its note TURN; a commit that
+/// expects an account at a revision adds both to its note.
 struct BankNode: Sendable {
   let url: URL
   let name: String

@@ -1,13 +1,13 @@
-// Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each acknowledgement after the
-// commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
+// Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each
+// acknowledgement after the commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
 //
 // Arguments: the journal's path, how many threads, the first turn, a seed, and `small` for files of LevelDB's that are
 // soon full. Or: "descriptors", the journal's path, how
 // many file descriptors it may have (`Shortage`).
 //
-// Or: "follow", the journal's path, a revision: prints each entry after it as it comes (`EntryPrinter`). Or: "count", the
-// journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the journal's
-// path (`ShortFollower`).
+// Or: "follow", the journal's path, a revision: prints each entry after it as it comes (`EntryPrinter`). Or: "count",
+// the journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the
+// journal's path (`ShortFollower`).
 //
 // Or: "bank", the path of a node of a shared journal, and what `BankNode` needs.
 //

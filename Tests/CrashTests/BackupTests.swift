@@ -10,7 +10,7 @@ extension Battery {
   /// Interrupts backups in every way there is: the journal is unharmed, and so is the last good backup.
   @Suite struct BackupTests {
     /// At random moments, by the process that writes or by another one; the writer or the backing process is killed.
-    @Test func backupsBesideWritersOutliveTheKillingOfTheProcess() throws {
+    @Test func backupsDuringCommitsSurviveTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let moments = Battery.size(24, long: 500)
       var (rounds, backups, cut) = (0, 0, 0)
@@ -86,7 +86,7 @@ extension Battery {
       return lines
     }
 
-    @Test func whicheverOperationOfABackupFailsBothJournalsAreWhole() throws {
+    @Test func ifAnyOperationOfABackupFailsBothJournalsAreWhole() throws {
       try withFolderInMemory { folder in
         let source = URL(fileURLWithPath: "\(folder)/Log.journal")
         let writer = try Journal<Logbook>.create(at: source, options: JournalOptions(snapshots: .manual))

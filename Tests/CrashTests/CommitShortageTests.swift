@@ -10,7 +10,7 @@ extension Battery {
   /// What passes, such as a process that has all its descriptors in use for a moment, must pass.
   @Suite struct CommitShortageTests {
     /// Without a thread to be had, commits, closing and opening waited forever.
-    @Test func aJournalWorksWhereNoThreadCanBeHad() throws {
+    @Test func aJournalWorksWithoutFurtherThreads() throws {
       try withFolderInMemory { folder in
         let process = Process()
         let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
@@ -78,7 +78,7 @@ extension Battery {
       }
     }
 
-    @Test func aShortageFailsWhatRestsOnItAndNothingElse() async throws {
+    @Test func aShortageFailsOnlyTheDependentOperations() async throws {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-test-\(UUID())")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       defer { try? FileManager.default.removeItem(at: folder) }

@@ -15,7 +15,8 @@ extension Battery {
         let start = try journal.entry(at: 1).previousDigest
         try journal.close()
         let log = try logFile(url)
-        // Of the first record, which says whose log it is, nothing is cut: its length, in two bytes, and a header of seven.
+        // Of the first record, which says whose log it is, nothing is cut: its length, in two bytes, and a header of
+        // seven.
         let whole = try Data(contentsOf: log)
         try whole.prefix(7 + Int(whole[4]) + Int(whole[5]) << 8).write(to: log)
         // The marker notices it.
@@ -42,7 +43,7 @@ extension Battery {
       }
     }
 
-    @Test func anAcknowledgementThatIsNotKeptIsFound() throws {
+    @Test func aLostAcknowledgedCommitIsDetected() throws {
       try withJournal { url, _ in
         let journal = try Journal<Logbook>.open(at: url)
         defer { try? journal.close() }

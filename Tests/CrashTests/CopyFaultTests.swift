@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Lets the disk fail and fill up under each kind of copy that has no tests of its own for that: the source stays as it
-  /// is, and so does the last good copy. (Of backups, `BackupTests`; of erasures and prunings, theirs.)
+  /// Lets the disk fail and fill up under each kind of copy that has no tests of its own for that: the source stays as
+  /// it is, and so does the last good copy. (Of backups, `BackupTests`; of erasures and prunings, theirs.)
   @Suite struct CopyFaultTests {
     enum Kind: String, CaseIterable {
       case file, fork, state, salvage, restored
@@ -51,7 +51,7 @@ extension Battery {
     }
 
     @Test(arguments: Kind.allCases)
-    func whicheverOperationOfACopyFailsTheSourceAndTheLastCopyAreWhole(
+    func ifAnyOperationOfACopyFailsTheSourceAndTheLastCopyAreWhole(
       _ kind: Kind
     ) throws {
       try withFolderInMemory { folder in
@@ -107,7 +107,7 @@ extension Battery {
 
     @Test(
       .enabled(if: Mount.isPossible, "only the superuser can mount a small disk"), arguments: Kind.allCases)
-    func aCopyForWhichThereIsNoRoomIsNamedAndLeavesNothing(_ kind: Kind) throws {
+    func aCopyWithoutRoomOnTheDiskReportsItAndLeavesNothing(_ kind: Kind) throws {
       try withTemporaryFolder { folder in
         let source = folder.url.appending(path: "Log.journal")
         let journal = try Journal<Logbook>.create(at: source)
@@ -139,7 +139,7 @@ extension Battery {
       }
     }
 
-    @Test func whicheverOperationOfAGarbageCollectionFailsNothingThatIsNamedGoes() throws {
+    @Test func ifAnyOperationOfAGarbageCollectionFailsNoNamedBlobIsRemoved() throws {
       try withFolderInMemory { folder in
         let pages = try makeSource(in: folder)
         let journal = try Journal<Logbook>.open(at: pages.url)

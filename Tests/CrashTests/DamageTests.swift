@@ -7,7 +7,7 @@ import Testing
 extension Battery {
   /// Alters every byte of a small journal, and cuts every file at every byte.
   @Suite struct DamageTests {
-    @Test func whicheverByteIsAlteredTheAnswersAreTheSameOrAnError() throws {
+    @Test func anyAlteredByteGivesTheSameAnswersOrAnError() throws {
       try withFolderInMemory { folder in
         let fixture = try SmallJournal(in: folder)
         var random = SeededGenerator()

@@ -58,7 +58,7 @@ extension Battery {
       }
     }
 
-    @Test func whicheverOperationOfAnErasureFailsItIsDoneOrNot() throws {
+    @Test func ifAnyOperationOfAnErasureFailsItIsDoneOrNot() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)

@@ -10,7 +10,7 @@ import Testing
 extension Battery {
   /// Makes each operation on the disk fail in turn, while a small journal lives its life (`Scenario`).
   @Suite struct FaultTests {
-    @Test func whicheverOperationFailsNothingAcknowledgedIsLostAndReadingGoesOn() throws {
+    @Test func ifAnyOperationFailsNothingAcknowledgedIsLostAndReadingContinues() throws {
       try withFolderInMemory { folder in
         let recorder = Recorder()
         let url = URL(fileURLWithPath: "\(folder)/Whole.journal")

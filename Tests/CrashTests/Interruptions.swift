@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 extension Pages {
-  /// Lets each file operation of an erasure or a pruning fail, alone and together with all that follow. The work must be
-  /// done in full or not at all, and the error must say which.
+  /// Lets each file operation of an erasure or a pruning fail, alone and together with all that follow. The work must
+  /// be done in full or not at all, and the error must say which.
   /// - Parameters:
   ///   - act: does the work on the journal at a URL, with a hook that sees each operation.
   ///   - isDone: whether the work was done on the journal at a URL. The place is for messages.

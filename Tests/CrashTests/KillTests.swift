@@ -7,7 +7,7 @@ import Testing
 extension Battery {
   /// Kills a process (`CrashChild`) that commits from up to 64 threads, again and again.
   @Suite struct KillTests {
-    @Test func everythingAcknowledgedOutlivesTheKillingOfTheProcess() throws {
+    @Test func everythingAcknowledgedSurvivesTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(15, long: 3600))
       var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
@@ -92,8 +92,8 @@ enum KilledChild {
   }
 }
 
-/// A process of `CrashChild` that is killed. What it says goes into files, as a pipe ends only when every process is gone
-/// that another test has started meanwhile.
+/// A process of `CrashChild` that is killed. What it says goes into files, as a pipe ends only when every process is
+/// gone that another test has started meanwhile.
 struct KilledProcess {
   private let process = Process()
   private let said: URL

@@ -15,7 +15,7 @@ extension Battery {
     @Test(
       .enabled(if: Mount.isPossible, "only the superuser can mount a disk and cut it off"),
       arguments: ["ext4", "xfs"])
-    func everythingAcknowledgedOutlivesTheCuttingOffOfTheDisk(_ kind: String) throws {
+    func everythingAcknowledgedSurvivesTheLossOfTheDisk(_ kind: String) throws {
       guard Mount.isPossible(kind) else {
         print("power cuts: left out, as no \(kind) can be made and mounted here")
         return

@@ -11,7 +11,7 @@ extension Battery {
   /// and opens each. (`CrashStates` says which are built, `Scenario` what the life is.)
   @Suite struct PowerLossTests {
     @Test(arguments: NameModel.allCases)
-    func everythingAcknowledgedOutlivesAPowerLossAtAnyMoment(_ model: NameModel) throws {
+    func everythingAcknowledgedSurvivesAPowerLossAtAnyMoment(_ model: NameModel) throws {
       var random = SeededGenerator()
       let findings = Findings()
       var count = 0

@@ -49,7 +49,7 @@ extension Battery {
       }
     }
 
-    @Test func whicheverOperationOfAPruningFailsItIsDoneOrNot() throws {
+    @Test func ifAnyOperationOfAPruningFailsItIsDoneOrNot() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)

@@ -86,7 +86,7 @@ extension Battery {
       return gone.first { bytes.range(of: Data($0.utf8)) != nil }.map { "\($0) is there" }
     }
 
-    @Test func whoOpensAJournalWhileItIsPrunedSeesItBeforeOrAfter() throws {
+    @Test func openingAJournalDuringAPruningShowsItBeforeOrAfter() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 4, &random)
@@ -132,7 +132,7 @@ extension Battery {
       }
     }
 
-    @Test func whoFollowsGoesOnAfterAnErasureAndIsToldOfAPruning() throws {
+    @Test func aFollowerContinuesAfterAnErasureAndIsToldOfAPruning() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)

@@ -9,7 +9,7 @@ extension Battery {
   @Suite struct ShortageTests {
     /// Descriptors that ran out at the first commit ended the process, or poisoned the journal though nothing had
     /// been written.
-    @Test func howeverFewDescriptorsThereAreNothingIsLostAndCommitsGoOnWhenThereAreMore() throws {
+    @Test func withTooFewDescriptorsNothingIsLostAndCommitsContinueOnceThereAreMore() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
         try Journal<Logbook>.create(at: url).close()
@@ -52,7 +52,7 @@ extension Battery {
     }
 
     /// The system ends a process that writes beyond its limit of file sizes, unless it has said otherwise.
-    @Test func aFileThatMayNotBecomeSoLargeIsAnErrorAndNotTheEndOfTheProcess() throws {
+    @Test func exceedingTheFileSizeLimitIsAnErrorAndDoesNotEndTheProcess() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
         try Journal<Logbook>.create(at: url).close()

@@ -11,7 +11,7 @@ import Testing
   private let small = Data("a small picture".utf8)
   private let large = Data(repeating: 0x5A, count: 200_000)
 
-  @Test func bugsAndPicturesAreThereAgain() throws {
+  @Test func bugsAndPicturesSurviveARestart() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bugs.journal")
       var database: BugDatabase? = try BugDatabase(at: url)
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func aDeletedBugIsGoneWithItsPicturesAndItsNumberIsNotGivenAgain() throws {
+  @Test func deletingABugDeletesItsPicturesAndItsNumberIsNotReused() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bugs.journal")
       var database: BugDatabase? = try BugDatabase(at: url)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func picturesOfABugThatIsGoneAreRejected() throws {
+  @Test func picturesOfADeletedBugAreRejected() throws {
     try withTemporaryFolder { folder in
       let database = try BugDatabase(at: folder.url.appending(path: "Bugs.journal"))
       let bug = try database.add(Bug(title: "First"))

@@ -8,7 +8,7 @@ import Testing
 @testable import Examples
 
 @Suite struct PersonListTests {
-  @Test func personsAreThereAgainInTheirOrder() throws {
+  @Test func personsSurviveARestartInTheirOrder() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Persons.journal")
       var list: PersonList? = try PersonList(at: url)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func whoWasRemovedCanNotBeChanged() throws {
+  @Test func aRemovedPersonCanNotBeChanged() throws {
     try withTemporaryFolder { folder in
       let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
       let zoe = try list.add(Person(name: "Zoe", number: "1"))

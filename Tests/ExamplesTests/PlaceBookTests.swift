@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func placesAndTheirCategoriesAreThereAgain() throws {
+  @Test func placesAndTheirCategoriesSurviveARestart() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Places.journal")
       var book: PlaceBook? = try PlaceBook(at: url)
@@ -170,7 +170,7 @@ import Testing
   @Test(arguments: [
     (Optional(91.0), Optional(0.0)), (0, 180.5), (.nan, 0), (0, .infinity), (nil, 0), (0, nil),
   ])
-  func whatIsNoCoordinateIsRejected(_ latitude: Double?, _ longitude: Double?) throws {
+  func invalidCoordinatesAreRejected(_ latitude: Double?, _ longitude: Double?) throws {
     try withBook { book throws in
       let berlin = try book.add(Self.berlin)
       let revision = book.journal.head.revision
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func editingAPlaceKeepsWhatOthersHaveWrittenBesideIt() throws {
+  @Test func editingAPlaceKeepsTheAttributesOfOtherApps() throws {
     try withBook { book throws in
       let id = try book.add(Self.berlin)
       try book.journal.commit { try $0.updateItem(id.item, set: ["visited": .bool(true)]) }

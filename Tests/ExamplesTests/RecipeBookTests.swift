@@ -6,7 +6,7 @@ import Testing
 @testable import Examples
 
 @Suite struct RecipeBookTests {
-  @Test @MainActor func theScreenFollowsWhatIsTyped() async throws {
+  @Test @MainActor func theScreenUpdatesAsOneTypes() async throws {
     try await withTemporaryFolder { folder in
       let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
       let screen = RecipeScreen(book)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test @MainActor func aPreviewShowsWhatItWasMadeOfAndLeavesNothingBehind() async throws {
+  @Test @MainActor func aPreviewShowsItsSampleDataAndLeavesNoFiles() async throws {
     let book = try RecipeBook(
       inMemory: [Recipe(title: "Soup", stars: 4), Recipe(title: "Pie")], author: "ana")
     let screen = RecipeScreen(book)
@@ -78,7 +78,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.path))
   }
 
-  @Test func theBookIsThereAgainAfterALaunchAndSoIsUndo() async throws {
+  @Test func theBookAndItsUndoSurviveARestart() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Recipes.journal")
       var book: RecipeBook? = try RecipeBook(at: url, author: "ana")

@@ -118,7 +118,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func theNewestArchiveTakesThePlaceOfTheOneBefore() throws {
+  @Test func aNewArchiveReplacesThePreviousOne() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Contact")
       try Contact(firstName: String(repeating: "long", count: 1_000), lastName: "").archive(to: url)
@@ -131,7 +131,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func aMissingFileIsNobody() throws {
+  @Test func aMissingFileGivesNoContact() throws {
     try withTemporaryFolder { folder in
       let nobody = try Contact.unarchive(from: folder.url.appending(path: "Contact"))
       #expect(nobody == nil)
@@ -140,7 +140,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func anEmptyOrTornFileIsAnErrorAndNotNobody() throws {
+  @Test func anEmptyOrTornFileIsAnError() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Contact")
       try ana.archive(to: url)

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func whatIsAddedStandsAtTheEnd() throws {
+  @Test func additionsGoToTheEnd() throws {
     try withManager { manager throws in
       try manager.add(ToDo(title: "First"))
       try manager.add(ToDo(title: "Second"))
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func whatDiffersInAnyPropertyIsNotTheSame() throws {
+  @Test func valuesThatDifferInAnyPropertyAreNotEqual() throws {
     let toDo = ToDo(title: "First", description: "at noon", timestamp: 1, location: home)
     var others = [toDo, toDo, toDo, toDo, toDo, toDo, toDo]
     others[0].title = "Second"
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// The manager is not told that the app will be closed, or that it was.
-  @Test func whatIsAddedIsOnTheDiskAtOnce() throws {
+  @Test func additionsAreOnTheDiskAtOnce() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "ToDo.journal")
       let manager = try ToDoManager(at: url)
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func whatCameWithoutAPlaceStandsBeforeTheRestAsItWasAdded() throws {
+  @Test func rowsWithoutAPositionComeFirstInTheOrderOfAddition() throws {
     try withManager { manager throws in
       try manager.add(ToDo(title: "ours"))
       try manager.journal.commit { draft in
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func theGreatestOrderThereIsStopsNobody() throws {
+  @Test func anItemWithTheGreatestOrderDoesNotPreventAdding() throws {
     try withManager { manager throws in
       try manager.add(ToDo(title: "First"))
       try manager.journal.commit { try $0.updateItem(1, set: ["order": .integer(.max)]) }

@@ -71,7 +71,7 @@ import Testing
     #expect(Array(read.utf8) == Array(string.utf8))
   }
 
-  @Test func ofEqualKeysTheLastWins() throws {
+  @Test func theLastOfEqualKeysWins() throws {
     #expect(
       try FieldValue(json: #"{"a":1,"b":2,"\u0061":3}"#) == .dictionary(["a": .integer(3), "b": .integer(2)]))
   }

@@ -40,7 +40,7 @@ import Testing
     #expect(date.timeIntervalSinceReferenceDate.isNaN)
   }
 
-  @Test func keysStandInTheOrderOfTheirBytes() {
+  @Test func keysAreSortedByTheirBytes() {
     let keys = ["b", "a", "", "Z", "é", "ab", "\u{FFFF}", "😀", "10", "9"]
     let value = FieldValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
     let sorted = ["", "10", "9", "Z", "a", "ab", "b", "é", "\u{FFFF}", "😀"]
@@ -68,11 +68,11 @@ import Testing
     #expect(number.isNaN)
   }
 
-  @Test func wrappersAreDictionariesUnlessAskedFor() throws {
+  @Test func wrappersAreDictionariesUnlessRequested() throws {
     #expect(try FieldValue(json: #"{"$data":""}"#) == .dictionary(["$data": .string("")]))
   }
 
-  @Test func aDateMayBeWrittenAsAPersonWouldWriteIt() throws {
+  @Test func datesInEverydayFormsAreAccepted() throws {
     #expect(
       try FieldValue(json: #"[{"$date":"2026-08-01"}]"#, decodingWrappers: true)
         == .array([.date(Date(timeIntervalSince1970: 1_785_542_400))]))
@@ -123,7 +123,7 @@ import Testing
     #expect(writer.text == "{\"id\":1,\"name\":\"Europe\",\(rest)\n{\"id\":2,\"name\":null,\(rest)\n")
   }
 
-  @Test func aStreamGoesOnAfterItsStartWasTakenAway() {
+  @Test func aStreamContinuesAfterItsFirstBytesAreTaken() {
     var writer = JSONWriter()
     writer.beginArray()
     writer.integer(1)

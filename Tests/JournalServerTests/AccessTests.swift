@@ -24,7 +24,7 @@ import Testing
     "/api/images/1/content", "/api/openapi.json",
   ]
 
-  @Test func nothingIsSaidWithoutAToken() throws {
+  @Test func nothingIsServedWithoutAToken() throws {
     try withBooks { (served) throws in
       for path in paths {
         #expect(try served.get(path, ServedJournal.withoutToken).status == 401, "\(path)")

@@ -141,7 +141,7 @@ final class Browser {
       "POST", session + "/actions", ["actions": [["type": "key", "id": "keys", "actions": actions]]])
   }
 
-  /// Presses, moves and lets go of the mouse, in parts of an element's width.
+  /// Drags with the mouse between two fractions of an element's width.
   func drag(_ selector: String, from first: Double, to second: Double) throws {
     let box = try run(
       "const b = document.querySelector('\(selector)').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]"

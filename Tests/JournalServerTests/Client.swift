@@ -25,7 +25,7 @@ final class Client {
     }
     guard result == 0 else {
       close(descriptor)
-      throw ClientFailure(description: "nobody listens at \(port)")
+      throw ClientFailure(description: "no server listens at port \(port)")
     }
   }
 
@@ -158,7 +158,8 @@ final class ServedJournal: Sendable {
   var host: String { "127.0.0.1:\(server.port)" }
 
   /// Asks something on a connection of its own.
-  /// - Parameter headers: those that are not given have what a well-behaved client sends; a name without a value is left out.
+  /// - Parameter headers: those that are not given have what a well-behaved client sends; a name without a value is
+  ///   left out.
   func ask(
     _ method: String, _ path: String, _ headers: [String: String?] = [:], body: [UInt8]? = nil
   ) throws -> Answer {

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func whoDidNotSeeTheNewestIsToldWhatCameSince() throws {
+  @Test func aCommitOnAnOldStateIsToldWhatChangedSince() throws {
     try withBooks { (served) throws in
       let seen = try #require(try served.get("/api/entities/item:1").headers["etag"])
       #expect(seen == "\"item:1@2\"")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func whatIsBroughtBackIsWhatWasShown() throws {
+  @Test func theRestoredStateIsTheOneThatWasShown() throws {
     try withBooks { (served) throws in
       let request = "\"entities\":[\"item:1\"],\"fields\":[\"title\"],\"at\":\"r1\""
       let preview = try served.post("/api/restore", "{\(request),\"dryRun\":true}")
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func aRevertSaysWhatIsInItsWay() throws {
+  @Test func aRevertNamesTheEditsThatBlockIt() throws {
     try withBooks { (served) throws in
       try served.journal.commit(by: "eve") { try $0.updateItem(1, set: ["stars": 1]) }
       let refused = try served.post("/api/revert", "{\"revision\":2}")
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func whatMakesNoSenseIsRefusedAndNothingIsWritten() throws {
+  @Test func invalidRequestsAreRefusedAndNothingIsWritten() throws {
     try withBooks { (served) throws in
       let event = "\"operation\":\"update\",\"entity\":\"item:1\""
       for (body, status) in [

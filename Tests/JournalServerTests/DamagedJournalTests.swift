@@ -31,7 +31,7 @@ import Testing
         #expect(answer["unreadable"]?[0]?["code"] == "damaged")
         #expect(try served.get("/api/entries/\(unreadable[0])").status == 500)
       }
-      // The timeline goes on behind it.
+      // The timeline continues after the damaged entry.
       var timeline = try served.get("/api/timeline").json()
       while timeline["through"] != 100, Date() < end {
         usleep(20_000)
@@ -146,7 +146,7 @@ private func withDamagedJournal(
 }
 
 extension PageTests {
-  @Test func aDamagedJournalShowsWhatIsLeftAndSaysWhatToDo() throws {
+  @Test func aDamagedJournalShowsTheReadableEntriesAndSaysWhatToDo() throws {
     for removesSnapshots in [true, false] {
       try withDamagedJournal(removingSnapshots: removesSnapshots) { url in
         let journal = try CatalogJournal.open(at: url, mode: removesSnapshots ? .upToDamage : .follow)

@@ -5,8 +5,8 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// The description of the API against the API: each path is there, each parameter is known, and answers have the members
-/// of their examples.
+/// The description of the API against the API: each path is there, each parameter is known, and answers have the
+/// members of their examples.
 @Suite struct OpenAPITests {
   @Test func theDescriptionIsTrue() throws {
     try withTemporaryFolder { folder in

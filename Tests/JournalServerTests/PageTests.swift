@@ -283,7 +283,7 @@ struct PageTests {
     }
   }
 
-  @Test func anImageBeforeAndAfterIsComparedBySliding() throws {
+  @Test func aSliderComparesTwoVersionsOfAnImage() throws {
     try withPage { served, browser in
       let wide = try served.journal.blobs.add(
         Data("<svg xmlns='http://www.w3.org/2000/svg' width='80' height='60'/>".utf8))
@@ -306,7 +306,7 @@ struct PageTests {
     }
   }
 
-  @Test func aPageThatOnlyLooksOffersNoWayBack() throws {
+  @Test func aReadOnlyPageOffersNoRestore() throws {
     try withPage(editable: false) { served, browser in
       try browser.open("http://\(served.host)/items/1?at=1")
       try browser.wait("document.querySelector('.attributes')")
@@ -320,7 +320,7 @@ struct PageTests {
     }
   }
 
-  @Test func whatIsCommittedAppears() throws {
+  @Test func commitsAppear() throws {
     try withPage { served, browser in
       try browser.wait("document.getElementById('live-mark').classList.contains('on')")
       try served.journal.commit(by: "till 1", note: "just now") { draft in
@@ -339,7 +339,7 @@ struct PageTests {
     }
   }
 
-  @Test func theKeyboardIsEnough() throws {
+  @Test func everythingWorksWithTheKeyboard() throws {
     try withPage { _, browser in
       // Past the link over the head, to the first item and into it.
       try browser.run("document.querySelector('.scroller').focus()")

@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func pastsAreTheSameWhicheverWayOneComesToThem() throws {
+  @Test func pastStatesAreTheSameHoweverTheyAreReached() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Many.journal"))
       for number in 1...300 {
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotThereIsSaidInTheSameForm() throws {
+  @Test func everyErrorHasTheSameForm() throws {
     try withBooks { (served) throws in
       for (path, status, code) in [
         ("/api/entities/item:9", 404, "notFound"), ("/api/entities/thing:1", 404, "notFound"),
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func eventsComeAndGoOnAfterAnInterruption() throws {
+  @Test func eventsArriveAndContinueAfterAnInterruption() throws {
     try withBooks { (served) throws in
       func stream(after: Int) throws -> Client {
         let client = try Client(port: served.server.port)

@@ -18,7 +18,7 @@ import Testing
         + commit).utf8)
   }
 
-  @Test func aRequestThatIsCutAnywhereWritesNothing() throws {
+  @Test func aRequestTruncatedAnywhereWritesNothing() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func whatIsTooLargeIsRefused() throws {
+  @Test func tooLargeRequestsAreRefused() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal) { $0.imageByteLimit = 1000 }
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func whoSendsAByteAtATimeIsCutOff() throws {
+  @Test func aClientThatSendsAByteAtATimeIsDisconnected() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal) { $0.headSeconds = 1 }
@@ -324,7 +324,7 @@ import Testing
     }
   }
 
-  @Test func moreConnectionsThanAreAllowedAreTurnedAwayAndComeAgain() throws {
+  @Test func connectionsAboveTheLimitAreRefusedUntilOthersEnd() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal) { $0.connectionLimit = 8 }

@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func aModelWhoseEventsChangeOtherEntitiesIsToldSo() throws {
+  @Test func aModelWhoseEventsChangeOtherEntitiesIsRejectedWithTheReason() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Careless>.create(at: folder.url.appendingPathComponent("A.journal"))
       let message = reject(journal, code: .wrongUse) { draft in

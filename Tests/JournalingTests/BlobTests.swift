@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func afterClosingBlobsAreNeitherTakenNorGiven() throws {
+  @Test func aClosedStoreNeitherAddsNorReadsBlobs() throws {
     try withLedger { journal, _ in
       let blob = try journal.blobs.add(Data("abc".utf8))
       let writer = try journal.blobs.writer()

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatTheBodyThrowsIsThrownOn() throws {
+  @Test func errorsOfTheBodyAreRethrown() throws {
     struct Whim: Error, Equatable {}
     try withLedger { journal, _ in
       #expect(throws: Whim()) { try journal.commit { _ in throw Whim() } }
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotThereCanNotBeChanged() throws {
+  @Test func missingEntitiesCanNotBeChanged() throws {
     try withLedger { journal, _ in
       let update = #expect(throws: JournalError.self) {
         try journal.commit { try $0.update(.account(7), to: EntityRecord()) }

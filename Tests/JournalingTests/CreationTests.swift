@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func whatAKilledCreationLeftIsRemovedByTheNext() throws {
+  @Test func theNextCreationRemovesTheFilesOfAKilledOne() throws {
     try withTemporaryFolder { folder in
       // Stopped at each operation in turn, as if killed there: nothing is cleaned up afterwards.
       let url = folder.url.appendingPathComponent("Bank.journal")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aCreationInProgressIsNotTakenForADeadOnes() throws {
+  @Test func aCreationInProgressIsNotMistakenForAnAbandonedOne() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appendingPathComponent("Bank.journal")
       let inner = Lock<[String]>([])

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aClockIsDoubtedByWhatItIsComparedWith() {
+  @Test func aClockIsComparedWithTheDatesOfOtherEntries() {
     func warning(_ given: Int64?, after previous: Int64?, now: Int64) -> ClockWarning? {
       let head = Head(
         revision: previous == nil ? 0 : 1, timestamp: Timestamp(microseconds: (previous ?? 0) * 1_000_000),

@@ -52,7 +52,8 @@ import Testing
     }
   }
 
-  /// A block is compiled when its lines are in a file of the tests or of the examples; imports and indentation may differ.
+  /// A block is compiled when its lines are in a file of the tests or of the examples; imports and indentation may
+  /// differ.
   @Test func eachBlockOfSwiftIsCompiled() throws {
     var sources: [String] = []
     for folder in ["Tests", "Sources/Examples"] {

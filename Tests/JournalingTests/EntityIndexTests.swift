@@ -49,7 +49,7 @@ struct EntityIndexTests {
     }
   }
 
-  @Test func whatIsThereAlreadyOrNotIsNeitherInsertedNorRemovedTwice() throws {
+  @Test func elementsAreNeitherInsertedNorRemovedTwice() throws {
     var plain = EntityIndex()
     plain.insert(7, in: 1)
     for var index in [plain, try plain.frozen()] {

@@ -82,7 +82,7 @@ struct EntityTableTests {
     }
   }
 
-  @Test func ofABaseOnlyTheEntityThatIsAskedForIsRead() throws {
+  @Test func onlyTheRequestedEntityOfABaseIsRead() throws {
     var table = EntityTable()
     for number in 1...1_000 { table.add(number, EntityRecord(), at: number) }
     let base = CountingBase(try #require(try table.frozen().base))
@@ -98,7 +98,7 @@ struct EntityTableTests {
     #expect(base.decoded == 1)
   }
 
-  @Test func problemsNameACountThatIsWrong() {
+  @Test func problemsNameAWrongCount() {
     var table = EntityTable()
     table.add(1, EntityRecord(), at: 1)
     #expect(table.problems(kind: "account") == [])

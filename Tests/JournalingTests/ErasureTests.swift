@@ -6,8 +6,8 @@ import Testing
 /// What is erased is gone from the bytes and from every state, and nothing else is: the chain, the histories and
 /// what follows stay.
 @Suite struct ErasureTests {
-  /// Ana's and Bob's accounts, their rent, a checkpoint, and what came later; and the same without Bob's account, which a
-  /// fifth entry says.
+  /// Ana's and Bob's accounts, their rent, a checkpoint, and what came later; and the same without Bob's account, which
+  /// a fifth entry says.
   private func withErased(
     includingWords: Bool = false, _ body: (_ whole: Journal<Ledger>, _ erased: URL) throws -> Void
   ) throws {
@@ -145,7 +145,7 @@ import Testing
     #expect(StateDigest.digest(of: both) == StateDigest.digest(of: deleted))
   }
 
-  @Test func whatCanNotFollowOnWhatWasErasedIsRefused() throws {
+  @Test func eventsThatCanNotFollowAnErasureAreRefused() throws {
     var ledger = Ledger()
     try ledger.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
     for event in [
@@ -167,7 +167,7 @@ import Testing
     #expect(ledger.accounts.problems(kind: "account") == [])
   }
 
-  @Test func aCheckpointThatIsOfAnotherStateIsFoundOut() throws {
+  @Test func aCheckpointOfAnotherStateIsDetected() throws {
     // Account 2 erased in the first entry, and the checkpoint of revision 3 left as it was.
     var entries = Documented.entries
     entries[0] = Documented.erasedEntry

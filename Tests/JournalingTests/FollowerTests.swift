@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func aFollowerOutlivesWritersAndTheMovingOfTheFolder() async throws {
+  @Test func aFollowerSurvivesRestartsOfTheWriterAndAMoveOfTheFolder() async throws {
     try await withTemporaryFolder { folder in
       var url = folder.url.appending(path: "0.journal")
       try Journal<Ledger>.create(at: url).close()
@@ -154,7 +154,7 @@ import Testing
       #expect(error?.code == .outcomeUnknown)
       try follower.catchUp()
       #expect(follower.head.revision == 1)
-      // One that comes now sees no more, for the writer is still there.
+      // A follower that opens now sees no more, because the writer is still open.
       #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).head.revision == 1)
       try? journal.close()
       isFailing.withLock { $0 = false }
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func readersAndWritersNeverKeepEachOtherAway() throws {
+  @Test func readersAndWritersNeverBlockEachOther() throws {
     try withLedger { journal, url in
       try journal.commit { _ = try $0.open(owner: "Ana") }
       try journal.close()

@@ -112,7 +112,7 @@ import Testing
       try openingError(entries).message.contains("account:3 follows its revision 3, but the newest one is 0"))
   }
 
-  @Test func bytesBehindAnEntryAreRefused() throws {
+  @Test func bytesAfterAnEntryAreRefused() throws {
     var entries = Documented.entries
     entries[3].append(0)
     #expect(try openingError(entries).cause is CBORError)

@@ -82,7 +82,7 @@ import Testing
   }
 
   /// The entry could be stored, but the next opening could not tell whether it is missing.
-  @Test func afterAFlushOfHeadHasFailedTheNextCommitIsRefused() throws {
+  @Test func theCommitAfterAFailedFlushOfHeadIsRefused() throws {
     let isFailing = Lock(false)
     let isTold = DispatchSemaphore(value: 0)
     var options = JournalOptions { notice in if notice.message.contains("HEAD") { isTold.signal() } }
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// A commit of another thread could be durable before the name of a blob that it had found.
-  @Test func whileABlobIsGivenItsNameACommitThatNamesItFlushesTheFolder() throws {
+  @Test func aCommitFlushesTheFolderWhileABlobThatItNamesIsRenamed() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let state = Lock((isArmed: false, operations: [FileOperation]()))
     var options = JournalOptions()

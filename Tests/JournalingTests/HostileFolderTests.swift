@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: Thing.allCases)
-  func whatHasTheNameOfABlobIsNeitherFollowedNorWaitedFor(_ thing: Thing) throws {
+  func aLinkOrPipeWithTheNameOfABlobIsNotOpened(_ thing: Thing) throws {
     try withLogbook { journal, url in
       let bytes = Data("cover".utf8)
       let blob = try journal.blobs.add(bytes)
@@ -71,7 +71,7 @@ import Testing
 
   @Test(
     arguments: Thing.allCases, ["images/ab", "images", "snapshots", "entries/000999.ldb", "HEAD", "notes"])
-  func aForeignThingAnywhereIsRefusedByNameAndLeftAlone(_ thing: Thing, _ name: String) throws {
+  func aForeignFileAnywhereIsRefusedByNameAndLeftAlone(_ thing: Thing, _ name: String) throws {
     try withLogbook { journal, url in
       try journal.commit { try $0.write(1, "page") }
       try journal.close()
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aForeignThingThatComesWhileAJournalIsOpenIsFoundByVerify() throws {
+  @Test func verifyFindsAForeignFileAddedWhileAJournalIsOpen() throws {
     try withLogbook { journal, url in
       #expect(try journal.verify().isSound)
       try Data("?".utf8).write(to: url.appendingPathComponent("images/notes.txt"))

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func openingAndSnapshotsAreTold() throws {
+  @Test func openingsAndSnapshotsAreReported() throws {
     let listener = Listener()
     try withLedger(options: listener.options()) { journal, _ in
       try journal.commit(by: "ana") { _ = try $0.open(owner: "ana") }
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aJournalThatTakesNoMoreCommitsSaysWhyOnce() throws {
+  @Test func aJournalThatStopsAcceptingCommitsReportsTheReasonOnce() throws {
     let fails = Lock(false)
     let listener = Listener()
     let hook: FileHook = { operation in
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func aClockFarAheadIsTold() throws {
+  @Test func aClockFarAheadIsReported() throws {
     let listener = Listener()
     try withLedger(options: listener.options()) { journal, _ in
       let date = Date().addingTimeInterval(50 * 365 * 86_400)

@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func aLogThatWasCutEmptiedOrDeletedIsFoundOut() throws {
+  @Test func aTruncatedEmptyOrDeletedLogIsDetected() throws {
     try withFilledLedger { url in
       let log = try logFile(url)
       let whole = try Data(contentsOf: log)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func aDeletedTableIsFoundOut() throws {
+  @Test func aDeletedTableIsDetected() throws {
     try withFilledLedger { url in
       let entries = url.appendingPathComponent("entries")
       let table = try #require(
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["HEAD", "FORMAT", "entries/CURRENT", "entries"])
-  func aMissingPartIsFoundOut(_ name: String) throws {
+  func aMissingPartIsDetected(_ name: String) throws {
     try withFilledLedger { url in
       try FileManager.default.removeItem(at: url.appendingPathComponent(name))
       let before = try contents(of: url)
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func theHeadOfAnotherJournalIsFoundOut() throws {
+  @Test func theHeadOfAnotherJournalIsDetected() throws {
     try withFilledLedger { url in
       try withFilledLedger { other in
         let head = url.appendingPathComponent("HEAD")
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func theEntriesOfAnotherJournalAreFoundOut() throws {
+  @Test func theEntriesOfAnotherJournalAreDetected() throws {
     try withFilledLedger { url in
       try withFilledLedger { other in
         let entries = url.appendingPathComponent("entries")
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func withoutPermissionThereIsAnErrorThatSaysSo() throws {
+  @Test func withoutPermissionTheErrorSaysSo() throws {
     try withFilledLedger { url in
       if geteuid() == 0 {
         // Root may read everything, so what is left to refuse is a folder that is somebody else's.

@@ -11,7 +11,7 @@ import Testing
   /// MANIFEST, CURRENT and the log, cut and flipped at every byte: what opens holds everything, and what is refused is
   /// left as it was.
   @Test(arguments: ["MANIFEST-", "CURRENT", ".log"])
-  func whicheverByteOfTheLogsFilesIsLostOrFlippedNothingThatWasAcknowledgedIs(part: String) throws {
+  func noAcknowledgedEntryIsLostWithAnyByteOfTheLogLostOrFlipped(part: String) throws {
     try withTables { url, head in
       let file = try #require(try names(url).last { $0.hasPrefix(part) || $0.hasSuffix(part) })
       let path = url.appending(path: "entries/\(file)")
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [EIO, EMFILE, ENFILE, ENOMEM, EACCES])
-  func aReadThatFailsForNowIsNeverCalledDamage(error number: Int32) throws {
+  func aTemporaryReadFailureIsNotReportedAsDamage(error number: Int32) throws {
     try withTables { url, head in
       let before = try contents(of: url)
       var index = 0

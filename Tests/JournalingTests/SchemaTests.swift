@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func manyOldEventsAreBroughtUpToDateOnTheWayOfALongReplay() throws {
+  @Test func aLongReplayUpgradesManyOldEvents() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
       let old = try Journal<Staff1>.create(at: url)
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func anUpcastThatMakesAnEventOfSomethingElseIsFoundOut() throws {
+  @Test func anUpcastThatReturnsAnotherEventIsDetected() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
       let old = try Journal<Staff1>.create(at: url)

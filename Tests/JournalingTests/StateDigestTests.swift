@@ -58,7 +58,7 @@ struct StateDigestTests {
     return SHA256Hash.digest(bytes)
   }
 
-  @Test func whateverDiffersMakesAnotherDigest() throws {
+  @Test func anyDifferenceChangesTheDigest() throws {
     func table(_ change: (inout EntityTable) -> Void = { _ in }) -> EntityTable {
       var table = EntityTable()
       for number in 1...4 { table.add(number, EntityRecord(["n": .integer(1)]), at: number) }

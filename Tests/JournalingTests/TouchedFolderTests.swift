@@ -210,7 +210,7 @@ import Testing
   }
 
   /// LevelDB got the path of its files, so what was opened could be a part of each of two journals.
-  @Test func whileTwoJournalsChangePlacesEachOpeningIsOfOneOfThem() throws {
+  @Test func anOpeningDuringAnExchangeOpensOneOfTheTwoJournals() throws {
     try withTemporaryFolder { folder in
       for name in ["A", "B"] {
         let journal = try Journal<Ledger>.create(at: folder.url.appending(path: "\(name).journal"))

@@ -4,7 +4,7 @@ import Testing
 
 /// The index on values that a state of your own can keep.
 struct ValueIndexTests {
-  @Test func membersAreFoundByWhatTheyAreWorthBelowZeroToo() {
+  @Test func membersAreFoundByNegativeValues() {
     var index = ValueIndex()
     for (account, balance) in [-30, 0, 100, -5, 100].enumerated() {
       index.insert(account, under: .integer(Int64(balance)))

@@ -18,7 +18,7 @@ import Testing
 
   /// Each file either is refused with a sentence, or comes in, goes out and comes in unchanged.
   @Test(arguments: [LegacyStore.Source.archive, .defaults, .plist])
-  func everyFileIsRefusedOrComesInAndOutUnchanged(source: LegacyStore.Source) throws {
+  func everyFileIsRefusedOrRoundTrips(source: LegacyStore.Source) throws {
     var unequal: [String] = []
     var count = 0
     for file in try KeyedCorpus.files().map(\.url) {

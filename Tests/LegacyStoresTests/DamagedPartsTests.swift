@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNoLongerBeReadIsNotTakenForGone() throws {
+  @Test func anElementThatCanNoLongerBeReadIsNotDeleted() throws {
     try withTemporaryFolder { folder in
       let note = "<key>note</key>\(uid(4))"
       let whole = archive([
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func manyPicturesUnderKeysOfOneFormComeInQuickly() throws {
+  @Test func manyPicturesWithEqualNamesAreImportedQuickly() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in
         // Keys that are no texts name their pictures alike.
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func aMappingToAKeyThatNothingHasIsRefusedForEverySource() throws {
+  @Test func aMappingToAnAbsentKeyIsRefusedForEverySource() throws {
     try withTemporaryFolder { folder in
       var mapping = FieldMapping()
       try mapping.add("bar=nothing")

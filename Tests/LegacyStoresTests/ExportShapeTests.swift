@@ -36,13 +36,13 @@ import Testing
     }
   }
 
-  @Test func anAppsOwnArchiverIsNamedAgain() throws {
+  @Test func theNameOfAnAppsOwnArchiverIsExported() throws {
     try roundTrip([("root", .array([person]))], archiver: "GLKeyedArchiver") { archive in
       #expect(archive.archiver == "GLKeyedArchiver")
     }
   }
 
-  @Test func valuesWithoutAKeyHaveNoneAgain() throws {
+  @Test func valuesWithoutAKeyAreExportedWithoutOne() throws {
     let pair = ArchiveNode(
       ArchivedClass("Pair"), ["name": .string("p")], unkeyed: [.integer(1), .string("b")])
     try roundTrip([("root", .array([.node(pair)]))]) { archive in
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func anArrayThatHoldsItselfHoldsItselfAgain() throws {
+  @Test func anArrayThatContainsItselfIsExportedAsSuch() throws {
     for archivedClass in [ArchivedClass.array, .mutableArray, .orderedSet] {
       let array =
         archivedClass == .orderedSet ? ArchiveNode.orderedSet([]) : ArchiveNode.array([], as: archivedClass)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aDictionaryThatHoldsItselfHoldsItselfAgain() throws {
+  @Test func aDictionaryThatContainsItselfIsExportedAsSuch() throws {
     let dictionary = ArchiveNode.dictionary(["name": .string("d")])
     dictionary.set("NS.keys", .list([.string("self"), .string("name")]))
     dictionary.set("NS.objects", .list([.node(dictionary), .string("d")]))
@@ -135,6 +135,25 @@ import Testing
       let loop = try #require(try place["loop"]?.dictionary)
       #expect(try loop["x"]?.dictionary?.uid == loop.uid)
       #expect(try place["nothing"]?.dictionary?["$ref"]?.integer == 7)
+    }
+  }
+
+  @Test func aFieldThatBecameAListIsExportedAsAnArray() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let person = Made.person("Ana", "1")
+      person.set("tags", .dictionary(["a": .string("b")]))
+      try journal.importStore(
+        .archives([folder.write("people", ArchiveNode.array([.node(person)]).archived())]))
+      try journal.commit { try $0.updateItem(1, set: ["tags": .array([.string("c")])]) }
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "people")))
+      guard case .object(let ana)? = try archive.root?.array?[0] else {
+        Issue.record("no object")
+        return
+      }
+      #expect(try ana["tags"]?.array?.elements().map { try $0.string } == ["c"])
     }
   }
 

@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func whatIsThereAlreadyIsNoHindranceAndOtherContentsAre() throws {
+  @Test func identicalFilesAreKeptAndDifferentOnesPreventAnExport() throws {
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder)
       let out = folder.url.appending(path: "out")
@@ -62,7 +62,7 @@ import Testing
       #expect(try Data(contentsOf: out.appending(path: "1.scarybug/data.plist")) == before)
       let forced = try journal.exportStore(.scarybugs, to: out, replacing: true)
       #expect(forced.written == 1 && forced.unchanged == 2)
-      // A picture that the bug has no more would be shown by the app.
+      // The app would show a picture that the bug no longer has.
       try journal.commit { try $0.deleteImage(2) }
       #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
       try journal.exportStore(.scarybugs, to: out, replacing: true)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func othersFilesAreLeftAlone() throws {
+  @Test func unrelatedFilesAreLeftAlone() throws {
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder)
       let out = folder.url.appending(path: "out")
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func bytesThatAreGoneAreReportedAndTheRestIsWritten() throws {
+  @Test func missingImagesAreReportedAndTheRestIsExported() throws {
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder)
       let blob = try #require(journal.state.image(2)?.blob)
@@ -140,6 +140,28 @@ import Testing
       let report = try journal.exportStore(.scarybugs, to: out)
       #expect(report.problems.map(\.place) == ["1.scarybug/fullImage.jpg"] && !report.isComplete)
       #expect(try files(out) == ["1.scarybug/data.plist", "1.scarybug/thumbImage.jpg"])
+    }
+  }
+
+  @Test func manyFilesAreExportedReadableForOthersAndWithoutLeftovers() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      try journal.commit { draft in
+        for number in 2...80 {
+          try draft.addItem(
+            kind: "bug", attributes: ["title": .string("Bug \(number)"), "rating": .double(1)])
+        }
+      }
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.scarybugs, to: out).written == 82)
+      #expect(try LegacyStore.scaryBugs(in: out).items.count == 80)
+      #expect(
+        try FileManager.default.subpathsOfDirectory(atPath: out.path).allSatisfy { !$0.hasSuffix(".new") })
+      for name in ["80.scarybug", "80.scarybug/data.plist"] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: out.appending(path: name).path)
+        let permissions = try #require(attributes[.posixPermissions] as? NSNumber)
+        #expect(permissions.intValue & 0o444 == 0o444, "\(name)")
+      }
     }
   }
 

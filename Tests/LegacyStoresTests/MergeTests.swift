@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func equalOnesDoNotCollapse() throws {
+  @Test func equalElementsStaySeparateItems() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(store([("Al", "1"), ("Al", "1"), ("Al", "1")]))
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func anEditedElementStaysTheItemThatItWas() throws {
+  @Test func anEditedElementStaysTheSameItem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(store([("Al", "1"), ("Ben", "2"), ("Cid", "3")]))
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func whatTheJournalHasDeletedStaysSoUntilTheFileChangesIt() throws {
+  @Test func itemsDeletedInTheJournalStayDeletedUntilTheFileChangesThem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(store([("Al", "1"), ("Ben", "2")]))
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func whatTheFileHasLostIsDeletedUnlessTheJournalHasChangedIt() throws {
+  @Test func elementsMissingFromTheFileAreDeletedUnlessTheJournalHasChangedThem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(store([("Al", "1"), ("Ben", "2"), ("Cid", "3")]))
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func anElementThatTheRulesForbidIsReportedAndTheRestComesIn() throws {
+  @Test func anElementThatTheRulesForbidIsReportedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       var deep = FieldValue.string("end")
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// The state after a chain of imports equals that of the last one alone, whatever came before.
-  @Test func anyWayToAFileLeadsToTheSameState() throws {
+  @Test func theStateAfterManyImportsIsThatOfTheLastFile() throws {
     var generator = SeededGenerator()
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
@@ -197,7 +197,7 @@ import Testing
     ItemOrder.Element(item: Catalog.Item.ID(item), place: place, order: order)
   }
 
-  @Test func newOnesGoBetweenWithoutTouchingTheOthers() {
+  @Test func newElementsGetNumbersBetweenTheOthers() {
     #expect(
       result([element(1, 0, 10), element(2, nil, nil), element(3, nil, nil), element(4, 1, 40)]) == [
         10, 20, 30, 40,
@@ -205,7 +205,7 @@ import Testing
     #expect(result([element(1, nil, nil), element(2, 0, 0)]) == [-1_000, 0])
   }
 
-  @Test func whereThereIsNoRoomTheNextOnesMakeWay() {
+  @Test func withoutRoomTheNextNumbersAreMoved() {
     #expect(
       result([element(1, 0, 1), element(2, nil, nil), element(3, 1, 2), element(4, 2, 3), element(5, 3, 9)])
         == [1, 2, 3, 4, 9])

@@ -15,7 +15,7 @@ import Testing
     return try PropertyListSerialization.data(fromPropertyList: preferences, format: .binary, options: 0)
   }
 
-  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+  @Test func theExamplesModelReadsAnImportedJournal() throws {
     try withTemporaryFolder { folder in
       let data = try preferences(
         Made.persons([("Al", "1"), ("Zoë", "2"), ("Al", "1")]), ["launchCount": 3, "seen": ["a", true]])
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func theOtherPreferencesAreThereAgainInAnExport() throws {
+  @Test func theOtherPreferencesAreExported() throws {
     try withTemporaryFolder { folder in
       let color = try ArchiveNode.nsColor(red: 1, green: 0, blue: 0).archived()
       let more: [String: Any] = [
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func oneKeyIsLookedUnderAndOneThatIsNotThereIsAnError() throws {
+  @Test func onlyTheGivenKeyIsReadAndAMissingOneIsAnError() throws {
     try withTemporaryFolder { folder in
       let file = try folder.write(
         "app.plist",

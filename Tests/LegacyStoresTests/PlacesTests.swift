@@ -52,7 +52,7 @@ import Testing
       ])
   }
 
-  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+  @Test func theExamplesModelReadsAnImportedJournal() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       let report = try journal.importStore(.archives(makeFiles(folder)))
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func twoFilesOfOneGraphGiveEachThingOnceAndEqualOnesAsOftenAsTheyAre() throws {
+  @Test func twoFilesOfOneGraphGiveEachObjectOnceAndKeepEqualOnes() throws {
     try withTemporaryFolder { folder in
       let files = try makeFiles(folder)
       let store = try LegacyStore.archives(files)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func anExportHoldsTheSameGraphInBothFilesAndComesInUnchanged() throws {
+  @Test func bothExportedFilesHaveTheSameGraphAndAreImportedUnchanged() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(.archives(makeFiles(folder)))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func aMapOfOnesOwnWithoutAnyImportIsWrittenAsTheAppWroteIt() throws {
+  @Test func aMapThatWasNeverImportedIsExportedInTheAppsForm() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.commit { draft in
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func otherAppsKeysAreFoundWithoutBeingTold() throws {
+  @Test func otherAppsKeysAreGuessed() throws {
     try withTemporaryFolder { folder in
       let category = ArchiveNode(
         ArchivedClass("blocspot.Category"),
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func aMappingPutsRightWhatTheGuessWouldNot() throws {
+  @Test func aMappingOverridesTheGuess() throws {
     try withTemporaryFolder { folder in
       let spot = ArchiveNode(
         ArchivedClass("Spot"),
@@ -279,7 +279,7 @@ import Testing
     }
   }
 
-  @Test func objectsThatHoldThemselvesAndEachOtherComeInAndGoOut() throws {
+  @Test func objectsThatContainThemselvesAndEachOtherAreImportedAndExported() throws {
     try withTemporaryFolder { folder in
       let part = ArchiveNode(ArchivedClass("Part"), ["size": .integer(3)])
       let thing = ArchiveNode(ArchivedClass("Thing"), ["a": .node(part), "b": .node(part)])
@@ -316,7 +316,7 @@ import Testing
     }
   }
 
-  @Test func oneObjectThatHoldsListsIsNoItem() throws {
+  @Test func anObjectThatContainsListsIsNoItem() throws {
     try withTemporaryFolder { folder in
       let source = ArchiveNode(
         ArchivedClass("DataSource"),

@@ -17,7 +17,7 @@ import Testing
     return folder.url.appending(path: "bugs")
   }
 
-  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+  @Test func theExamplesModelReadsAnImportedJournal() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       let journal = try folder.journal()
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func theBytesSayWhatAPictureIs() throws {
+  @Test func theTypeOfAPictureComesFromItsBytes() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(.scaryBugs(in: makeBugs(folder)))
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func whatChangedInTheFolderChangesInTheJournalAndNothingElse() throws {
+  @Test func onlyTheChangesOfTheFolderChangeTheJournal() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       let journal = try folder.journal()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func aBugThatIsGoneFromTheFolderIsDeletedAndOneThatCanNotBeReadIsNot() throws {
+  @Test func aBugRemovedFromTheFolderIsDeletedAndAnUnreadableOneIsNot() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       try folder.write("bugs/2.scarybug/data.plist", Made.bug("Lady Bug", 1))
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func missingPartsAreNoHindrance() throws {
+  @Test func bugsWithMissingPartsAreImported() throws {
     try withTemporaryFolder { folder in
       try folder.write("bugs/1.scarybug/fullImage.jpg", Made.jpeg)
       try folder.write("bugs/2.scarybug/data.plist", Made.bug(nil, 2))
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func linksAreRefusedAndTheRestComesIn() throws {
+  @Test func linksAreRefusedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       let secret = try folder.write("secret/data.plist", Made.bug("Secret", 5))
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func aPipeInPlaceOfAPictureMakesNobodyWait() throws {
+  @Test func aPipeInPlaceOfAPictureDoesNotBlock() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       #expect(unsafe mkfifo(bugs.appending(path: "1.scarybug/pipe.jpg").path, 0o600) == 0)
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func manyBugsComeInSeveralEntriesAndAnEndedRunIsGoneOnWith() throws {
+  @Test func manyBugsAreImportedInSeveralEntriesAndAStoppedRunContinues() throws {
     try withTemporaryFolder { folder in
       for number in 1...230 {
         try folder.write("bugs/\(number).scarybug/data.plist", Made.bug("Bug \(number)", Float(number % 6)))

@@ -32,7 +32,7 @@ import Testing
       }.compactMap { if case .string(let title)? = $0["title"] { title } else { nil } }
   }
 
-  @Test func theModelOfTheExampleReadsWhatAnImportMade() throws {
+  @Test func theExamplesModelReadsAnImportedJournal() throws {
     try withTemporaryFolder { folder in
       let documents = try write(
         folder, toDo: [milk, ["titleKey": "Nap"]],
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func whatHasNoTitleIsReportedAndIsInTheFileAgain() throws {
+  @Test func aToDoWithoutATitleIsReportedAndExported() throws {
     try withTemporaryFolder { folder in
       let odd: [String: Any] = ["itemDescriptionKey": "missing title"]
       let documents = try write(folder, toDo: [odd, milk])
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func checkingSomethingOffIsAChangeAndNoNewItem() throws {
+  @Test func checkingAToDoOffChangesItAndAddsNone() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNotInTheFolderIsAnEmptyListAndOneThatIsNotNamedIsNone() throws {
+  @Test func aFileMissingFromTheFolderIsAnEmptyListAndAFileNotGivenIsIgnored() throws {
     try withTemporaryFolder { folder in
       let documents = try write(folder, toDo: [milk], done: [["titleKey": "Nap"]])
       let journal = try folder.journal()
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func anElementInBetweenTouchesNoOther() throws {
+  @Test func insertingAnElementChangesNoOther() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       let names = ["a", "b", "c", "d"]
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func anOrderThatAPersonMadeInTheJournalStays() throws {
+  @Test func anOrderChangedInTheJournalStays() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       let documents = try write(folder, toDo: ["a", "b", "c"].map { ["titleKey": $0] })

@@ -110,7 +110,7 @@ final class StandInLaterPlace: NSObject, NSCoding {
   }
 
   @Test(arguments: ["ScaryBugData", "RWTScaryBugData"])
-  func bugsThatFoundationArchivedComeInAndGoOut(className: String) throws {
+  func bugsThatFoundationArchivedAreImportedAndExported(className: String) throws {
     try withTemporaryFolder { folder in
       let archiver = NSKeyedArchiver(requiringSecureCoding: false)
       archiver.setClassName(className, for: StandInBug.self)
@@ -134,7 +134,7 @@ final class StandInLaterPlace: NSObject, NSCoding {
     }
   }
 
-  @Test func personsThatFoundationArchivedComeInAndGoOut() throws {
+  @Test func personsThatFoundationArchivedAreImportedAndExported() throws {
     try withTemporaryFolder { folder in
       NSKeyedArchiver.setClassName("JSPerson", for: StandInPerson.self)
       let persons = NSMutableArray(array: [
@@ -164,7 +164,7 @@ final class StandInLaterPlace: NSObject, NSCoding {
     "BLCCustomAnnotation": StandInAnnotation.self,
   ]
 
-  @Test func placesOfTheCorpusGoOutWithTheAppsKeys() throws {
+  @Test func placesOfTheCorpusAreExportedWithTheAppsKeys() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(.archives([KeyedCorpus.url("synthetic/blocspot_annotations_cyclic.plist")]))

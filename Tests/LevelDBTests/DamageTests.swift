@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseWithoutItsCurrentFileIsNotTakenForANewOne() throws {
+  @Test func aDatabaseWithoutItsCurrentFileIsNotTreatedAsNew() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...20) }
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whatAnUnfinishedCreationLeavesIsTakenForNothing() throws {
+  @Test func theFilesOfAnUnfinishedCreationCountAsNoJournal() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       // Nothing can be taken back either, as when the process has died.
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func aTableThatGoesMissingLaterDoesNotMakeItsKeysAbsent() throws {
+  @Test func aTableDeletedWhileOpenDoesNotMakeItsKeysAbsent() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
@@ -194,7 +194,7 @@ import Testing
   }
 
   /// The index block's checksum is right, so LevelDB would ask for this much memory.
-  @Test func anIndexThatNamesABlockBehindTheEndIsCorruptionWithoutAnAllocation() throws {
+  @Test func anIndexThatNamesABlockBeyondTheEndIsCorruptionWithoutAnAllocation() throws {
     try withTable { path, table in
       try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
       try expect(.damaged, at: path)
@@ -203,7 +203,7 @@ import Testing
 
   /// All checksums are right. LevelDB asserts the order of keys when it merges tables, which would end the process.
   @Test(arguments: [Forgery.swappedKeys, .swappedBlocks, .compressedBlock, .unknownKind, .keysOfAnotherTable])
-  func blocksThatLevelDBWouldNotWriteAreCorruption(forgery: Forgery) throws {
+  func blocksInAFormThatLevelDBNeverWritesAreCorruption(forgery: Forgery) throws {
     try withTable { path, table in
       try edit(table) { $0.forgeBlocks(forgery) }
       let scan = try Database(path: path, access: .readOnly)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct DatabaseTests {
-  @Test func whatIsStoredIsFoundAgainAfterReopening() throws {
+  @Test func storedEntriesAreFoundAfterReopening() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { database throws in
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aCursorSeeksToTheEntryAtOrAfterAKeyAndTurnsRound() throws {
+  @Test func aCursorSeeksToTheEntryAtOrAfterAKeyAndReversesDirection() throws {
     try withTemporaryFolder { folder in
       try withDatabase(folder.path("db"), .new) { database throws in
         try database.store([10, 20, 30])
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func figuresForPeopleAreThere() throws {
+  @Test func theTextReportHasTheFigures() throws {
     try withTemporaryFolder { folder in
       try withDatabase(folder.path("db"), .new, options: .small) { database throws in
         try database.store(1...3000)

@@ -72,7 +72,7 @@ import Testing
   // MARK: Failures
 
   @Test(arguments: [FileOperation.Kind.write, .sync], [ENOSPC, EIO])
-  func afterAFailedCommitNothingIsWrittenAnyMore(kind: FileOperation.Kind, error: Int32) throws {
+  func nothingIsWrittenAfterAFailedCommit(kind: FileOperation.Kind, error: Int32) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()

@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func lookingAtADatabaseInUseChangesNothingAndTakesNoLock() throws {
+  @Test func readingADatabaseInUseChangesNothingAndTakesNoLock() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatNobodyHasReplacedIsMissing() throws {
+  @Test func aDeletedFileWithoutAReplacementIsReportedMissing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Opening for reading leaves every byte of the folder as it was.
 @Suite struct OverlayTests {
-  @Test func lookingAtAFolderWithAFullLogChangesNothing() throws {
+  @Test func readingAFolderWithAFullLogChangesNothing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func lookingAtAFolderThatIsDueForACompactionChangesNothing() throws {
+  @Test func readingAFolderThatIsDueForACompactionChangesNothing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try makeFourTablesAtLevelZero(path)

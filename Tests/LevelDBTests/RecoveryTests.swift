@@ -10,7 +10,7 @@ import Testing
   // MARK: Reads that fail or fall short
 
   @Test(arguments: [FileVerdict.short(1), .short(100), .fail(EIO), .fail(ENOMEM)])
-  func whicheverReadOfAnOpeningFailsOrFallsShortNothingIsLost(verdict: FileVerdict) throws {
+  func ifAnyReadOfAnOpeningFailsOrIsShortNothingIsLost(verdict: FileVerdict) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try fill(path)
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func aManifestThatNamesATableTwiceIsAnErrorAndNotTheEndOfTheProcess() throws {
+  @Test func aManifestThatNamesATableTwiceIsAnErrorAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func aLogThatRepeatsARecordIsAnErrorAndNotTheEndOfTheProcess() throws {
+  @Test func aRepeatedRecordInALogIsAnErrorAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...20) }
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func aLeftoverWhoseKeysAreNowhereElseIsNeitherRemovedNorReplaced() throws {
+  @Test func aLeftoverFileWithUniqueKeysIsNeitherRemovedNorReplaced() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...20) }
@@ -330,7 +330,7 @@ import Testing
 
   // MARK: Descriptors
 
-  @Test func aLogThatCannotBeBegunForWantOfADescriptorRefusesTheWriteAndNothingElse() throws {
+  @Test func withoutADescriptorForANewLogOnlyThatWriteFails() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()
@@ -356,7 +356,7 @@ import Testing
     }
   }
 
-  @Test func aTableThatCannotBeBegunForWantOfADescriptorIsBegunLater() throws {
+  @Test func withoutADescriptorForANewTableItIsBegunLater() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let refusals = Counter()

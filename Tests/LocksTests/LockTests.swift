@@ -11,7 +11,7 @@ import Testing
     #expect(total.withLock { $0 } == 80_000)
   }
 
-  @Test func anErrorIsThrownOnAndLetsTheNextOneIn() {
+  @Test func anErrorIsRethrownAndReleasesTheLock() {
     struct Refusal: Error {}
     let names = Lock<[String]>([])
     #expect(throws: Refusal.self) {

@@ -11,7 +11,7 @@ import Testing
   .serialized,
   .enabled(if: PostgresServer.isInstalled && Mount.isPossible, "it needs PostgreSQL and the superuser"))
 struct AttackTests {
-  @Test func whateverFailsABankStaysWholeOnAllNodes() throws {
+  @Test func aBankStaysConsistentOnAllNodesWhateverFails() throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       try Cluster.withDisks(megabytes: TestLength.size(300, long: 1500)) { disks in

@@ -101,8 +101,8 @@ final class Cluster {
   func cut(after byteCount: Int) { for site in sites { site.proxy.cut(after: byteCount) } }
   func stopCutting() { for site in sites { site.proxy.cut(after: nil) } }
 
-  /// The disk of the primary is full for a while. A server that has no room for its write-ahead log ends, and is started
-  /// again when there is room.
+  /// The disk of the primary is full for a while. A server that has no room for its write-ahead log ends, and is
+  /// started again when there is room.
   func fillDisk(_ microseconds: UInt32) throws {
     let ballast = "\(sites[primarySite].path)/ballast"
     let attributes = try FileManager.default.attributesOfFileSystem(forPath: sites[primarySite].path)

@@ -78,7 +78,9 @@ struct FailureTests {
         #expect(authors[name] == revision, "\(name) was acknowledged as \(revision)")
       }
       let others = Set(authors.keys).subtracting(told.values)
-      #expect(others.isSubset(of: unknown), "nobody was told of \(others.subtracting(unknown))")
+      #expect(
+        others.isSubset(of: unknown),
+        "these commits were reported to no caller: \(others.subtracting(unknown))")
       for node in nodes {
         #expect(node.head == head)
         let found = try node.verify(deep: true)
@@ -178,9 +180,9 @@ struct FailureTests {
     try standby.stop()
   }
 
-  /// What a primary has flushed and its standby has not got comes back with the primary, and would be lost in a failover: a
-  /// node that had it would be left with another history.
-  @Test func nodesTakeOverNothingThatTheStandbyHasNotGot() throws {
+  /// What a primary has flushed and its standby has not got comes back with the primary, and would be lost in a
+  /// failover: a node that had it would be left with another history.
+  @Test func nodesApplyNothingThatTheStandbyLacks() throws {
     let primary = try PostgresServer()
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")

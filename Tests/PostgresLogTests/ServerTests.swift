@@ -75,7 +75,7 @@ struct ServerTests {
     #expect(found?.code == .wrongUse && found?.description.contains("s3cret") == false)
   }
 
-  @Test func aRoleThatMayOnlyReadIsToldSo() throws {
+  @Test func aReadOnlyRoleIsToldThatItCanNotWrite() throws {
     let server = try PostgresServer.shared.get()
     try create(at: server.address)
     try server.sql(

@@ -102,7 +102,7 @@ private func compareChanges<Key>(
     }
   }
 
-  @Test func keysThatRiseWhileOldOnesGoAreKept() {
+  @Test func ascendingKeysAreKeptWhileOldOnesAreRemoved() {
     var generator = SeededGenerator()
     var table = SortedTable<Int, Int>()
     var model = Model<Int>()

@@ -101,7 +101,7 @@ import Testing
     table.checkInvariants()
   }
 
-  @Test func modifyKeepsWhatAFailingBodyLeft() {
+  @Test func modifyKeepsTheChangesOfABodyThatThrows() {
     struct Failure: Error {}
     var table = evens(200)
     #expect(throws: Failure.self) {
@@ -135,7 +135,7 @@ import Testing
     #expect(table[1]?[500] == 7)
   }
 
-  @Test func risingKeysFillEveryLeaf() {
+  @Test func keysInsertedInAscendingOrderFillEveryLeaf() {
     let leaves = 300
     var table = SortedTable<Int, Int>()
     for key in 0..<(leaves * SortedTable<Int, Int>.leafCapacity) { table.updateValue(key, forKey: key) }
@@ -162,7 +162,7 @@ import Testing
     table.checkInvariants()
   }
 
-  @Test func fallingKeysAreKeptInOrder() {
+  @Test func keysInsertedInDescendingOrderAreSorted() {
     var table = SortedTable<Int, Int>()
     for key in stride(from: 10_000, to: 0, by: -1) { table.updateValue(key, forKey: key) }
     table.checkInvariants()

@@ -30,7 +30,7 @@ public enum KeyedCorpus {
   public static let hasAdditions = FileManager.default.fileExists(atPath: additions.path)
   /// Why a test is skipped that adds to the others.
   public static let absence =
-    "there is no ../shared/corpus/keyed beside the package, whose files this test would add to those that come with it"
+    "the optional corpus ../shared/corpus/keyed is not there; only the files of this package are tested"
 
   /// Where a file is, which comes with the package or is added.
   public static func url(_ name: String) -> URL {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a row is called on the command line and in the report.
+/// The names of rows on the command line and in the report.
 enum RowName: String, CaseIterable, Codable {
   case commit1 = "commit-1"
   case commit8 = "commit-8"
@@ -42,12 +42,12 @@ enum RowName: String, CaseIterable, Codable {
   case sharedFollow = "shared-follow"
 }
 
-/// A command line that can't be followed; the message is one sentence.
+/// An invalid command line; the message is one sentence.
 struct WrongUse: Error {
   let message: String
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Arguments {
   var rows = Set(RowName.allCases)
   var rounds: Int?
@@ -65,18 +65,18 @@ struct Arguments {
     usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS] [--json] [--strict]
 
     Measures the journal and its peers side by side: in turns, on the same file system, with the same bytes.
-    Figures are medians over the rounds; a ratio is taken in each round, and its range stands beside it.
+    Figures are medians over the rounds; each ratio is that of one round; the report shows its median and its range.
 
       --quick      fewer rounds, smaller journals
-      --large      the start-up row goes on to 10,000,000 entries: minutes, and some GB of disk
-      --only ROWS  only these rows, separated by commas; a beginning stands for all rows that have it
+      --large      also start-up with 10,000,000 entries: takes minutes and some GB of disk
+      --only ROWS  only these rows, separated by commas; a prefix selects all rows that begin with it
       --rounds N   the number of rounds (7, with --quick 3)
-      --in DIR     where to write (a new folder in it, removed at the end); default: beside this program
+      --in DIR     where to write (a new folder in it, removed at the end); default: next to this program
       --seed N     the seed of the random data; printed with the report
       --postgres ADDRESS
                    an empty database for the rows of shared journals; they are left out without one
       --json       one JSON object instead of the table
-      --strict     exit with 1 when a figure is missed; without it a missed figure is only reported
+      --strict     exit with 1 if a goal is missed; without it a missed goal is only reported
 
     rows: \(RowName.allCases.map(\.rawValue).joined(separator: ", "))
     """

@@ -1,10 +1,10 @@
 import CatalogModel
 import Foundation
 
-/// All figures of this project, against peers, in one run.
+/// Measures all figures of this project, against peers, in one run.
 ///
-/// Each row is a race (``Race``) between the journal and what it is held against: same bytes, same file
-/// system, same number of operations, in turns. `Rows/` has a file for each kind of work.
+/// Each row is a race (``Race``) between the journal and its peers: same bytes, same file system, same number of
+/// operations, in turns. `Rows/` has a file for each kind of work.
 @main
 struct Benchmark {
   static func main() async {

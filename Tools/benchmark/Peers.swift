@@ -1,12 +1,12 @@
 import CPeers
 import Foundation
 
-/// A peer that could not do its work; no figure can be had without it.
+/// A peer failed, so there is no figure to compare with.
 struct PeerFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Calls a function of the C face, and throws what it reports.
+/// Calls a function of the C interface, and throws the error that it reports.
 /// - Throws: ``PeerFailure``
 @safe
 func callPeer(_ body: (UnsafeMutablePointer<peer_error>) -> Bool) throws(PeerFailure) {
@@ -38,7 +38,7 @@ final class WrittenEntries {
 
   var count: Int { unsafe peer_entries_count(handle) }
 
-  /// Bytes of an entry, its key included, on the average.
+  /// The average bytes of an entry, including its key.
   var averageByteCount: Int {
     count == 0 ? 0 : Int(unsafe peer_entries_byte_count(handle)) / count
   }
@@ -48,7 +48,7 @@ final class WrittenEntries {
 enum LevelDBPeer {
   static var version: String { unsafe String(cString: peer_leveldb_version()) }
 
-  /// A synced `Put` an entry, into a new database.
+  /// Writes each entry with a synced `Put` into a new database.
   static func put(_ entries: WrittenEntries, count: Int, callers: Int, in folder: URL) throws -> Double {
     var seconds = 0.0
     try callPeer { error in
@@ -57,7 +57,7 @@ enum LevelDBPeer {
     return seconds
   }
 
-  /// A synced batch an entry, its bytes shared among `pieces` keys, into a new database.
+  /// Writes each entry as a synced batch, with its bytes split among `pieces` keys, into a new database.
   static func writeBatches(
     _ entries: WrittenEntries, count: Int, pieces: Int, in folder: URL
   ) throws -> Double {
@@ -95,7 +95,7 @@ final class LevelDBScan {
   }
 }
 
-/// SQLite in WAL mode with synchronous=FULL, a row a transaction.
+/// SQLite in WAL mode with synchronous=FULL, one row in each transaction.
 enum SQLitePeer {
   static var version: String { unsafe String(cString: peer_sqlite_version()) }
 

@@ -7,8 +7,8 @@ final class ArchiveGraph: Sendable {
   let archiver: String
   let version: Int?
   let objects: References
-  /// XML has no UIDs; there, a dictionary whose one entry is `CF$UID` stands for one. A binary archive may hold such a
-  /// dictionary as a value of its own.
+  /// XML has no UIDs; there, a dictionary whose only entry is `CF$UID` represents one. A binary archive may have such a
+  /// dictionary as an ordinary value.
   private let hasUIDDictionaries: Bool
   private let topFields: FieldReferences
   private let classes = ClassTable()
@@ -48,7 +48,7 @@ final class ArchiveGraph: Sendable {
   /// The values at the top of the archive.
   var top: ArchivedFields { ArchivedFields(graph: self, references: topFields, holder: nil) }
 
-  /// Where a value stands: in the object of the property list with this number, which is no reference.
+  /// The object of the property list that has the value, which is no reference.
   struct Place {
     let number: Int
     let header: ObjectHeader
@@ -119,7 +119,7 @@ final class ArchiveGraph: Sendable {
     return try objects.number(at: Int(uid))
   }
 
-  /// The UID that an object of the property list stands for, or nil.
+  /// The UID that an object of the property list represents, or nil.
   func reference(_ header: ObjectHeader) throws(ArchiveError) -> UInt64? {
     if header.kind == .uid { return UInt64(try list.uid(header)) }
     guard hasUIDDictionaries, header.kind == .dictionary, header.count == 1 else { return nil }

@@ -14,7 +14,7 @@ public struct ArchiveInspection: Sendable {
 
   /// A class and its objects.
   public struct Class: Sendable {
-    /// What the archive says of the class.
+    /// The class as the archive describes it.
     public let description: ArchivedClass
     /// How many objects it has.
     public let count: Int
@@ -40,16 +40,16 @@ public struct ArchiveInspection: Sendable {
   public let classes: [Class]
   /// How often fields, elements and the top hold values of each kind, the most frequent first.
   public let kinds: [(kind: String, count: Int)]
-  /// What could not be read: the first hundred findings.
+  /// The parts that could not be read: the first hundred.
   public let problems: [ArchiveError]
   /// How many findings there are.
   public let problemCount: Int
 }
 
 extension KeyedArchive {
-  /// Visits all that can be reached from the top, each object once, and counts it.
+  /// Visits everything that can be reached from the top, each object once, and counts it.
   ///
-  /// Broken parts are reported as problems and passed over.
+  /// Broken parts are reported as problems and skipped.
   ///
   /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read, `limitExceeded` if the archive
   ///   has more references than bytes, which takes collections that overlap in the file.

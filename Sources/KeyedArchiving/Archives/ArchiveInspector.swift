@@ -1,4 +1,4 @@
-/// The walk behind ``KeyedArchive/inspect()``: depth first, with a stack of its own.
+/// The traversal of ``KeyedArchive/inspect()``: depth first, with an explicit stack.
 struct ArchiveInspector {
   /// A collection on the way from the top to the place of the walk.
   private struct Frame {
@@ -36,7 +36,7 @@ struct ArchiveInspector {
   private var isCyclic = false
   private var problems: [ArchiveError] = []
   private var problemCount = 0
-  /// Each reference of a sound file takes a byte of its own.
+  /// Each reference of a sound file takes at least one byte.
   private var referencesLeft: Int
 
   init(_ graph: ArchiveGraph) {
@@ -46,7 +46,7 @@ struct ArchiveInspector {
     referencesLeft = graph.list.bytes.count
   }
 
-  /// What is known of a collection that was visited before: the class that it is of, or none.
+  /// The class of a collection that was visited before, if it has one.
   private var classesOfCollections: [Int: Int] = [:]
 
   mutating func run() throws(ArchiveError) {
@@ -79,7 +79,7 @@ struct ArchiveInspector {
     }
   }
 
-  /// Looks at one value, and puts it on the stack if it is a collection that was not visited.
+  /// Visits one value, and pushes it on the stack if it is a collection that was not visited.
   private mutating func step(
     holder: Int? = nil, _ reference: () throws(ArchiveError) -> Int
   ) throws(ArchiveError) -> Kind {
@@ -143,7 +143,7 @@ struct ArchiveInspector {
     for (index, kind) in topKinds.enumerated() {
       top.append((try name(ofKey: graph.top.references.key(at: index)), word(kind)))
     }
-    // One class may be described more than once, in an archive that was put together from several.
+    // An archive that was merged from several may describe a class more than once.
     var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]
     for one in classes {
       var entry = merged[one.description] ?? (0, [:])
@@ -167,7 +167,7 @@ struct ArchiveInspector {
       classes: classes, kinds: counted(kinds), problems: problems, problemCount: problemCount)
   }
 
-  /// The name that a key stands for. Long ones are cut, as many long keys can share their bytes.
+  /// The name of a key. Long names are truncated, because many long keys can share their bytes.
   private func name(ofKey number: Int) throws(ArchiveError) -> String {
     let header = try graph.list.header(number)
     guard header.kind.isString else { return "(\(header.kind.words))" }
@@ -175,7 +175,7 @@ struct ArchiveInspector {
     return ArchivedFields.name(ofKey: try graph.list.string(header))
   }
 
-  /// Counts by words, the largest first. Two classes of one name become one.
+  /// The counts by name, the largest first. Two classes of one name become one.
   private func counted(_ kinds: [Kind: Int]) -> [(kind: String, count: Int)] {
     var words: [String: Int] = [:]
     for (kind, count) in kinds { words[word(kind), default: 0] += count }

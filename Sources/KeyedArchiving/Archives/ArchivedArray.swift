@@ -29,7 +29,7 @@ public struct ArchivedArray: Sendable {
     }
   }
 
-  /// Whether there are none.
+  /// Whether it is empty.
   public var isEmpty: Bool { count == 0 }
 
   /// The element at a position from 0.
@@ -39,7 +39,7 @@ public struct ArchivedArray: Sendable {
     get throws(ArchiveError) { try graph.value(number(at: position), holder: holder) }
   }
 
-  /// The UID that the element at a position is, or nil if it stands in the collection directly. 0 refers to nil.
+  /// The UID that the element at a position is, or nil if it is in the collection directly. 0 refers to nil.
   ///
   /// - Throws: ``ArchiveError`` with code `missing` if there is no such position.
   public func reference(at position: Int) throws(ArchiveError) -> Int? {

@@ -10,7 +10,7 @@ public struct ArchivedDictionary: Sendable {
   /// How many pairs there are.
   public var count: Int { keyArray.count }
 
-  /// Whether there are none.
+  /// Whether it is empty.
   public var isEmpty: Bool { count == 0 }
 
   /// The key at a position from 0. Any value can be a key.
@@ -19,12 +19,12 @@ public struct ArchivedDictionary: Sendable {
   /// The value at a position from 0. Nil is a value too.
   public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try valueArray[position] }
 
-  /// The UID that the key at a position is, or nil if it stands in the dictionary directly.
+  /// The UID that the key at a position is, or nil if it is in the dictionary directly.
   public func keyReference(at position: Int) throws(ArchiveError) -> Int? {
     try keyArray.reference(at: position)
   }
 
-  /// The UID that the value at a position is, or nil if it stands in the dictionary directly. 0 refers to nil.
+  /// The UID that the value at a position is, or nil if it is in the dictionary directly. 0 refers to nil.
   public func valueReference(at position: Int) throws(ArchiveError) -> Int? {
     try valueArray.reference(at: position)
   }

@@ -41,7 +41,7 @@ struct ArchivedFields: Sendable {
     return Self.name(ofKey: key)
   }
 
-  /// The name that a key stands for.
+  /// The name of a key.
   static func name(ofKey key: String) -> String {
     key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
   }

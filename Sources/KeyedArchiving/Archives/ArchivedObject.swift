@@ -52,10 +52,10 @@ public struct ArchivedObject: Sendable {
     }
   }
 
-  /// The UID in a field that is a reference, or nil if there is no such field or its value stands in it directly. 0
+  /// The UID in a field that is a reference, or nil if there is no such field or its value is in it directly. 0
   /// refers to nil.
   ///
-  /// It tells apart what the views can't: whether two fields share one string, say.
+  /// It distinguishes values that are equal in the views, for example whether two fields share one string.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
     try fields.reference(named: key)
   }
@@ -66,7 +66,7 @@ public struct ArchivedObject: Sendable {
   package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }
 }
 
-/// A field where it stands: its name, and how to get its value.
+/// A field in place: its name, and access to its value.
 package struct ArchivedField {
   package let name: String
   fileprivate let number: Int

@@ -3,9 +3,9 @@ public import Foundation
 /// One value of a keyed archive: what a field, an element or an entry of the object table holds, with references
 /// followed.
 ///
-/// The cases say what stands in the archive. What it means is for the views: `string`, `number`, `date`, `data`,
-/// `array`, `dictionary`, `url`, `color` and so on. Each gives nil for a value of another sort, and throws for one
-/// that is of that sort but broken. So `try object["name"]?.string` reads a string whether the archive holds it
+/// The cases are the forms of values in the archive. The views interpret them: `string`, `number`, `date`, `data`,
+/// `array`, `dictionary`, `url`, `color` and so on. Each gives nil for a value of another type, and throws for a
+/// broken value of its type. So `try object["name"]?.string` reads a string whether the archive holds it
 /// plainly or as an object of some class derived from `NSString`.
 public enum ArchivedValue: Sendable {
   /// Nil: UID 0, or an entry that is the string `$null`.
@@ -41,7 +41,7 @@ public enum ArchivedValue: Sendable {
     }
   }
 
-  /// What sort of value it is, in one word: `string`, `real`, or the class of an object.
+  /// The kind of the value, in one word: `string`, `real`, or the class of an object.
   public var kind: String {
     switch self {
     case .null: "null"

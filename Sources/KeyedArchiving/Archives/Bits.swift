@@ -6,7 +6,7 @@ struct Bits {
 
   func contains(_ number: Int) -> Bool { words[number >> 6] & 1 << UInt64(number & 63) != 0 }
 
-  /// Adds a number, and tells whether it was new.
+  /// Adds a number, and returns whether it was new.
   @discardableResult
   mutating func insert(_ number: Int) -> Bool {
     defer { words[number >> 6] |= 1 << UInt64(number & 63) }

@@ -3,7 +3,7 @@ import Foundation
 /// The classes of one archive, each decoded once.
 ///
 /// 1. `classes` and `byteCount` are read and changed only while `lock` is held.
-/// 2. A class never changes, and is what the archive says at that object number.
+/// 2. A class never changes, and is the one at that object number of the archive.
 /// 3. The texts in it have no more than `byteLimit` bytes, and no more than some times what the file has: a hostile
 ///    archive can let a million classes share one long list of names.
 final class ClassTable: @unchecked Sendable {

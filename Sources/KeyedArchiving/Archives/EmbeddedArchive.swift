@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Something archived that stands as data inside a property list or an archive, as apps keep their objects in user
+/// An archive or property list that is embedded as data in another one, as apps keep their objects in user
 /// defaults.
 public struct EmbeddedArchive: Sendable {
   /// What the data are.
@@ -19,16 +19,16 @@ public struct EmbeddedArchive: Sendable {
   public let content: Content
   /// How many bytes they have.
   public let byteCount: Int
-  /// Inside how many other embedded archives and property lists they stand.
+  /// The number of embedded archives and property lists around them.
   public let depth: Int
   let paths: KeyPaths
   let path: Int
   let list: PropertyList
   let range: Range<Int>
 
-  /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or
-  /// `people[2]`; after ` > ` it continues inside the archive that was found there. A path of more than 64 steps is cut to
-  /// its last ones, after `…`.
+  /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or `people[2]`;
+  /// after ` > ` it continues inside the archive that was found there. A path of more than 64 steps is cut to its last
+  /// ones, after `…`.
   public var keyPath: String { paths.text(path) }
 
   /// The archive, if the data are one.
@@ -42,8 +42,8 @@ public struct EmbeddedArchive: Sendable {
 }
 
 extension PropertyList {
-  /// Finds the archives and property lists that stand as data in this property list, or in the objects of the archive
-  /// that it is, at any depth, and in what was found.
+  /// Finds the archives and property lists that are embedded as data in this property list, or in the objects of the
+  /// archive that it is, at any depth, and in what was found.
   ///
   /// Every place that refers to data is reported, by one of the shortest ways to it. What can't be reached from the
   /// top is not searched.
@@ -58,8 +58,8 @@ extension PropertyList {
 }
 
 extension KeyedArchive {
-  /// Finds the archives and property lists that stand as data in the archive's objects, at any depth, and in what was
-  /// found.
+  /// Finds the archives and property lists that are embedded as data in the archive's objects, at any depth, and in
+  /// what was found.
   ///
   /// - Throws: As ``PropertyList/embeddedArchives()``.
   public func embeddedArchives() throws(ArchiveError) -> [EmbeddedArchive] {

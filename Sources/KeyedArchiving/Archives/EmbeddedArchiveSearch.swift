@@ -26,7 +26,7 @@ struct EmbeddedArchiveSearch {
   private var paths = KeyPaths()
   private var sources: [Source] = []
   private var findings: [Finding] = []
-  /// Sound files need less: data can stand inside data only as deep as the limit.
+  /// Sound files need fewer, because data is nested only as deeply as the limit.
   private var bytesLeft: Int
 
   init(_ list: PropertyList) {
@@ -58,7 +58,7 @@ struct EmbeddedArchiveSearch {
     /// What each data object holds, nil for data of no interest.
     var opened: [Int: EmbeddedArchive.Content?] = [:]
     var queue: [Collection] = []
-    /// Each reference of a sound file takes a byte of its own.
+    /// Each reference of a sound file takes at least one byte.
     var referencesLeft: Int
   }
 
@@ -86,7 +86,7 @@ struct EmbeddedArchiveSearch {
     }
   }
 
-  /// Looks at the value that a step after a path leads to: goes into collections and opens data.
+  /// Visits the value at the next step of a path: enters collections and opens data.
   private mutating func look(
     at number: Int, _ step: KeyPaths.Step?, after parent: Int, _ scan: inout Scan
   ) throws(ArchiveError) {
@@ -117,7 +117,7 @@ struct EmbeddedArchiveSearch {
     if isNew { enqueue(content, source, place) }
   }
 
-  /// Where a value is. In an archive references are followed; those to nowhere lead to no data.
+  /// The place of a value. In an archive, references are followed; dangling ones are ignored.
   private func place(
     of number: Int, in source: Source
   ) throws(ArchiveError) -> (number: Int, header: ObjectHeader)? {

@@ -1,4 +1,4 @@
-/// The fields of one dictionary of a property list where they stand: numbers of key and value objects. Nothing is
+/// The fields of one dictionary of a property list, read in place: numbers of key and value objects. Nothing is
 /// decoded or allocated before it is asked for.
 package struct FieldReferences: Sendable {
   package let list: PropertyList
@@ -34,7 +34,7 @@ package struct FieldReferences: Sendable {
 
   /// The object number of the value of the first field whose key is the object `keyNumber`, or nil.
   ///
-  /// Writers share equal keys, so who reads many dictionaries of one shape looks the number of a key up once.
+  /// Writers share equal keys, so a reader of many similar dictionaries looks up the number of a key only once.
   @inline(__always)
   package func value(keyNumber: Int) throws(ArchiveError) -> Int? {
     for index in 0..<header.count where try key(at: index) == keyNumber { return try value(at: index) }

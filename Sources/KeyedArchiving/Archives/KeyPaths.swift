@@ -5,7 +5,7 @@ struct KeyPaths: Sendable {
     case key(Int)
     /// An element of an array.
     case element(Int)
-    /// What stands inside the data at the end of the way so far.
+    /// The content of the data at the end of the path so far.
     case inside
   }
 

@@ -4,7 +4,7 @@ extension KeyedArchive {
   @inline(__always)
   package var entries: References { graph.objects }
 
-  /// The fields of an entry where they stand, or nil if the entry is not an object or a dictionary.
+  /// The fields of an entry in place, or nil if the entry is not an object or a dictionary.
   ///
   /// Nothing is allocated, and no class is looked up.
   ///

@@ -67,7 +67,7 @@ public struct KeyedArchive: Sendable {
     try graph.top.reference(named: key)
   }
 
-  /// The value under the key `root`, or else the only value there is. Nil if there are several, none of them `root`, or
+  /// The value under the key `root`, or the only value at the top. Nil if there are several, none of them `root`, or
   /// none at all.
   public var root: ArchivedValue? {
     get throws(ArchiveError) {

@@ -1,4 +1,4 @@
-/// Strings and data of one archive, each decoded once for a caller that keeps what it decodes.
+/// Strings and data of one archive, each decoded once, for a caller that keeps them.
 ///
 /// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all those
 /// references share its memory. What is decoded is bounded by the size of the file, as strings and data of a sound one
@@ -8,12 +8,12 @@ package struct SharedContents {
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// Shorter ones take no memory besides the value, or hardly any.
+  /// Shorter ones take hardly any memory besides the value.
   private static let shortCount = 15
 
   init(_ graph: ArchiveGraph) {
     self.graph = graph
-    // Twice, as a few overlaps are legal and occur, and UTF-8 can take more room than UTF-16.
+    // Twice, because a few overlaps are legal and occur, and UTF-8 can take more bytes than UTF-16.
     bytesLeft = 2 * graph.list.bytes.count + 1 << 16
   }
 

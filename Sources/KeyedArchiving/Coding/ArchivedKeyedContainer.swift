@@ -8,7 +8,7 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     case dictionary(ArchivedDictionary, [String: Int])
   }
 
-  /// Above so many fields, they are not looked for one by one.
+  /// Above this many fields, a table is used to find them.
   private static var fewFields: Int { 32 }
 
   private let decoder: ArchivedValueDecoder
@@ -58,7 +58,7 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool {
     switch source {
-    // An object that can't be read has the key: decoding then says what is wrong.
+    // An unreadable object has the key, so that decoding it reports the error.
     case .fields(let fields):
       names(key).contains { name in
         do throws(ArchiveError) { return try fields.index(ofName: name) != nil } catch { return true }

@@ -1,5 +1,5 @@
 /// The elements of an array or a set, for a `Decodable` type. For a Swift dictionary whose keys are neither strings nor
-/// integers, the keys and values of an archived one in turn, as Swift wants them.
+/// integers, the keys and values of an archived one in turn, as Swift decodes them.
 struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
   private enum Source {
     case elements(ArchivedArray)

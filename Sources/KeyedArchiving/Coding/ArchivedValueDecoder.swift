@@ -136,7 +136,7 @@ private protocol DecodableDictionary {}
 extension Dictionary: DecodableDictionary where Key: Decodable, Value: Decodable {}
 
 extension ArchivedValue: Decodable {
-  /// Takes the value that stands there as it is.
+  /// The archived value, unchanged.
   ///
   /// - Throws: `DecodingError` if the decoder is not a ``KeyedArchiveDecoder``.
   public init(from decoder: any Decoder) throws {
@@ -149,7 +149,7 @@ extension ArchivedValue: Decodable {
     self = decoder.value
   }
 
-  /// The decimal number that a decimal number or another number stands for.
+  /// The decimal number of a decimal or any other number.
   fileprivate var exactDecimal: Decimal? {
     get throws(ArchiveError) {
       switch self {

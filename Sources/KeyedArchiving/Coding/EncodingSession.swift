@@ -100,7 +100,7 @@ final class EncodingSession {
   ) -> ObjectUnderConstruction {
     var naming = configuration.naming(of: type, at: path)
     let isTop = node === topNode
-    // The top has fields, whatever class they would be of.
+    // The top has fields, although it has no class.
     if isTop, naming == nil { naming = KeyedArchiveEncoder.Naming(ArchivedClass("NSObject")) }
     let object = ObjectUnderConstruction(
       node: node, isKeyed: isKeyed, isDictionary: !isTop && type is any UnorderedEncodable.Type,
@@ -168,7 +168,7 @@ final class ObjectUnderConstruction {
     }
   }
 
-  /// Whether values stand in fields, and not in a dictionary or an array.
+  /// Whether values are in fields, and not in a dictionary or an array.
   var hasFields: Bool { isKeyed && naming != nil && !isDictionary }
 
   /// Notes that there is no object under the key. Archivers write that down, and some readers insist on it.

@@ -1,4 +1,4 @@
-/// Makes values of `Decodable` types out of archived objects, whatever classes they were archived from.
+/// Decodes values of `Decodable` types from archived objects of any classes.
 ///
 /// A struct whose coding keys are the keys that the `encode(with:)` of an old class used reads that class's archives.
 /// Where versions of an app used other keys for one property, `name(_:keys:)` gives them all:
@@ -11,9 +11,10 @@
 /// let places = try decoder.decode([PointOfInterest].self, from: archive)
 /// ```
 ///
-/// Arrays are read from `NSArray`, sets and ordered sets; dictionaries from `NSDictionary`, whatever their keys; `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` from their
-/// Foundation classes. An ``ArchivedValue`` property takes the value as it is, class and all. A `Decodable` class that
-/// calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` has them.
+/// Arrays are read from `NSArray`, sets and ordered sets; dictionaries from `NSDictionary`, whatever their keys;
+/// `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` from their
+/// Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable` class
+/// that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` has them.
 ///
 /// Values have no identity: an object that is referred to twice is decoded twice, and one that can be reached from
 /// itself is refused when ``depth`` is reached. How many values a decoding may make, and how much text and data, grows
@@ -22,13 +23,13 @@
 public struct KeyedArchiveDecoder: Sendable {
   private var namings: [ObjectIdentifier: [String: [String]]] = [:]
 
-  /// How many objects may stand inside each other, on the way to a value. By default 128.
+  /// How deeply objects may be nested. By default 128.
   public var depth = 128
 
   /// A decoder that takes coding keys for the names of fields.
   public init() {}
 
-  /// Says under which keys the fields of a type stand in archives.
+  /// Sets the keys of a type's fields in archives.
   ///
   /// - Parameters:
   ///   - type: The Swift type.
@@ -38,7 +39,7 @@ public struct KeyedArchiveDecoder: Sendable {
     namings[ObjectIdentifier(type)] = keys
   }
 
-  /// Says under which keys the fields of a type stand in archives, in the form that ``KeyedArchiveEncoder`` takes.
+  /// Sets the keys of a type's fields in archives, in the form that ``KeyedArchiveEncoder`` takes.
   public mutating func name<T: Decodable>(_ type: T.Type, keys: [String: String]) {
     name(type, keys: keys.mapValues { [$0] })
   }
@@ -88,7 +89,7 @@ public struct KeyedArchiveDecoder: Sendable {
 final class DecodingState {
   let namings: [ObjectIdentifier: [String: [String]]]
   let depth: Int
-  /// The archive that is decoded; nil for a value that needs none.
+  /// The archive that is being decoded; nil for a value without one.
   let graph: ArchiveGraph?
   private var contents: SharedContents?
   /// A small archive can refer to one object from many places, each of which decodes it anew. A sound one has a few
@@ -129,7 +130,7 @@ final class DecodingState {
     return try dictionary.key(at: position, &contents)
   }
 
-  /// Makes sure that text or data of a size may be kept. What stands in the archive plainly shares its memory with all
+  /// Checks that text or data of a size may be kept. What stands in the archive plainly shares its memory with all
   /// that refer to it; what objects hold does not.
   func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
     guard case .object = value else { return }

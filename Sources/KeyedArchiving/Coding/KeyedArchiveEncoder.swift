@@ -23,8 +23,8 @@ public import Foundation
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is one object however often it is met, and may hold itself.
 ///
-/// Equal values give equal bytes, in every process, unless elements of a set are alike in the first 512 objects that they
-/// reach. ``KeyedArchiveDecoder`` makes the same values of them again.
+/// Equal values give equal bytes, in every process, unless elements of a set are alike in the first 512 objects that
+/// they reach. ``KeyedArchiveDecoder`` makes the same values of them again.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   public struct Naming: Sendable {
@@ -51,10 +51,10 @@ public struct KeyedArchiveEncoder {
   /// It gets the type, which is nil for containers that a type nests in its own, and the coding path.
   public var nameOthers: (((any Any.Type)?, [any CodingKey]) -> Naming?)?
 
-  /// The class that the archive says has written it, for a reader that insists on an app's own subclass.
+  /// The class of the archiver that the archive names, for readers that require an app's own subclass.
   public var archiver = KeyedArchiveWriter.standardArchiver
 
-  /// How many values may stand inside each other. By default 128, as in ``KeyedArchiveDecoder``.
+  /// How deeply values may be nested. By default 128, as in ``KeyedArchiveDecoder``.
   ///
   /// `Codable` encodes by recursion, so a chain of thousands would end the process.
   public var depth = 128
@@ -64,7 +64,7 @@ public struct KeyedArchiveEncoder {
   /// An encoder that writes all types as dictionaries, until they are named.
   public init() {}
 
-  /// Says which class the values of a type are written as.
+  /// Sets the class as which the values of a type are written.
   ///
   /// - Parameters:
   ///   - type: the Swift type.
@@ -90,8 +90,8 @@ public struct KeyedArchiveEncoder {
   /// An archive in which the fields of a value are what a reader asks for first, as an app writes it that calls
   /// `encode(_:forKey:)` on one archiver for each of its properties.
   ///
-  /// - Parameter value: of a type that encodes itself with keys; a name that it has gives the keys, and its class is not
-  ///   written.
+  /// - Parameter value: of a type that encodes itself with keys; a name that it has gives the keys, and its class is
+  ///   not written.
   /// - Throws: as ``encode(_:forKey:)`` does, and `EncodingError` if the value encodes itself without keys.
   public func encodeTop<T: Encodable>(_ value: T) throws -> Data {
     let session = EncodingSession(configuration: self)
@@ -107,7 +107,7 @@ public struct KeyedArchiveEncoder {
     let session = EncodingSession(configuration: self)
     let encoded = try session.encode(value, at: [])
     try session.close()
-    // At the top stand objects, as `encodeObject` would have put them.
+    // Values at the top are objects, as `encodeObject` writes them.
     return encoded.boxed
   }
 

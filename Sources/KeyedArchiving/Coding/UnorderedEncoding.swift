@@ -54,7 +54,7 @@ struct UnorderedMembers {
 
   func sort() throws(ArchiveError) {
     var order = Array(keys.indices)
-    // Ranges of the order whose keys are not told apart yet.
+    // Ranges of the order whose keys are still equal.
     var open = [order.indices]
     var limit = 64
     while !open.isEmpty && limit <= Self.mostCompared {

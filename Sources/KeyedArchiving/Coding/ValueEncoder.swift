@@ -55,7 +55,7 @@ final class ValueEncoder: Encoder {
     precondition(object == nil && single == nil, "A value encodes itself once.")
     single = value
     inherited?.set(SuperKey(), .node(node))
-    // A node that was met before leads to the value, unless it is its own value.
+    // A node that was visited before refers to the value, unless it is its own value.
     var next = value
     while case .node(let other) = next {
       guard other !== node else { return }

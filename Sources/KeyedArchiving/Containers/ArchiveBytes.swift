@@ -13,13 +13,13 @@ import Synchronization
 
   /// The number of bytes.
   public let count: Int
-  /// The path of the file, where the bytes come from one.
+  /// The path of the file, if the bytes come from a file.
   public let path: String?
 
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
   private let pageShift: Int
-  /// The file's bits, kept here too as the check of a page that is there must cost next to nothing.
+  /// The file's bits. Kept here too, so that checking for a page that was read costs almost nothing.
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
 
   /// Copies bytes.
@@ -52,7 +52,7 @@ import Synchronization
 
   /// Opens a file, and reads nothing yet.
   ///
-  /// - Throws: `io` if the file can't be opened or is none, `limitExceeded` if it is too large.
+  /// - Throws: `io` if it can't be opened or is not a plain file, `limitExceeded` if it is too large.
   public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
   }
@@ -114,7 +114,7 @@ import Synchronization
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
-  /// Where `count` bytes from `offset` on stand, once they are there. Valid as long as this object is.
+  /// The address of `count` bytes from `offset` on, after they are read. Valid as long as this object exists.
   @inline(__always)
   func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
     guard offset >= 0, count >= 0, offset <= self.count - count else {
@@ -128,7 +128,7 @@ import Synchronization
     return unsafe UnsafeRawPointer(base + offset)
   }
 
-  /// The same, if the bytes are within one page that is there already. Nil says nothing about them.
+  /// The same, if the bytes are in one page that was already read. Nil means nothing about the bytes.
   @inline(__always)
   func pointerIfLoaded(at offset: Int, count: Int) -> UnsafeRawPointer? {
     guard offset >= 0, count >= 0, offset <= self.count &- count else { return nil }
@@ -171,7 +171,7 @@ import Synchronization
     return number
   }
 
-  /// The count of a range that is within the bytes. Asked of another, `Range.count` can overflow.
+  /// The count of a range that is within the bytes. For any other range, `Range.count` can overflow.
   @inline(__always)
   func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
     guard range.lowerBound >= 0, range.upperBound <= count else {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Why an archive or a property list can't be read or written, and where.
 public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong. New codes may come; switch with a `default`.
+  /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `malformed`.
     public let rawValue: String
@@ -17,9 +17,9 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let limitExceeded = Code(rawValue: "limitExceeded")
     /// A sound property list that holds no keyed archive.
     public static let notAnArchive = Code(rawValue: "notAnArchive")
-    /// What was asked for is not there.
+    /// The requested object does not exist.
     public static let missing = Code(rawValue: "missing")
-    /// What is there is of another kind than what was asked for.
+    /// The value has another kind than the requested one.
     public static let wrongType = Code(rawValue: "wrongType")
     /// A reference to an object that the file doesn't have.
     public static let danglingReference = Code(rawValue: "danglingReference")
@@ -27,21 +27,21 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let cyclic = Code(rawValue: "cyclic")
     /// The operating system failed to read or write.
     public static let io = Code(rawValue: "io")
-    /// The bytes are not those that their checksum was made of, or the file was cut while it was open.
+    /// The bytes do not have their checksum, or the file was truncated while it was open.
     public static let damaged = Code(rawValue: "damaged")
     /// The format can't express the value.
     public static let unencodable = Code(rawValue: "unencodable")
   }
 
-  /// What is wrong.
+  /// The kind of error.
   public let code: Code
-  /// What happened, in words that a person can act on.
+  /// The failure, in words that a person can act on.
   public let message: String
-  /// Where, in bytes from the start of the input, where that is known.
+  /// The byte offset in the input, if it is known.
   public let offset: Int?
-  /// The UID of the archived object that was being read or written, where there is one.
+  /// The UID of the archived object that was being read or written, if there is one.
   public let object: Int?
-  /// The path of the file, where there is one.
+  /// The path of the file, if there is one.
   public let path: String?
 
   package init(
@@ -63,6 +63,6 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError: LocalizedError {
-  /// What ``description`` says: for an alert.
+  /// The ``description``, for an alert.
   public var errorDescription: String? { description }
 }

@@ -21,7 +21,7 @@ public struct ArchiveLimits: Hashable, Sendable {
   ///
   /// A small input is held to less: to twice its bytes, and 65,536 more.
   public var valueCount = 8_000_000
-  /// How many archives may stand inside each other's data. By default 8.
+  /// How deeply archives may be nested in each other's data. By default 8.
   public var nestedArchiveDepth = 8
 
   /// The default limits.

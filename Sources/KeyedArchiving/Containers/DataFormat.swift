@@ -1,7 +1,7 @@
-/// What format bytes are of, told from how they begin.
+/// The format of bytes, detected from their beginning.
 ///
-/// Apps have left their data in many formats. Those that this module doesn't read are known by name, so that an
-/// error can say what a file is and what to do with it.
+/// Apps have stored their data in many formats. The ones that this module doesn't read are recognized, so that an
+/// error can name the format and what to do.
 public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The name of the format, such as `binary property list`.
   public let rawValue: String
@@ -36,13 +36,13 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let bookmark = DataFormat(rawValue: "bookmark")
   /// No bytes at all.
   public static let empty = DataFormat(rawValue: "empty")
-  /// None of these.
+  /// Any other format.
   public static let unknown = DataFormat(rawValue: "unknown format")
 
   /// The name of the format.
   public var description: String { rawValue }
 
-  /// Tells the format of bytes, or of a part of them.
+  /// Detects the format of bytes, or of a part of them.
   ///
   /// At most 4 KiB are looked at.
   ///

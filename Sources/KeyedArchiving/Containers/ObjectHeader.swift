@@ -1,4 +1,4 @@
-/// What an object is, and where its content stands, which is known to be within the objects' bytes.
+/// The kind of an object and the range of its content, which was checked to be within the objects' bytes.
 package struct ObjectHeader: Sendable {
   package let kind: ObjectKind
   /// Where the object begins, in bytes from the start.
@@ -59,12 +59,12 @@ extension PropertyList {
     return Int(offset)
   }
 
-  /// What an object is. Allocates nothing.
+  /// The header of an object. Allocates nothing.
   package func header(_ number: Int) throws(ArchiveError) -> ObjectHeader {
     try header(at: offset(of: number))
   }
 
-  /// What the object that begins at an offset is.
+  /// The header of the object at an offset.
   package func header(at offset: Int) throws(ArchiveError) -> ObjectHeader {
     let marker = try bytes.byte(at: offset)
     let low = Int(marker & 0xF)
@@ -112,7 +112,7 @@ extension PropertyList {
   private func sized(
     _ kind: ObjectKind, _ offset: Int, _ start: Int, _ count: Int, _ unit: Int
   ) throws(ArchiveError) -> ObjectHeader {
-    // A hostile count can overflow. A division would not, but takes longer than all else here.
+    // A hostile count can overflow. A division could not, but would take longer than everything else here.
     let size = count.multipliedReportingOverflow(by: unit)
     guard !size.overflow, start <= objectsEnd, size.partialValue <= objectsEnd - start else {
       throw cut(kind, offset)
@@ -143,6 +143,6 @@ extension PropertyList {
     ArchiveError(.malformed, message, offset: place(offset), path: bytes.path)
   }
 
-  /// Where something stands in the input, for errors; nil if that was XML, in which it has another place.
+  /// The position in the input, for errors; nil for XML, in which it has another position.
   func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
 }

@@ -10,9 +10,9 @@ import Synchronization
   import Darwin
 #endif
 
-/// A file of which a page is read into its place in a reserved range of addresses when it is first touched.
+/// A file whose pages are read into a reserved range of addresses, each when it is first used.
 ///
-/// It is not mapped: under a mapping, a file that is cut ends the process, and bytes can change after their check.
+/// It is not mapped: truncating a mapped file ends the process, and its bytes can change after their check.
 ///
 /// 1. A page's bit in `loaded` is set after the page was written and has passed its check, and never unset.
 /// 2. Pages are written only by the holder of `lock`, and only while their bit is not set.

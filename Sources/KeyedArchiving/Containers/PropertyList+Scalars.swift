@@ -1,5 +1,5 @@
-// Reads what a header describes. Each function wants a header of its kind, and the header was checked against the
-// bytes, so that what can still fail is reading them.
+// Reads the object that a header describes. Each function requires a header of its kind. The header was checked against
+// the bytes, so only reading them can fail.
 
 extension PropertyList {
   /// An integer of any width. Those of 1, 2 and 4 bytes have no sign, the others do.
@@ -32,7 +32,7 @@ extension PropertyList {
       ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
   }
 
-  /// A real or an integer as a number. Writers of archives write one where the other is meant.
+  /// A real or an integer as a number. Archivers sometimes write one for the other.
   @inline(__always)
   package func double(_ header: ObjectHeader) throws(ArchiveError) -> Double? {
     switch header.kind {

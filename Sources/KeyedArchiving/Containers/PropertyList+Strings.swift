@@ -3,8 +3,8 @@ import Foundation
 extension PropertyList {
   /// A string.
   ///
-  /// Old writers put UTF-8 into strings marked as ASCII: bytes above 127 are read as that, else as Latin-1. Half of
-  /// a surrogate pair becomes U+FFFD, as a Swift string has no place for it.
+  /// Old writers put UTF-8 into strings marked as ASCII. Bytes above 127 are read as UTF-8 or, if invalid, as Latin-1.
+  /// Half of a surrogate pair becomes U+FFFD, as a Swift string has no place for it.
   package func string(_ header: ObjectHeader) throws(ArchiveError) -> String {
     guard header.kind == .asciiString else {
       return try unsafe withContent(of: header) { (content) throws(ArchiveError) in

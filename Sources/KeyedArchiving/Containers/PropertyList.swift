@@ -1,8 +1,8 @@
 /// A property list as a container with random access: nothing is decoded before it is asked for.
 ///
-/// A property list is a numbered set of objects, of which collections name others by number. Opening a binary one
-/// reads its last 32 bytes and nothing else. An XML one is checked as a whole and turned into binary form in
-/// memory, so that all else is the same for both.
+/// A property list is a numbered set of objects, in which collections refer to others by number. Opening a binary one
+/// reads only its last 32 bytes. An XML one is checked as a whole and converted to binary form in memory, so that
+/// everything else is the same for both.
 ///
 /// ```swift
 /// let list = try PropertyList(ArchiveBytes(contentsOf: url))
@@ -22,7 +22,7 @@ public struct PropertyList: Sendable {
 
   /// The form that the property list was read from.
   public let format: Format
-  /// The bytes in which the objects stand: those that were given, or for XML its binary form.
+  /// The bytes of the objects: the given ones, or for XML its binary form.
   public let bytes: ArchiveBytes
   /// The limits that it was opened with.
   public let limits: ArchiveLimits
@@ -101,7 +101,7 @@ public struct PropertyList: Sendable {
     guard offsetWidth >= 8 || table <= (1 << UInt64(8 * offsetWidth)) - 1 else {
       throw refusal("has offsets of \(offsetWidth) bytes, too few for its size", at: trailer + 6)
     }
-    // Apple's reader wants one number to spare. Some writers used all of them, and nothing is ambiguous.
+    // Apple's reader requires one unused number. Some writers use all of them, which is not ambiguous.
     guard referenceWidth >= 8 || objectCount - 1 <= (1 << UInt64(8 * referenceWidth)) - 1 else {
       throw refusal("has references of \(referenceWidth) bytes, too few for its objects", at: trailer + 7)
     }

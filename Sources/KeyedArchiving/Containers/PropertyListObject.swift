@@ -14,7 +14,7 @@ public enum PropertyListObject: Sendable {
   case real(Double)
   /// Seconds since 2001-01-01T00:00:00Z. May be anything that a `Double` can be, NaN too.
   case date(Double)
-  /// Where the data stand in ``PropertyList/bytes``.
+  /// The range of the data in ``PropertyList/bytes``.
   case data(Range<Int>)
   /// A string.
   case string(String)

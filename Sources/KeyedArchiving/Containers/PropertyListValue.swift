@@ -2,8 +2,8 @@ public import Foundation
 
 /// A property list as a tree of values.
 ///
-/// Equal parts that a file shares stand in each place where they are used. Strings marked as ASCII that hold other
-/// bytes are read as UTF-8, else as Latin-1; half of a surrogate pair becomes U+FFFD.
+/// Parts that a file shares occur in each place where they are used. Strings marked as ASCII that contain other
+/// bytes are read as UTF-8 or, if that is invalid, as Latin-1; half of a surrogate pair becomes U+FFFD.
 public enum PropertyListValue: Hashable, Sendable {
   /// The marker 0x00, which some writers use for nothing.
   case null
@@ -29,7 +29,7 @@ public enum PropertyListValue: Hashable, Sendable {
   case array([PropertyListValue])
   /// The members, in the order of the file.
   case set([PropertyListValue])
-  /// The members, in the order of the file. A key that is there more than once stays so. Dictionaries are equal
+  /// The members, in the order of the file. A repeated key is kept. Dictionaries are equal
   /// when their members are equal in the same order.
   case dictionary([Member])
 

@@ -1,4 +1,4 @@
-/// The numbers of the objects in a collection, read where they stand: nothing is allocated.
+/// The numbers of the objects in a collection, read in place without an allocation.
 public struct References: Sendable {
   private let bytes: ArchiveBytes
   private let start: Int
@@ -7,7 +7,7 @@ public struct References: Sendable {
   /// How many there are.
   public let count: Int
 
-  /// Whether there are none.
+  /// Whether it is empty.
   public var isEmpty: Bool { count == 0 }
 
   init(_ list: PropertyList, start: Int, count: Int) {

@@ -29,7 +29,7 @@ enum TextEncoding: CaseIterable {
 
   var isLittleEndian: Bool { self == .utf32LittleEndian || self == .utf16LittleEndian }
 
-  /// The encoding that the first bytes are a mark of, if they are one.
+  /// The encoding of the byte order mark, if the first bytes are one.
   init?(mark start: [UInt8]) {
     guard let encoding = Self.allCases.first(where: { start.starts(with: $0.mark) }) else { return nil }
     self = encoding

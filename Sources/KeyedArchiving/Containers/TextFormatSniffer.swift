@@ -1,6 +1,6 @@
-/// Tells formats of text apart by their first characters.
+/// Detects formats of text by their first characters.
 struct TextFormatSniffer {
-  /// The first characters, without a mark of byte order, with `?` for all that is not ASCII.
+  /// The first characters without a byte order mark, with `?` for everything that is not ASCII.
   private let text: [UInt8]
   private let isWide: Bool
 

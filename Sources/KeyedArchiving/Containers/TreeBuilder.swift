@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes a tree out of numbered objects, with a stack of its own.
+/// Makes a tree of numbered objects, with an explicit stack.
 ///
 /// 1. A collection, and a leaf that takes memory, is made once for each offset at which one stands, however many
 ///    objects and collections name it.
@@ -80,7 +80,7 @@ struct TreeBuilder {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // Shorter ones take no memory besides the value, or hardly any.
+      // Shorter ones take hardly any memory besides the value.
       guard header.count > 15 else { return (try content(header), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)

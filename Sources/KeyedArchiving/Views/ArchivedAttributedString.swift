@@ -17,8 +17,8 @@ public struct ArchivedAttributedString: Sendable {
 extension ArchivedValue {
   /// The text with attributes that an `NSAttributedString` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the parts don't cover the text, or name attributes that are not
-  ///   there.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the parts don't cover the text, or name attributes that are
+  ///   not there.
   public var attributedString: ArchivedAttributedString? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSAttributedString") else { return nil }

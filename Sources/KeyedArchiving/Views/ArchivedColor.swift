@@ -2,7 +2,7 @@ import Foundation
 
 /// A color as UIKit or AppKit archived it.
 public struct ArchivedColor: Hashable, Sendable {
-  /// What the components of a color mean.
+  /// The meaning of a color's components.
   public enum Space: Hashable, Sendable {
     /// One component, from black to white.
     case white
@@ -12,11 +12,11 @@ public struct ArchivedColor: Hashable, Sendable {
     case calibratedRGB
     /// Cyan, magenta, yellow and black.
     case cmyk
-    /// Components of a color space with a profile of its own.
+    /// Components of a color space with its own profile.
     case custom
   }
 
-  /// What the components mean.
+  /// The meaning of the components.
   public var space: Space
   /// The components without the opacity, usually from 0 to 1; wide colors go beyond.
   public var components: [Double]
@@ -24,12 +24,12 @@ public struct ArchivedColor: Hashable, Sendable {
   public var alpha: Double
   /// The name of a color that the system or a catalog defines, such as `systemBlueColor`.
   public var name: String?
-  /// For a color in a space of its own: red, green and blue in the calibrated space, as AppKit keeps them for readers
+  /// For a color in its own color space: red, green and blue in the calibrated space, as AppKit keeps them for readers
   /// that don't know that space.
   public var fallback: [Double]?
 
   /// Red, green, blue and opacity. For a color in a space with a profile, those that the archive has for readers
-  /// that don't know the profile, else the first three components. No profile is applied.
+  /// that don't know the profile, or without them the first three components. No profile is applied.
   public var rgba: (red: Double, green: Double, blue: Double, alpha: Double) {
     let parts = fallback ?? components
     switch (space, parts.count) {
@@ -81,7 +81,7 @@ extension ArchivedObject {
 
   /// AppKit's fields, which UIKit writes too: the components as text.
   fileprivate func deskColor() throws(ArchiveError) -> ArchivedColor? {
-    // A color of a catalog holds what it was when it was archived. Only another color of a catalog would go deeper.
+    // A catalog color contains its color at the time of archiving. Only another catalog color would need more depth.
     var object = self
     var name: String?
     for _ in 0..<8 {

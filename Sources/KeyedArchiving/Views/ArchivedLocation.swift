@@ -36,9 +36,9 @@ public struct ArchivedRegion: Hashable, Sendable {
   public var longitude: Double
   /// Meters.
   public var radius: Double
-  /// Whether the app wants to know when the device comes in.
+  /// Whether the app is notified when the device enters.
   public var notifiesOnEntry: Bool?
-  /// Whether the app wants to know when the device leaves.
+  /// Whether the app is notified when the device leaves.
   public var notifiesOnExit: Bool?
 }
 
@@ -79,7 +79,7 @@ extension ArchivedValue {
         speed: try number("Speed"), speedAccuracy: try number("SpeedAccuracy"), course: try number("Course"),
         courseAccuracy: try number("CourseAccuracy"),
         timestamp: timestamp,
-        // The largest number of 32 bits stands for no floor.
+        // The largest number of 32 bits means that there is no floor.
         floor: floor == 0x7FFF_FFFF ? nil : floor)
     }
   }

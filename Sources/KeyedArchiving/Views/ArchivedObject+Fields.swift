@@ -1,6 +1,6 @@
 import Foundation
 
-// Fields as the views want them: nil where there is nothing, and an error where there is something else.
+// Fields for the views: nil if a field is absent, and an error if it has a value of another type.
 
 extension ArchivedObject {
   func malformed(_ message: String) -> ArchiveError {
@@ -9,7 +9,7 @@ extension ArchivedObject {
 
   /// The object in a field, nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func object(_ key: String, of className: String) throws(ArchiveError) -> ArchivedObject? {
     switch try self[key] {
     case nil, .null?: return nil
@@ -20,7 +20,7 @@ extension ArchivedObject {
 
   /// The number in the first of some fields that is there and doesn't hold nil, or nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func double(_ keys: String...) throws(ArchiveError) -> Double? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -32,7 +32,7 @@ extension ArchivedObject {
 
   /// The integer in the first of some fields that is there and doesn't hold nil, or nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func integer(_ keys: String...) throws(ArchiveError) -> Int? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -44,7 +44,7 @@ extension ArchivedObject {
 
   /// The text in the first of some fields that is there and doesn't hold nil, or nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func string(_ keys: String...) throws(ArchiveError) -> String? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -56,7 +56,7 @@ extension ArchivedObject {
 
   /// The data in a field, nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func data(_ key: String) throws(ArchiveError) -> Data? {
     guard let value = try self[key], !value.isNull else { return nil }
     guard let data = try value.data else { throw malformed("\(key) is not data") }
@@ -65,7 +65,7 @@ extension ArchivedObject {
 
   /// The date in a field, nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it holds something else.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func date(_ key: String) throws(ArchiveError) -> Date? {
     guard let value = try self[key], !value.isNull else { return nil }
     guard let date = try value.date else { throw malformed("\(key) is not a date") }

@@ -106,9 +106,9 @@ extension ArchivedValue {
     }
   }
 
-  /// The elements of a C array, which `NSCoder` wraps into an object of its own.
+  /// The elements of a C array, which `NSCoder` wraps into a separate object.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't have as many elements as it says.
+  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong.
   private var oldStyleArray: ArchivedArray? {
     get throws(ArchiveError) {
       guard let object = kind(of: "_NSKeyedCoderOldStyleArray") else { return nil }

@@ -23,7 +23,7 @@ public struct ArchivedCValue: Sendable {
 extension ArchivedValue {
   /// The point that an `NSValue`, or a string such as `{1, 2}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` says that it is a point and holds none.
+  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a point and contains none.
   public var point: CGPoint? {
     get throws(ArchiveError) {
       try geometry("NS.pointval", GeometryText.pair, special: 1).map { CGPoint(x: $0[0], y: $0[1]) }
@@ -32,7 +32,7 @@ extension ArchivedValue {
 
   /// The size that an `NSValue`, or a string such as `{1, 2}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` says that it is a size and holds none.
+  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a size and contains none.
   public var size: CGSize? {
     get throws(ArchiveError) {
       try geometry("NS.sizeval", GeometryText.pair, special: 2).map { CGSize(width: $0[0], height: $0[1]) }
@@ -41,7 +41,7 @@ extension ArchivedValue {
 
   /// The rectangle that an `NSValue`, or a string such as `{{0, 0}, {1, 2}}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` says that it is a rectangle and holds none.
+  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a rectangle and contains none.
   public var rect: CGRect? {
     get throws(ArchiveError) {
       try geometry("NS.rectval", GeometryText.rectangle, special: 3).map {
@@ -52,7 +52,7 @@ extension ArchivedValue {
 
   /// The insets that an `NSValue`, or a string such as `{1, 2, 3, 4}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` says that it is insets and holds none.
+  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as insets and contains none.
   public var insets: ArchivedInsets? {
     get throws(ArchiveError) {
       if case .string(let text) = self {
@@ -120,7 +120,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The numbers of a text in the form of `template`, which stands plainly or under `key` of an `NSValue`.
+  /// The numbers of a text in the form of `template`, which is the value itself or is under `key` of an `NSValue`.
   private func geometry(
     _ key: String, _ template: String, special number: Int
   ) throws(ArchiveError) -> [Double]? {

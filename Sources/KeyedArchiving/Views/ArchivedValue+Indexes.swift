@@ -1,7 +1,7 @@
 extension ArchivedValue {
   /// The indexes that an `NSIndexPath` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't hold as many as it says.
+  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong.
   public var indexPath: [Int]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexPath") else { return nil }
@@ -28,7 +28,7 @@ extension ArchivedValue {
 
   /// The ranges of indexes that an `NSIndexSet` holds, as they are stored: ascending.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't hold as many as it says, or they are not in order.
+  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong, or they are not in order.
   public var indexSet: [Range<Int>]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexSet") else { return nil }

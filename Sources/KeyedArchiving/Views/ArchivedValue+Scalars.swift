@@ -84,7 +84,7 @@ extension ArchivedValue {
         throw object.malformed("The decimal number has no exponent, length, sign or mantissa, or a wrong one")
       }
       if length == 0 { return isNegative ? Decimal.nan : 0 }
-      // 1 stands for the lower byte first, which all of Apple's platforms of today write.
+      // 1 means that the lower byte is first, as all of Apple's current platforms write it.
       let isLowFirst = try object["NS.mantissa.bo"]?.integer ?? 1 == 1
       let bytes = [UInt8](mantissa)
       var value: Decimal = 0

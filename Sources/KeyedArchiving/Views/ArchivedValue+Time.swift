@@ -69,7 +69,7 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSDateComponents") else { return nil }
       func part(_ name: String, _ other: String? = nil) throws(ArchiveError) -> Int? {
-        // The largest integer, of 32 or of 64 bits, stands for a part that is not set.
+        // The largest integer of 32 or 64 bits means that a part is not set.
         let value = try object.integer("NS." + name, "NS." + (other ?? name))
         return value == Int.max || value == Int(Int32.max) ? nil : value
       }

@@ -6,7 +6,7 @@ enum GeometryText {
   static let insets = "{n,n,n,n}"
   static let transform = "[n,n,n,n,n,n]"
 
-  /// The numbers of a text that has exactly the form of `template`, in which `n` stands for a number and white
+  /// The numbers of a text that has exactly the form of `template`, in which `n` means a number and white
   /// space is ignored. Nil for any other text.
   static func numbers(in text: String, template: String) -> [Double]? {
     var rest = Substring(text).utf8

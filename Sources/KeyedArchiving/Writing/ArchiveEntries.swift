@@ -42,7 +42,7 @@ struct ArchiveEntries: ~Copyable {
     return UInt32(truncatingIfNeeded: count &- 1)
   }
 
-  /// Says which object a reserved entry is.
+  /// Sets the object of a reserved entry.
   mutating func define(_ uid: UInt32, as number: Int) throws(ArchiveError) {
     guard let place = place(of: uid), reservedNumbers[place] == nil else {
       throw ArchiveError(

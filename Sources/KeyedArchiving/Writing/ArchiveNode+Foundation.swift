@@ -10,7 +10,7 @@ extension ArchiveNode {
     ArchiveNode(.mutableString, ["NS.string": .text(text)])
   }
 
-  /// An `NSNumber` that is true or false.
+  /// An `NSNumber` with a boolean.
   public static func number(_ flag: Bool) -> ArchiveNode { ArchiveNode(content: .bare(.bool(flag))) }
 
   /// An `NSNumber` with an integer.
@@ -35,7 +35,7 @@ extension ArchiveNode {
       units += [UInt8(truncatingIfNeeded: rest), UInt8(truncatingIfNeeded: rest >> 8)]
       rest >>= 16
     }
-    // No digits and a sign stand for what is no number.
+    // NaN is encoded as a negative number without digits.
     return ArchiveNode(
       .decimalNumber,
       [
@@ -66,13 +66,13 @@ extension ArchiveNode {
     ArchiveNode(.uuid, ["NS.uuidbytes": .bytes(uuid.bytes)])
   }
 
-  /// An `NSURL`, with the one that it is relative to.
+  /// An `NSURL`, with its base URL.
   public static func url(_ url: URL) -> ArchiveNode {
     let base: Value = if let base = url.baseURL { .node(.url(base)) } else { .null }
     return ArchiveNode(.url, ["NS.base": base, "NS.relative": .string(url.relativeString)])
   }
 
-  /// An `NSNull`, which stands for nothing where nil can't stand.
+  /// An `NSNull`, which represents nil in collections.
   public static func null() -> ArchiveNode { ArchiveNode(.null) }
 
   /// An `NSArray`, or another class that keeps its elements as it does: a mutable one, a set.
@@ -82,7 +82,7 @@ extension ArchiveNode {
     ArchiveNode(archivedClass, ["NS.objects": .list(elements.map(\.boxed))])
   }
 
-  /// An `NSSet`. That no element occurs twice is the caller's part.
+  /// An `NSSet`. The caller ensures that no element occurs twice.
   public static func set(_ elements: [Value]) -> ArchiveNode { array(elements, as: .set) }
 
   /// An `NSOrderedSet`, or a mutable one.
@@ -93,7 +93,7 @@ extension ArchiveNode {
     return ArchiveNode(content: .object(archivedClass, fields))
   }
 
-  /// An `NSDictionary`, or a mutable one. That no key occurs twice is the caller's part.
+  /// An `NSDictionary`, or a mutable one. The caller ensures that no key occurs twice.
   ///
   /// Numbers, texts and bytes among the keys and values become objects.
   public static func dictionary(
@@ -167,7 +167,7 @@ extension ArchiveNode.Value {
     .node(.dictionary(members))
   }
 
-  /// The value as an object or nil, as collections want it.
+  /// The value as an object or nil, as collections contain it.
   package var boxed: Self {
     switch self {
     case .null, .node: self

@@ -2,13 +2,13 @@ public import Foundation
 
 /// Points, sizes and rectangles: a text that an object keeps in a field, or an `NSValue`.
 extension ArchiveNode.Value {
-  /// What `encodeCGPoint` puts in a field.
+  /// A point as `encodeCGPoint` writes it.
   public static func point(x: Double, y: Double) -> Self { .string(pairText(x, y)) }
 
-  /// What `encodeCGSize` puts in a field.
+  /// A size as `encodeCGSize` writes it.
   public static func size(width: Double, height: Double) -> Self { .string(pairText(width, height)) }
 
-  /// What `encodeCGRect` puts in a field.
+  /// A rectangle as `encodeCGRect` writes it.
   public static func rect(x: Double, y: Double, width: Double, height: Double) -> Self {
     .string("{\(pairText(x, y)), \(pairText(width, height))}")
   }
@@ -62,7 +62,7 @@ extension ArchiveNode {
       ("Timestamp", .real(timestamp.timeIntervalSinceReferenceDate)),
       ("Lifespan", .real(0)),
       ("Type", .integer(0)),
-      // The floor that stands for none.
+      // This number means that there is no floor.
       ("Floor", .integer(0x7FFF_FFFF)),
       ("Integrity", .integer(0)),
       ("MatchInfo", .null),

@@ -8,10 +8,10 @@
 /// let bytes = try place.archived()
 /// ```
 ///
-/// A node is not safe to be used from two threads at a time. Nodes that hold each other are freed only when one
-/// lets go of the other.
+/// Not safe to use from several threads at once. Nodes that refer to each other are freed only after one of these
+/// references is removed.
 public final class ArchiveNode {
-  /// What can stand in a field.
+  /// The value of a field.
   public enum Value {
     /// No object: nil.
     case null
@@ -27,18 +27,18 @@ public final class ArchiveNode {
     case real(Double)
     /// Bytes in the field itself, as `encodeBytes` puts them.
     case bytes([UInt8])
-    /// A text in the field itself. Few classes want it so; most expect ``string(_:)``.
+    /// A text in the field itself. Few classes expect it; most expect ``string(_:)``.
     case text(String)
-    /// A list in the field itself. Few classes want it so; most expect ``array(_:)``.
+    /// A list in the field itself. Few classes expect it; most expect ``array(_:)``.
     case list([Value])
     /// An object.
     case node(ArchiveNode)
   }
 
   enum Content {
-    /// It is known that the object will be there, and not yet what it is.
+    /// The object is reserved, and not defined yet.
     case undefined
-    /// A value that stands in `$objects` without a class, such as an `NSNumber`; or another name of a node.
+    /// A value in `$objects` without a class, such as an `NSNumber`; or another reference to a node.
     case bare(Value)
     case object(ArchivedClass, [(key: String, value: Value)], unkeyed: [Value] = [])
   }
@@ -120,7 +120,7 @@ public final class ArchiveNode {
     content = .object(archivedClass, fields)
   }
 
-  /// The archive of this object and all that it leads to, under the name `root`.
+  /// The archive of this object and everything reachable from it, under the name `root`.
   ///
   /// - Throws: ``ArchiveError/Code/unencodable`` if an object has a key twice; ``ArchiveError/Code/limitExceeded``
   ///   if there are more objects than the format can number.
@@ -184,9 +184,9 @@ public final class ArchiveNode {
 }
 
 extension KeyedArchiveWriter {
-  /// Writes a node and all that it leads to.
+  /// Writes a node and everything reachable from it.
   ///
-  /// A node that an earlier call wrote is written anew, as another object.
+  /// A node that an earlier call wrote is written again, as another object.
   public mutating func write(_ node: ArchiveNode) throws(ArchiveError) -> Value {
     var graph = GraphWriter()
     let value = try graph.value(.node(node), to: &self)

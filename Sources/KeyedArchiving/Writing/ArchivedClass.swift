@@ -21,7 +21,7 @@ public struct ArchivedClass: Hashable, Sendable {
 
   /// Byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
-    // The name too: in an archive of somebody else's the chain need not begin with it, or is empty.
+    // The name too: in archives of other programs the chain may be empty or begin with another name.
     ExactString(left.name) == ExactString(right.name) && ExactString.areEqual(left.chain, right.chain)
       && ExactString.areEqual(left.hints, right.hints)
   }

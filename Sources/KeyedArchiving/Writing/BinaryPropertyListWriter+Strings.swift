@@ -1,5 +1,5 @@
 extension BinaryPropertyListWriter {
-  /// Writes a string: ASCII a byte a character, all else in UTF-16.
+  /// Writes a string: ASCII with a byte for each character, everything else in UTF-16.
   ///
   /// Memory holds three times the string while it is written.
   package mutating func string(_ text: String) throws(ArchiveError) -> Int {
@@ -18,7 +18,7 @@ extension BinaryPropertyListWriter {
     return try end(start)
   }
 
-  /// Writes a string that is there as UTF-8. One of ASCII, as nearly all are, goes out as it stands.
+  /// Writes a string from UTF-8 bytes. ASCII, which nearly all strings are, is written unchanged.
   ///
   /// - Throws: ``ArchiveError/Code/unencodable`` if the bytes are not UTF-8; what the sink throws.
   package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {

@@ -4,7 +4,7 @@
 /// that were written before it. Nothing is kept of an object but its length, in one or two bytes; the table of
 /// offsets is made from the lengths at the end.
 ///
-/// What comes out keeps Core Foundation's own rules for reading. The same calls give the same bytes.
+/// The result satisfies Core Foundation's rules for reading. The same calls give the same bytes.
 ///
 /// When the sink throws, the call that was in progress throws the same error, and what was written so far is
 /// of no use.
@@ -43,7 +43,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
   }
 
   init(maximumObjectCount: Int, output: consuming OutputBuffer) {
-    // Core Foundation wants 2^(8 × width) to be more than the number of objects.
+    // Core Foundation requires 2^(8 × width) to be more than the number of objects.
     referenceWidth = maximumObjectCount <= 0xFF ? 1 : maximumObjectCount <= 0xFFFF ? 2 : 4
     self.maximumObjectCount = min(maximumObjectCount, Int(UInt32.max))
     self.output = output
@@ -130,7 +130,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
   }
 
   private mutating func writeOffsets(width: Int) throws(ArchiveError) {
-    // The lengths are taken out of this value, as it can't be lent and changed at the same time.
+    // Moved out of this value, because it can't be read and changed at the same time.
     var taken = OutputBuffer(capacity: 1)
     swap(&taken, &lengths)
     unsafe try taken.withBytes { (bytes) throws(ArchiveError) in
@@ -157,7 +157,7 @@ extension OutputBuffer {
     }
   }
 
-  /// The smallest form of an integer: at most 9 bytes. What is above `Int64.max` stands for a negative number.
+  /// The smallest form of an integer: at most 9 bytes. A number above `Int64.max` represents a negative one.
   @inline(__always)
   mutating func putInteger(_ bits: UInt64) {
     if bits <= 0xFF {

@@ -14,7 +14,7 @@ struct GraphWriter {
 
   init(budget: Int = .max) { self.budget = budget }
 
-  /// What stands for the value in a field; its nodes are written later.
+  /// The value as it is written in a field; its nodes are written later.
   mutating func value(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Value {
@@ -52,7 +52,7 @@ struct GraphWriter {
     case .bytes(let bytes): return try writer.list.data(bytes)
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
-      // This is the one recursion here; who nests lists so deep wants objects.
+      // The only recursion here: plain lists are not nested deeply.
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
           .limitExceeded,
@@ -73,7 +73,7 @@ struct GraphWriter {
     }
   }
 
-  /// Writes the nodes that were met, those that they lead to, and so on.
+  /// Writes all nodes that were found, and the nodes that they refer to, until none is left.
   mutating func writeNodes(to writer: inout KeyedArchiveWriter) throws(ArchiveError) {
     while writtenCount < nodes.count {
       let node = nodes[writtenCount]

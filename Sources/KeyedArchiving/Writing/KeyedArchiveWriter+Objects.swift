@@ -75,8 +75,7 @@ extension KeyedArchiveWriter {
     return try entry(writeObject(frame))
   }
 
-  /// Keys of dictionaries that have the same ones, in the same order. They stand in the archive once: a dozen
-  /// equal arrays would say no more than one does.
+  /// The keys of dictionaries with the same keys in the same order. They are written once and shared.
   package struct Keys: Sendable {
     let number: UInt32
     let count: Int

@@ -37,7 +37,7 @@ extension KeyedArchiveWriter {
     return try entry(list.string(text))
   }
 
-  /// An `NSString` of a text that is there as UTF-8.
+  /// An `NSString` from UTF-8 bytes.
   package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
     if utf8.count == 5, unsafe utf8.elementsEqual(nilMarker.utf8) { return try mutableString(nilMarker) }
     return try unsafe entry(list.string(utf8: utf8))
@@ -50,7 +50,7 @@ extension KeyedArchiveWriter {
     return try end()
   }
 
-  /// An `NSNumber` that is true or false.
+  /// An `NSNumber` with a boolean.
   public mutating func number(_ flag: Bool) throws(ArchiveError) -> Reference {
     try entry(Int(value(flag).number))
   }
@@ -109,7 +109,7 @@ extension KeyedArchiveWriter {
     return try end()
   }
 
-  /// An `NSURL`, with the one that it is relative to.
+  /// An `NSURL`, with its base URL.
   public mutating func url(_ url: URL) throws(ArchiveError) -> Reference {
     let base = if let base = url.baseURL { try self.url(base).value } else { null }
     let relative = try string(url.relativeString)
@@ -128,7 +128,7 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// What stands in a field itself, or under a name of the top.
+/// Values in a field itself, or at the top.
 extension KeyedArchiveWriter {
   /// No object: nil.
   public var null: Value { known.null }

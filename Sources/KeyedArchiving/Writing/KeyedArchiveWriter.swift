@@ -23,7 +23,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// Takes the next bytes of the archive, about 64 KiB at a time; they are lent for the time of the call.
   public typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
 
-  /// What can stand in a field: a reference, or a value that stands in the field itself.
+  /// The value of a field: a reference, or a value in the field itself.
   public struct Value: Hashable, Sendable {
     let number: UInt32
   }
@@ -35,7 +35,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     /// The number of the container's UID object that names it.
     let number: UInt32
 
-    /// The reference as what stands in a field.
+    /// The reference as the value of a field.
     public var value: Value { Value(number: number) }
   }
 
@@ -45,7 +45,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     let index: Int
   }
 
-  /// What a reader of the archive asks for first: values by name.
+  /// The values at the top of the archive, by name.
   public struct Top: ExpressibleByDictionaryLiteral, Sendable {
     let members: [(key: String, value: Value)]
 
@@ -86,7 +86,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   /// An archive in memory.
   ///
-  /// - Parameter body: writes the objects, and returns what a reader asks for first.
+  /// - Parameter body: writes the objects, and returns the values at the top.
   public static func bytes(
     _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
   ) throws(ArchiveError) -> [UInt8] {
@@ -107,7 +107,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   private init(_ list: consuming BinaryPropertyListWriter) throws(ArchiveError) {
     self.list = list
-    // The first entry stands for nil, and the first UID names it.
+    // The first entry means nil, and UID 0 refers to it.
     _ = try entries.append(self.list.string(nilMarker))
     known.null = try Value(number: UInt32(self.list.uid(0)))
   }
@@ -231,10 +231,10 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 }
 
-/// What an entry of `$objects` must not be, because readers take it for nil.
+/// The text that readers interpret as nil, so no entry of `$objects` may be it.
 let nilMarker = "$null"
 
-/// Keys that begin with `$` belong to the archiver; those of others get one more.
+/// Keys that begin with `$` are reserved for the archiver; other such keys get one more `$`.
 func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
@@ -263,6 +263,6 @@ struct Frame {
   }
   let kind: Kind
   let shape: Int
-  /// Where its values start in the pending ones.
+  /// The index of its first value in the pending values.
   let base: Int
 }

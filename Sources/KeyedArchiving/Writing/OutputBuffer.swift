@@ -57,7 +57,7 @@ struct OutputBuffer: ~Copyable {
     capacity = grown
   }
 
-  /// Hands what is there to the sink, if there is one.
+  /// Passes the buffered bytes to the sink, if there is one.
   mutating func flush() throws(ArchiveError) {
     guard let sink = unsafe sink, used > 0 else { return }
     unsafe try sink(UnsafeRawBufferPointer(start: base, count: used))
@@ -135,7 +135,7 @@ struct OutputBuffer: ~Copyable {
     flushed += bytes.count
   }
 
-  /// Lends what is in memory; everything, when there is no sink.
+  /// Calls `body` with the bytes in memory: all of them if there is no sink.
   @inline(__always)
   borrowing func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -144,7 +144,7 @@ struct OutputBuffer: ~Copyable {
   }
 }
 
-/// Reads what `OutputBuffer.put(variable:)` has put, from front to back.
+/// Reads the numbers that `OutputBuffer.put(variable:)` wrote, in order.
 @safe
 struct VariableReader {
   private let bytes: UnsafeRawBufferPointer

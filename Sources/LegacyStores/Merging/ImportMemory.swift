@@ -165,6 +165,12 @@ extension ImportMemory.Picture {
 }
 
 extension ImportMemory.Group {
+  init(_ found: LegacyCategory, number: CategoryID, list: String) {
+    self.init(
+      category: number, list: list, className: found.className, name: found.name, color: found.color,
+      fields: found.fields)
+  }
+
   var value: FieldValue {
     let components = color.map { [$0.red, $0.green, $0.blue, $0.alpha] }
     return [

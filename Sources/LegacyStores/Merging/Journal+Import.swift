@@ -49,8 +49,11 @@ extension Journal where State == Catalog {
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
         var merge = StoreMerge(
-          store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest), draft.state,
-          attributes: { self.attributes(ofItem: $0, asOf: $1, $2) })
+          store: store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest),
+          past: { id, revision in
+            (try? self.entity(id.entity, asOf: .revision(revision)))?.record.attributes ?? [:]
+          },
+          memory: ImportMemory(draft.state, store.source, name: store.name))
         return (try merge.run(&draft, limit: max(1, entrySize)), merge.report)
       }
       isComplete = commit.value.0
@@ -60,26 +63,6 @@ extension Journal where State == Catalog {
       if commit.isEmpty { break }
     }
     return report
-  }
-
-  /// The attributes of an item as of a revision; none if it did not exist.
-  private func attributes(
-    ofItem id: Catalog.Item.ID, asOf revision: Revision, _ catalog: Catalog
-  ) -> [String: FieldValue] {
-    if let item = catalog.item(id), item.modified <= revision { return item.attributes }
-    guard let history = try? history(of: id.entity) else { return [:] }
-    var attributes: [String: FieldValue] = [:]
-    for change in history.reversed() where change.revision <= revision {
-      switch change.event.change {
-      case .add(let record): attributes = record.attributes
-      case .delete, .erased: attributes = [:]
-      case .update(let changes):
-        changes.visit { key, value in
-          if case .attribute(let name) = key { attributes[name] = value }
-        }
-      }
-    }
-    return attributes
   }
 }
 

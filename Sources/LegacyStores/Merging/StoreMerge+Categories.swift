@@ -11,13 +11,11 @@ extension StoreMerge {
     let new = matches.indices.filter { matches[$0] == nil }
     let isRename = new.count == 1 && free.count == 1
     for index in new {
-      let match = free.sorted().first { group in
-        isRename
-          || store.categories[index].color != nil
-            && memory.groups[group].color == store.categories[index].color
-          || !memory.groups[group].fields.isEmpty
-            && FieldValue.dictionary(memory.groups[group].fields).isIdentical(
-              to: .dictionary(store.categories[index].fields))
+      let category = store.categories[index]
+      let match = free.sorted().first { match in
+        let group = memory.groups[match]
+        return isRename || category.color != nil && group.color == category.color
+          || !group.fields.isEmpty && group.fields.fingerprint == category.fields.fingerprint
       }
       guard let match else { continue }
       matches[index] = match
@@ -35,9 +33,7 @@ extension StoreMerge {
         categories.append(number)
         groupIndexes.append(memory.groups.count)
         memory.groups.append(
-          ImportMemory.Group(
-            category: number, list: category.list, className: category.className, name: category.name,
-            color: category.color, fields: category.fields))
+          ImportMemory.Group(category, number: number, list: category.list))
       }
     }
   }
@@ -66,13 +62,8 @@ extension StoreMerge {
     _ match: Int, to category: LegacyCategory, _ draft: inout Draft<Catalog>
   ) throws -> CategoryID? {
     let old = memory.groups[match]
-    var group = old
-    group.name = category.name
-    group.color = category.color
-    group.fields = category.fields
-    group.className = category.className
-    if !category.list.isEmpty { group.list = category.list }
-    memory.groups[match] = group
+    memory.groups[match] = ImportMemory.Group(
+      category, number: old.category, list: category.list.isEmpty ? old.list : category.list)
     guard let there = draft.state.category(old.category) else { return nil }
     let isRenamed = !old.name.utf8.elementsEqual(category.name.utf8)
     let name = isRenamed ? category.name.usableName : there.name

@@ -16,11 +16,11 @@ struct StoreMerge {
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
-  /// The attributes of an item as of a revision.
-  let attributes: (_ item: Catalog.Item.ID, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
+  /// The attributes that an item had as of an earlier revision.
+  let past: (_ item: Catalog.Item.ID, _ revision: Revision) -> [String: FieldValue]
+  var memory: ImportMemory
 
   var report = LegacyImportReport()
-  var memory: ImportMemory
   var budget = 0
   /// The number of each category of the store, nil if the journal has deleted it.
   var categories: [CategoryID?] = []
@@ -28,19 +28,6 @@ struct StoreMerge {
   var groupIndexes: [Int] = []
   /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
-
-  init(
-    _ store: LegacyStore, fingerprints: [Data], blobs: [[Blob?]], ownBlobs: [Blob?], _ catalog: Catalog,
-    attributes:
-      @escaping (_ item: Catalog.Item.ID, _ revision: Revision, _ catalog: Catalog) -> [String: FieldValue]
-  ) {
-    self.store = store
-    self.fingerprints = fingerprints
-    self.blobs = blobs
-    self.ownBlobs = ownBlobs
-    self.attributes = attributes
-    memory = ImportMemory(catalog, store.source, name: store.name)
-  }
 
   /// Changes up to `limit` items.
   /// - Returns: whether everything is merged.
@@ -191,7 +178,9 @@ struct StoreMerge {
 
   /// The attributes of an item in the file at the previous import.
   func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: FieldValue] {
-    var base = attributes(row.item, row.revision, catalog)
+    let item = catalog.item(row.item)
+    let isCurrent = item.map { $0.modified <= row.revision } ?? false
+    var base = isCurrent ? item?.attributes ?? [:] : past(row.item, row.revision)
     for (name, value) in row.kept { base[name] = value }
     return base
   }

@@ -29,7 +29,7 @@ extension LegacyStore {
     } catch {
       throw LegacyError(.unreadable, "the archive can't be read", cause: error)
     }
-    var merge = ArchiveMerge(store)
+    var merge = ArchiveMerge(store: store)
     for (name, archive) in opened {
       do {
         let reader = try ArchiveReader(archive, survey, mapping, name: name, plainKind: name.stem)
@@ -108,11 +108,9 @@ extension String {
 struct ArchiveMerge {
   var store: LegacyStore
   /// Objects that a file reaches only through their categories, to be matched at the end.
-  private var derived: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
-  private var fileCount = 0
-  private var fileOfItem: [Int] = []
-
-  init(_ store: LegacyStore) { self.store = store }
+  var derived: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
+  var fileCount = 0
+  var fileOfItem: [Int] = []
 
   mutating func add(_ reader: ArchiveReader, isOneOfSeveral: Bool) {
     fileCount += 1
@@ -165,7 +163,7 @@ struct ArchiveMerge {
     }
   }
 
-  consuming func finish() -> LegacyStore {
+  mutating func finish() -> LegacyStore {
     var taken: Set<Int> = []
     var prints: [Data: [Int]] = [:]
     var names: [String: [Int]] = [:]

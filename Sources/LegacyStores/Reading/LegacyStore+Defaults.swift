@@ -39,12 +39,12 @@ extension LegacyStore {
         "there is no key \"\(key)\" in the preferences; there are "
           + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
     }
-    var reader = DefaultsReader(mapping)
+    var reader = DefaultsReader(mapping: mapping)
     var layout: [String: FieldValue] = [:]
     for (name, value) in preferences.sorted(by: { $0.key < $1.key }) {
       layout[name] = key == nil || name == key ? reader.layout(of: value, path: name) : value
     }
-    var store = reader.finish()
+    var store = reader.merge.finish()
     if let key, store.lists.isEmpty {
       let why = store.problems.first.map { ": \($0.reason)" } ?? ""
       throw LegacyError(.unreadable, "there is no archive under the key \"\(key)\"\(why)")
@@ -58,12 +58,8 @@ extension LegacyStore {
 /// Finds the archives in preferences and their contents.
 struct DefaultsReader {
   private static let depthLimit = 64
-  private let mapping: FieldMapping
-  private var merge = ArchiveMerge(LegacyStore(.defaults))
-
-  init(_ mapping: FieldMapping) { self.mapping = mapping }
-
-  consuming func finish() -> LegacyStore { merge.finish() }
+  let mapping: FieldMapping
+  var merge = ArchiveMerge(store: LegacyStore(.defaults))
 
   mutating func layout(of value: FieldValue, path: String, depth: Int = 0) -> FieldValue {
     guard depth < Self.depthLimit else { return value }

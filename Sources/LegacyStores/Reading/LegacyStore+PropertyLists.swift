@@ -40,7 +40,7 @@ extension LegacyStore {
           throw LegacyError(
             .wrongUse, "it is a keyed archive; import it as one: journal import J archive FILE")
         }
-        var reader = PropertyListReader(store, mapping)
+        var reader = PropertyListReader(store: store, mapping: mapping)
         let content = try reader.layout(of: FieldValue(contentsOf: list), list: name, isTop: true)
         store = reader.store
         store.lists.insert(name)
@@ -78,12 +78,7 @@ extension LegacyStore {
 /// Finds the items in a property list: the dictionaries of its arrays.
 struct PropertyListReader {
   var store: LegacyStore
-  private let mapping: FieldMapping
-
-  init(_ store: LegacyStore, _ mapping: FieldMapping) {
-    self.store = store
-    self.mapping = mapping
-  }
+  let mapping: FieldMapping
 
   mutating func layout(of value: FieldValue, list: String, isTop: Bool) throws -> FieldValue {
     switch value {
@@ -179,7 +174,8 @@ extension FieldValue {
     }
   }
 
-  /// A dictionary; in the explicit form, with its class, if a key occurs twice, is no text or looks like a reserved one.
+  /// A dictionary; in the explicit form, with its class, if a key occurs twice, is no text or looks like a reserved
+  /// one.
   static func contents(
     of className: String, _ members: [String: FieldValue], keys: [FieldValue], values: [FieldValue]
   ) -> FieldValue {

@@ -292,7 +292,9 @@ final class ObjectWriter {
   /// A collection of a class; without a known class a mutable array, which any decoder accepts as an array.
   private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
     let appClass = store.classes[className] == nil ? .mutableArray : archivedClass(className)
-    let node = ArchiveNode(ObjectReader.collections[className] ?? appClass)
+    // A list can't be a dictionary, even if the field was one in the files.
+    let isList = !className.hasSuffix("Dictionary")
+    let node = ArchiveNode((isList ? ObjectReader.collections[className] : nil) ?? appClass)
     fill(node, className, values)
     return node
   }

@@ -68,7 +68,7 @@ import Testing
   }
 
   /// The engine does for each outcome of an append what the protocol says.
-  @Test func whatAnAppendComesToIsWhatTheCommitSays() throws {
+  @Test func theResultOfAnAppendIsThatOfTheCommit() throws {
     let (refusal, damage) = (JournalError(.permission, "no"), JournalError(.io, "who knows"))
     let outcomes: [(AppendFailure, JournalError.Code, next: JournalError.Code?)] = [
       (.conflict(newest: 7), .conflict, .poisoned),

@@ -7,9 +7,9 @@ import TestSupport
 
 /// A kind of log, and how tests get at it.
 ///
-/// To hold a new log against the contract, write its `LogStorage` and its `EntryLog`, whose comments say all that is asked
-/// of them, add a line to ``all``, and run the tests of `LogContract` and `AnyLogTests`. A log that keeps its entries
-/// elsewhere than in files of the folder `entries` needs tests of its own for damage: what is altered and cut
+/// To hold a new log against the contract, write its `LogStorage` and its `EntryLog`, whose comments say all that is
+/// asked of them, add a line to ``all``, and run the tests of `LogContract` and `AnyLogTests`. A log that keeps its
+/// entries elsewhere than in files of the folder `entries` needs tests of its own for damage: what is altered and cut
 /// here are those files.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.

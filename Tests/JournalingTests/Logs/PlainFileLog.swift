@@ -5,8 +5,8 @@ import Locks
 
 /// A log in two files, written against `EntryLog` and `LogStorage` alone: what shows that nothing else is needed.
 ///
-/// `log` has 16 bytes that name the journal, and then for each entry its length, the complement of that, and its checksum
-/// (FNV-1a), 8 bytes each and big-endian, and its bytes. `mark` has the newest revision and digest that were
+/// `log` has 16 bytes that name the journal, and then for each entry its length, the complement of that, and its
+/// checksum (FNV-1a), 8 bytes each and big-endian, and its bytes. `mark` has the newest revision and digest that were
 /// acknowledged, and is replaced after each append.
 struct PlainFileStorage: LogStorage {
   var isShared: Bool { false }

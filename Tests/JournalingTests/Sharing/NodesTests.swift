@@ -131,7 +131,7 @@ import Testing
   }
 
   /// However many commits others make meanwhile, the one that has lost has the turn.
-  @Test(arguments: SharedKind.all) func aNodeThatLosesAgainAndAgainGetsItsTurn(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func aNodeThatLosesRepeatedlyGetsItsTurn(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
       let isDone = Lock(false)
       let others = DispatchGroup()
@@ -210,7 +210,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func aLostConnectionLeavesNoDoubtWhileTheServerCanBeAsked() throws {
+  @Test func afterALostConnectionTheServerSaysWhetherTheCommitIsStored() throws {
     try withNodes(.memory, 2) { nodes, open in
       let memory = try #require(nodes.sharing as? SharedMemory)
       var count = 1
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func withoutTheServerReadingGoesOnAndCommitsSayWhy() throws {
+  @Test func withoutTheServerReadingContinuesAndCommitsNameTheReason() throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(.memory, in: folder)
       try nodes.share()
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aServerThatWasPutBackIsNoticedAndNothingIsOverwritten(
+  @Test(arguments: SharedKind.all) func aServerRestoredFromABackupIsDetectedAndNothingIsOverwritten(
     _ kind: SharedKind
   ) throws {
     try withNodes(kind, 2) { nodes, open in
@@ -271,7 +271,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aDivergenceIsNamedByItsFirstRevision(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind) throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(kind, in: folder)
       try nodes.share()
@@ -477,7 +477,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func sharingThatWasInterruptedGoesOn(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func interruptedSharingContinues(_ kind: SharedKind) throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(kind, in: folder)
       let journal = try Journal<Ledger>.create(at: nodes.url(0))

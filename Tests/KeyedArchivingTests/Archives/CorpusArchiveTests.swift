@@ -118,7 +118,7 @@ import Testing
     #expect(try empty.object(0).isNull)
   }
 
-  @Test func valuesThatMeanSomethingElseThanTheySeemAreToldApart() throws {
+  @Test func valuesWithAmbiguousMeaningsAreDistinguished() throws {
     let strings = try #require(try archive("synthetic/string_dollar_null.plist").root?.array)
     #expect(try strings[0].isNull)
     #expect(try strings[1].string == "x")
@@ -135,7 +135,7 @@ import Testing
     #expect(try archive("synthetic/kx_string_bytes.plist").root?.string == "naïve")
   }
 
-  @Test func viewsOfBrokenObjectsSaySo() throws {
+  @Test func viewsOfBrokenObjectsAreErrors() throws {
     #expect(code { _ = try archive("synthetic/indexed_array_gap.plist").root?.array } == .malformed)
     #expect(
       code { _ = try archive("synthetic/kx_keys_objects_mismatch.plist").root?.dictionary } == .malformed)

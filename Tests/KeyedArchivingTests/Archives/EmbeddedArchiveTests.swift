@@ -45,7 +45,7 @@ import Testing
     #expect(try person["name"]?.string != nil)
   }
 
-  @Test func theWayToEachArchiveIsTold() throws {
+  @Test func thePathToEachArchiveIsReported() throws {
     let inner = archiveText(text("deep"))
     let middle = archiveText(data(inner))
     let found = try list(
@@ -64,7 +64,7 @@ import Testing
     #expect(try found[3].data() == Data(inner))
   }
 
-  @Test func plainAndBrokenListsWithinDataAreTold() throws {
+  @Test func plainAndBrokenListsWithinDataAreReported() throws {
     let plain = [UInt8](#"<?xml version="1.0"?><plist version="1.0"><array/></plist>"#.utf8)
     let found = try list("<array>" + data(plain) + data(Array("bplist00junk".utf8)) + "</array>")
       .embeddedArchives()

@@ -54,7 +54,7 @@ import Testing
     #expect(try growth(make) { _ = try $0.root?.array?.elements() } < 10)
   }
 
-  @Test func manyClassesOfOneNameAreToldApartQuickly() throws {
+  @Test func manyClassesOfOneNameAreDistinguishedQuickly() throws {
     func make(_ count: Int) throws -> KeyedArchive {
       try archive { (writer) throws(ArchiveError) in
         let keys = try [writer.string("$classname"), writer.string("$classes")]
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func aSmallGraphThatDoublesAtEachLevelIsRefusedSoon() throws {
+  @Test func aSmallGraphThatDoublesAtEachLevelIsRefusedQuickly() throws {
     let archive = try archive { (writer) throws(ArchiveError) in
       let (childrenKey, classKey) = try (writer.string("children"), writer.string("$class"))
       let classReference = try writer.uid(41)
@@ -187,7 +187,7 @@ import Testing
     #expect(code { _ = try list.value() } == .limitExceeded)
   }
 
-  @Test func theWaysToManyFindingsInADeepListAreShort() throws {
+  @Test func thePathsToManyFindingsInADeepListAreShort() throws {
     let bytes = try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
       let inner = try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.bool(true)
       }
@@ -203,7 +203,7 @@ import Testing
     #expect(found.reduce(0) { $0 + $1.keyPath.utf8.count } < 300 * found.count)
   }
 
-  @Test func aSetWhoseElementsReachEachOtherIsPutInOrderInTheTimeOfItsSize() throws {
+  @Test func aSetOfElementsThatReferToEachOtherIsOrderedInLinearTime() throws {
     final class Node: Encodable, Hashable {
       let name: Int
       var others: [Node] = []

@@ -98,7 +98,7 @@ import Testing
     #expect(try KeyedArchive(ArchiveBytes(bytes)).archiver == "Mine")
   }
 
-  @Test func aClassThatIsKnownByItsNameAloneIsWrittenSo() throws {
+  @Test func aClassWithoutSuperclassesIsWrittenWithoutThem() throws {
     let archive = try makeArchive(object(2), "<dict>\(key("$classname"))\(text("Renamed"))</dict>")
     guard case .object(let object)? = try archive.root else {
       Issue.record("no object")

@@ -89,8 +89,8 @@ import Testing
 
   /// What confirms an `NSDecimalNumber`: on Apple's systems Foundation's reader. Foundation on Linux can't read what
   /// Apple's writes, as it looks for an object where Apple has 16 bytes in place. So there Python's plistlib reads the
-  /// archive, and its `decimal` makes the value of the fields as Apple's `initWithCoder:` does, with the same conditions.
-  /// No archive of Apple's with this class was at hand.
+  /// archive, and its `decimal` makes the value of the fields as Apple's `initWithCoder:` does, with the same
+  /// conditions. No archive of Apple's with this class was at hand.
   @Test func otherReadersReadTheDecimalNumbersThatAreWritten() throws {
     var generator = SeededGenerator()
     let largest = try #require(Decimal(string: "340282366920938463463374607431768211455"))

@@ -190,7 +190,7 @@ private struct Nothing: Encodable {
     #expect(try read(encoder.encode(Set([3]))) as? NSMutableSet == NSMutableSet(array: [3]))
   }
 
-  @Test func whatSwiftKeepsUnorderedIsPutInOrder() throws {
+  @Test func setsAndDictionariesAreEncodedInOrder() throws {
     // Sets of different capacities hold the same elements in different orders.
     let names = (0..<200).map { "name \($0)" }
     func make(_ capacity: Int) throws -> [Data] {
@@ -218,7 +218,7 @@ private struct Nothing: Encodable {
     for (index, name) in names.enumerated() { #expect((byName[name] as? NSNumber)?.intValue == index) }
   }
 
-  @Test func aSetOfManyThatReachTheSameCostsNoMoreForEachThanASetOfFew() throws {
+  @Test func elementsThatShareAnObjectCostTheSameEachInALargeSet() throws {
     func duration(_ count: Int) throws -> Duration {
       let club = Club((0..<count).map { "\($0) " + String(repeating: "x", count: 100) })
       let members = Set((0..<count).map { _ in Member(club) })
@@ -234,7 +234,7 @@ private struct Nothing: Encodable {
     #expect(many < few * 8)
   }
 
-  @Test func aChainThatIsTooDeepForADecoderIsAnErrorAndNotTheEndOfTheProcess() throws {
+  @Test func aChainTooDeepForADecoderIsAnErrorAndDoesNotEndTheProcess() throws {
     func chain(_ count: Int) -> Person {
       var person = Person("last")
       for _ in 1..<count {
@@ -279,7 +279,7 @@ private struct Nothing: Encodable {
     }
   }
 
-  @Test func aSharedInstanceIsOneObjectAndMayHoldItself() throws {
+  @Test func aSharedInstanceIsOneObjectAndMayContainItself() throws {
     var encoder = KeyedArchiveEncoder()
     encoder.name(Person.self, ArchivedClass("Person"))
     encoder.name(Pet.self, ArchivedClass("Pet"))

@@ -20,7 +20,7 @@ import Testing
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
   }
 
-  @Test func aFileHasItsBytesAtAnyPlace() throws {
+  @Test func aFileIsReadAtAnyOffset() throws {
     try withTemporaryFolder { folder in
       let bytes = numbered(50_000)
       let file = try unsafe paged(folder.path("file"), bytes)
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoFileIsRefused() throws {
+  @Test func foldersAndPipesAreRefused() throws {
     try withTemporaryFolder { folder in
       let pipe = folder.path("pipe")
       let made = unsafe mkfifo(pipe, 0o600)
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyFileIsSaidToBeEmpty() throws {
+  @Test func anEmptyFileIsReportedAsEmpty() throws {
     try withTemporaryFolder { folder in
       try Data().write(to: URL(filePath: folder.path("file")))
       let bytes = try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")))

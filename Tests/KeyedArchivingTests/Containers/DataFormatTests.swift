@@ -18,11 +18,11 @@ import Testing
       ("SQLite format 3\0", .sqlite),
       ("PK\u{3}\u{4}", .zip), ("hello", .unknown), ("42", .unknown), ("book\0\0\0\0mark", .bookmark),
     ] as [(String, DataFormat)])
-  func formatsAreToldByTheirBeginning(_ text: String, _ expected: DataFormat) throws {
+  func formatsAreRecognizedByTheirFirstBytes(_ text: String, _ expected: DataFormat) throws {
     #expect(try DataFormat(of: ArchiveBytes(Array(text.utf8))) == expected)
   }
 
-  @Test func binaryFormatsAreToldToo() throws {
+  @Test func binaryFormatsAreRecognized() throws {
     #expect(try DataFormat(of: ArchiveBytes([0x1F, 0x8B, 8])) == .gzip)
     #expect(try DataFormat(of: ArchiveBytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])) == .png)
     #expect(try DataFormat(of: ArchiveBytes([0xFF, 0xD8, 0xFF, 0xE0])) == .jpeg)
@@ -30,7 +30,7 @@ import Testing
     #expect(try DataFormat(of: ArchiveBytes([0xFE, 0xFF, 0, 0x3C])) == .xmlPropertyList)
   }
 
-  @Test func aPartIsLookedAtAlone() throws {
+  @Test func aPartIsReadAlone() throws {
     let bytes = ArchiveBytes(Array("..bplist00<".utf8))
     #expect(try DataFormat(of: bytes, in: 2..<10) == .binaryPropertyList)
     #expect(try DataFormat(of: bytes, in: 10..<11) == .xmlPropertyList)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aCorruptBinaryListIsNotTakenForText() throws {
+  @Test func aCorruptBinaryListIsNotReadAsText() throws {
     do {
       _ = try PropertyList(ArchiveBytes(Array("bplist00{ a = b; }".utf8)))
       Issue.record("it is read")

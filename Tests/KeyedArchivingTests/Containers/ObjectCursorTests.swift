@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongFirstIsThrownAtTheEnd() throws {
+  @Test func theFirstErrorIsThrownAtTheEnd() throws {
     let bytes = RawPropertyList([0xA1, 1], [0x51, 0x61]).bytes
     let list = try PropertyList(ArchiveBytes(bytes))
     var cursor = ObjectCursor(list)

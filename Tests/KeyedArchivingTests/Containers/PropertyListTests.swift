@@ -120,7 +120,7 @@ import Testing
     #expect(code(RawPropertyList([0xA2, 1, 2], [0xA0], [0xD1, 1, 1])) == .malformed)
   }
 
-  @Test func aCollectionThatHoldsItselfHasObjectsButNoTree() throws {
+  @Test func aCollectionThatContainsItselfHasObjectsButNoTree() throws {
     let raw = RawPropertyList([0xA1, 1], [0xD1, 2, 0], [0x51, 0x61])
     #expect(code(raw) == .cyclic)
     let list = try PropertyList(ArchiveBytes(raw.bytes))
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongIsSaidWithItsPlace() throws {
+  @Test func errorsNameTheirPlace() throws {
     do {
       _ = try value(RawPropertyList([0xA1, 1], [0x7F]))
       throw Unexpected()

@@ -57,7 +57,7 @@ import Testing
     #expect(try value([0xFF, 0xFE, 0, 0] + scalars.flatMap { bigEndian($0, 4).reversed() }) == expected)
   }
 
-  @Test func theEncodingOfOldWesternFilesIsReadWhereItIsDeclared() throws {
+  @Test func declaredWesternEncodingsAreRead() throws {
     let start = Array("<?xml version='1.0' encoding='ISO-8859-1'?><string>".utf8)
     #expect(try value(start + [0xE9] + Array("</string>".utf8)) == .string("é"))
   }
@@ -94,7 +94,7 @@ import Testing
     #expect(try value("<string>\u{1B}[A</string>") == .string("\u{1B}[A"))
   }
 
-  @Test func whatStandsAroundTheValueIsPassedOver() throws {
+  @Test func commentsAndInstructionsAroundTheValueAreSkipped() throws {
     let subset = """
       <!DOCTYPE plist [ <!-- ' ]> --> <?a ]> ?> <!ENTITY b "]>"> <!ELEMENT c (#PCDATA)> ] >
       """
@@ -127,7 +127,7 @@ import Testing
     "", " ", "-", "0x", "1.0", "1 2", "12a", "1_0", "18446744073709551616", "-9223372036854775809", "0xG",
     "--1", "１",
   ])
-  func whatIsNoIntegerIsRefused(_ text: String) {
+  func invalidIntegersAreRefused(_ text: String) {
     #expect(error("<integer>\(text)</integer>")?.code == .malformed)
   }
 
@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: ["", "1,5", "0x1p3", "1e", "e", "1.5.2", "nan(1)", "--1", "1 2"])
-  func whatIsNoRealIsRefused(_ text: String) { #expect(error("<real>\(text)</real>")?.code == .malformed) }
+  func invalidRealsAreRefused(_ text: String) { #expect(error("<real>\(text)</real>")?.code == .malformed) }
 
   @Test(
     arguments: [
@@ -180,7 +180,7 @@ import Testing
     "2001-01-01 00:00:00Z", "9999999999-01-01T00:00:00Z", "--001-01-01T00:00:00Z", "+2001-01-01T00:00:00Z",
     "Z",
   ])
-  func whatIsNoDateIsRefused(_ text: String) { #expect(error("<date>\(text)</date>")?.code == .malformed) }
+  func invalidDatesAreRefused(_ text: String) { #expect(error("<date>\(text)</date>")?.code == .malformed) }
 
   @Test func dataAreWholeBase64() throws {
     #expect(try value("<data>\n\tAA==\n</data>") == .data(Data([0])))
@@ -213,7 +213,7 @@ import Testing
     "<!DOCTYPE plist", "<!DOCTYPE plist [ <true/>", "<true><!DOCTYPE a></true>", "<true>x</true>",
     "<array><!DOCTYPE a></array>", "<plist><plist><true/></plist></plist>", "<set/>", "<string a='1'b='2'/>x",
   ])
-  func whatIsNoPropertyListIsRefused(_ xml: String) {
+  func otherFilesThanPropertyListsAreRefused(_ xml: String) {
     #expect(error(xml)?.code == .malformed)
   }
 
@@ -224,7 +224,7 @@ import Testing
     #expect(other?.description == "Line 2 of the XML: Text stands where a tag should (byte 15)")
   }
 
-  @Test func ofAKeyThatIsThereTwiceTheLastValueCounts() throws {
+  @Test func theLastValueOfARepeatedKeyCounts() throws {
     let twice =
       "<dict><key>a</key><true/><key>b</key><integer>1</integer><key>a</key><integer>2</integer></dict>"
     let value = try value(twice)
@@ -252,7 +252,7 @@ import Testing
     #expect(error?.message.contains(name) == true)
   }
 
-  @Test func aTextThatSaysItIsASCIIAndIsNotIsRefused() {
+  @Test func textDeclaredAsASCIIWithOtherBytesIsRefused() {
     #expect(error("<?xml version=\"1.0\" encoding=\"US-ASCII\"?><string>é</string>")?.code == .malformed)
   }
 

@@ -39,7 +39,7 @@ import Testing
     #expect(try root([:], "NSNull").isNull)
   }
 
-  @Test func brokenStringsAndDataSaySo() throws {
+  @Test func brokenStringsAndDataAreErrors() throws {
     #expect(code { _ = try root([:], "NSMutableString", "NSString").string } == .malformed)
     #expect(code { _ = try root(["NS.bytes": data([0xFF])], "NSString").string } == .malformed)
     #expect(code { _ = try root(["NS.string": int(1)], "NSString").string } == .malformed)
@@ -121,7 +121,7 @@ import Testing
     #expect(try catalog.color?.components == [0])
   }
 
-  @Test func brokenColorsSaySoAndThoseWithoutComponentsAreNone() throws {
+  @Test func brokenColorsAreErrorsAndColorsWithoutComponentsAreNil() throws {
     #expect(code { _ = try root(["UIRed": real("1")], "UIColor").color } == .malformed)
     #expect(code { _ = try root(["NSRGB": data(Array("1 x 1".utf8))], "NSColor").color } == .malformed)
     #expect(code { _ = try root(["NSRGB": data(Array("1 1".utf8))], "NSColor").color } == .malformed)

@@ -124,7 +124,7 @@ import Testing
     #expect(bugs[0] === bugs[2] && bugs[0] !== bugs[1])
   }
 
-  @Test func truthAndNumbersKeepTheirTypes() throws {
+  @Test func booleansAndNumbersKeepTheirTypes() throws {
     let bytes = try ArchiveNode.array([.bool(true), .integer(1), .real(1)]).archived()
     guard let text = try pythonTexts([bytes])?.first else { return }
     #expect(text.contains("b1 i1 r3ff0000000000000"))

@@ -301,7 +301,7 @@ import Testing
     try expectSound(archive)
   }
 
-  @Test func aDictionaryTakesAsManyValuesAsItHasKeys() throws {
+  @Test func aDictionaryMustHaveAsManyValuesAsKeys() throws {
     let error = #expect(throws: ArchiveError.self) {
       try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
         let keys = try writer.keys([try writer.string("one")])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A program of somebody else that reads property lists, where this machine has it.
+/// Another program that reads property lists, if it is installed.
 struct OtherReader: Sendable {
   let path: String
 

@@ -60,19 +60,13 @@ final class Browser {
 
   @discardableResult
   private func send(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any? {
-    let child = Process()
-    let output = Pipe()
-    child.executableURL = URL(filePath: "/usr/bin/env")
-    child.arguments = ["curl", "-s", "-X", method, address + path, "-H", "Content-Type: application/json"]
+    var arguments = ["-s", "-X", method, address + path, "-H", "Content-Type: application/json"]
     if let body {
-      child.arguments? += [
+      arguments += [
         "--data-binary", String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self),
       ]
     }
-    child.standardOutput = output
-    try child.run()
-    let answer = output.fileHandleForReading.readDataToEndOfFile()
-    child.waitUntilExit()
+    let answer = try output(of: "curl", arguments)
     let value = (try JSONSerialization.jsonObject(with: answer) as? [String: Any])?["value"]
     if let error = value as? [String: Any], let message = error["message"] as? String, error["error"] != nil {
       throw PeerFailure(description: "\(path): \(message.prefix(300))")

@@ -7,8 +7,8 @@ func timed(_ work: () throws -> Void) rethrows -> Double {
   try ContinuousClock().measure(work) / .seconds(1)
 }
 
-/// Runs `work` on threads of their own, all at once, and gives the seconds from the moment all are ready until
-/// the last has returned.
+/// Runs `work` on separate threads at once, and returns the seconds from the moment all are ready until the last has
+/// returned.
 /// - Throws: the first error of a caller, after all have returned.
 func timedThreads(_ callers: Int, _ work: @escaping @Sendable (_ caller: Int) throws -> Void) throws -> Double
 {
@@ -35,7 +35,7 @@ func timedThreads(_ callers: Int, _ work: @escaping @Sendable (_ caller: Int) th
   return seconds
 }
 
-/// Runs `work` as tasks, all at once, and gives the seconds until the last has returned.
+/// Runs `work` as tasks at once, and returns the seconds until the last has returned.
 func timedTasks(
   _ callers: Int, _ work: @escaping @Sendable (_ caller: Int) async throws -> Void
 ) async throws -> Double {

@@ -1,16 +1,16 @@
 import CatalogModel
 import Foundation
 
-/// A process that follows a journal and says when it sees each entry, or only when it has seen one of them.
+/// A process that follows a journal and reports when it sees each entry, or only when it sees one of them.
 final class FollowProbe {
-  /// Stands first on the command line of such a process.
+  /// The first argument of such a process.
   static let flag = "--follow-probe"
 
   private let child = Process()
   private let output = Pipe()
 
   /// Starts this program again as such a process, and returns when it follows.
-  /// - Parameter last: the only entry that it speaks of; nil for all.
+  /// - Parameter last: the only entry that it reports; nil for all.
   init(_ journal: URL, until last: Revision? = nil) throws {
     child.executableURL = Bundle.main.executableURL
     child.arguments = [Self.flag, journal.path] + (last.map { ["\($0)"] } ?? [])
@@ -30,7 +30,8 @@ final class FollowProbe {
   /// The processor's time that it has used so far.
   func processorSeconds() throws -> Double {
     let text = try String(contentsOfFile: "/proc/\(child.processIdentifier)/stat", encoding: .utf8)
-    // Behind the name, which is in parentheses, the 12th and the 13th are those of the process and of the system for it.
+    // Behind the name, which is in parentheses, the 12th and the 13th are those of the process and of the system for
+    // it.
     let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
     guard fields.count > 13, let own = Double(fields[12]), let system = Double(fields[13]) else {
       throw PeerFailure(description: "The system does not tell the processor time of a process.")

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// What it takes to open a journal and read something, in a process that does nothing else.
+/// The time and memory that opening a journal and reading something takes, in a separate process.
 struct OpeningProbe: Codable {
   /// What is read.
   enum Question: Codable {
@@ -10,33 +10,25 @@ struct OpeningProbe: Codable {
     case prices(from: Double)
   }
 
-  /// From the call that opens until the answer is there.
+  /// From the call that opens the journal to the answer.
   let seconds: Double
-  /// The most memory that the process has had, that of its libraries included.
+  /// The peak memory of the process, including its libraries.
   let residentByteCount: Int
 
-  /// Stands first on the command line of such a process.
+  /// The first argument of such a process.
   static let flag = "--opening-probe"
 
-  /// Starts this program again as such a process, and gives what it reports.
+  /// Starts this program again as such a process, and returns what it reports.
   static func run(on journal: URL, _ question: Question) throws -> OpeningProbe {
-    let child = Process()
-    let output = Pipe()
-    child.executableURL = Bundle.main.executableURL
-    child.arguments = [
-      flag, journal.path, String(decoding: try JSONEncoder().encode(question), as: UTF8.self),
-    ]
-    child.standardOutput = output
-    try child.run()
-    let report = output.fileHandleForReading.readDataToEndOfFile()
-    child.waitUntilExit()
-    guard child.terminationStatus == 0 else {
-      throw PeerFailure(description: "The process that opens \(journal.path) failed.")
+    guard let program = Bundle.main.executableURL else {
+      throw PeerFailure(description: "The benchmark can't find its own program.")
     }
+    let question = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
+    let report = try output(of: program, [flag, journal.path, question])
     return try JSONDecoder().decode(OpeningProbe.self, from: report)
   }
 
-  /// The whole of such a process.
+  /// The main function of such a process.
   /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) throws {
     guard arguments.count == 2,
@@ -53,18 +45,17 @@ struct OpeningProbe: Codable {
         isAnswered = try samples.values.count == 20
       }
     }
-    guard isAnswered else { throw PeerFailure(description: "\(url.path) does not have what was asked for.") }
+    guard isAnswered else { throw PeerFailure(description: "\(url.path) lacks the requested items.") }
     let probe = OpeningProbe(seconds: seconds, residentByteCount: try highestResidentByteCount(of: "self"))
     FileHandle.standardOutput.write(try JSONEncoder().encode(probe))
   }
-
 }
 
-/// The most memory that a process has had.
+/// The peak resident memory of a process.
 func highestResidentByteCount(of process: String) throws -> Int {
   let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
   let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
   guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) })
-  else { throw PeerFailure(description: "The system does not tell how much memory a process has had.") }
+  else { throw PeerFailure(description: "The system does not report the peak memory of a process.") }
   return kilobytes << 10
 }

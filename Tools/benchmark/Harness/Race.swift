@@ -1,26 +1,26 @@
-/// One that takes part in a race.
+/// A participant of a race.
 struct Contestant {
-  /// As the report names it.
+  /// Its name in the report.
   let name: String
-  /// Does the work once and gives its seconds; `operations` says how often the work is repeated within.
-  /// What comes before and after (making folders, opening, closing, checking) is not in the seconds.
+  /// Does the work once, which is this number of operations, and returns its seconds. They do not include the
+  /// preparation and the end: making folders, opening, closing, checking.
   let run: (_ operations: Int) async throws -> Double
 }
 
 /// The same work, done by all contestants in turns, round after round.
 ///
-/// A warm-up comes first and is not counted. The order turns around from round to round, and the file system
-/// is brought to rest before each turn, so that nobody always pays for the one before.
+/// A warm-up comes first and is not counted. The order is reversed from round to round, and the file system finishes
+/// its writes before each turn, so that no contestant always pays for the one before it.
 struct Race {
   let work: String
   /// Operations in each turn, the same for all.
   let operations: Int
-  /// Rounds at the most, for work that moves gigabytes.
+  /// The most rounds, for work that moves gigabytes.
   var roundLimit = Int.max
   /// The journal first.
   let contestants: [Contestant]
 
-  /// Gives the seconds per operation of each contestant in each round.
+  /// Returns the seconds per operation of each contestant in each round.
   func run(on bench: Workbench) async throws -> Results {
     var seconds = contestants.map { _ in [Double]() }
     let rounds = min(bench.rounds, roundLimit)

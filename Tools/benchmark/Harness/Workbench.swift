@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// The folder in which a run writes, and what the rows ask of the run.
+/// The folder in which a run writes, and its settings for the rows.
 final class Workbench {
   let folder: URL
   let rows: Set<RowName>
@@ -12,12 +12,12 @@ final class Workbench {
   /// A database for the rows of shared journals.
   let postgres: String?
   let progress = ProgressLine()
-  /// Seconds from a small write's flush to the drive's answer: what every durable commit pays at least.
+  /// The seconds of flushing a small write, which is the least time of a durable commit.
   let flushTime: Double
   private let interruptions: [any DispatchSourceSignal]
   private var folderCount = 0
 
-  /// Makes a new folder and measures what a flush costs there.
+  /// Makes a new folder and measures the time of a flush there.
   init(_ arguments: Arguments) throws {
     rows = arguments.rows
     isQuick = arguments.isQuick
@@ -30,7 +30,7 @@ final class Workbench {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     self.folder = folder
 
-    // A run leaves up to some gigabytes, so a person who stops it must not have to look for them.
+    // A run writes up to some gigabytes, so they are removed even if it is stopped.
     interruptions = [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -49,22 +49,21 @@ final class Workbench {
     }
   }
 
-  /// Removes all that the run wrote.
+  /// Removes everything that the run wrote.
   func dismantle() {
     for interruption in interruptions { interruption.cancel() }
     progress.clear()
     Self.remove(folder)
   }
 
-  // Contestants that still write would put files back where they are being removed; under another name the
-  // folder is out of their reach.
+  // Contestants that still write could add files while the folder is being removed, so it is renamed first.
   private static func remove(_ folder: URL) {
     let away = folder.deletingLastPathComponent().appending(path: "\(folder.lastPathComponent)-removed")
     try? FileManager.default.moveItem(at: folder, to: away)
     try? FileManager.default.removeItem(at: away)
   }
 
-  /// A name for a new file or folder, not yet there.
+  /// The path of a new file or folder, which does not exist yet.
   func newPath(_ name: String) -> URL {
     folderCount += 1
     return folder.appending(path: "\(folderCount)-\(name)", directoryHint: .isDirectory)
@@ -93,8 +92,8 @@ final class Workbench {
     min(range.upperBound, max(range.lowerBound, Int(seconds / max(flushTime, 1e-6))))
   }
 
-  // The system's temporary folder is memory on many machines, where a flush costs nothing and all ratios
-  // are about something else; so the folder of the program, which is in the build folder, comes first.
+  // On many machines the system's temporary folder is in memory, where a flush costs nothing and the ratios mean
+  // nothing. So the folder of the program, which is in the build folder, is preferred.
   private static func parent(_ wanted: URL?) throws -> URL {
     if let wanted {
       var isFolder: ObjCBool = false
@@ -103,10 +102,10 @@ final class Workbench {
       else { throw WrongUse(message: "--in: “\(wanted.path)” is not a folder.") }
       return wanted
     }
-    if let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent(),
-      FileManager.default.isWritableFile(atPath: beside.path)
+    if let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent(),
+      FileManager.default.isWritableFile(atPath: own.path)
     {
-      return beside
+      return own
     }
     return FileManager.default.temporaryDirectory
   }

@@ -87,22 +87,13 @@ struct Environment: Encodable {
     return best.type
   }
 
-  /// What `swift --version` says; the compiler's own condition when there is no toolchain to ask.
+  /// The version that `swift --version` prints; without a toolchain, the one that this program was compiled with.
   private static func swiftVersion() -> String {
-    let child = Process()
-    let output = Pipe()
-    child.executableURL = URL(filePath: "/usr/bin/env")
-    child.arguments = ["swift", "--version"]
-    child.standardOutput = output
-    child.standardError = FileHandle.nullDevice
-    if (try? child.run()) != nil {
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      child.waitUntilExit()
-      if let start = text.range(of: "Swift version "),
-        let number = text[start.upperBound...].split(whereSeparator: \.isWhitespace).first
-      {
-        return "Swift \(number)"
-      }
+    if let text = try? String(decoding: output(of: "swift", ["--version"]), as: UTF8.self),
+      let start = text.range(of: "Swift version "),
+      let number = text[start.upperBound...].split(whereSeparator: \.isWhitespace).first
+    {
+      return "Swift \(number)"
     }
     #if compiler(>=6.3)
       return "Swift 6.3 or later"

@@ -11,7 +11,7 @@ enum Wanted {
   }
 }
 
-/// The journal beside one peer.
+/// The journal compared with one peer.
 struct Comparison {
   let peer: String
   /// The peer's figure, in the row's unit.
@@ -31,16 +31,16 @@ struct Comparison {
 struct ReportRow {
   /// What the figures of a row count.
   enum Unit {
-    /// So many a second; the ratio is the journal's rate over the peer's.
+    /// A number per second; the ratio is the journal's rate over the peer's.
     case perSecond(String)
-    /// The seconds of one; the ratio says what the row's title says.
+    /// The seconds of one operation; the row's title says which ratio is shown.
     case seconds
-    /// Memory; the ratio is the journal's over what it is held against.
+    /// Memory; the ratio is the journal's over the peer's.
     case bytes
   }
 
   let name: RowName
-  /// What was done, in words, with its sizes.
+  /// The work and its sizes, for people.
   let work: String
   let unit: Unit
   /// The journal's figure.
@@ -49,7 +49,7 @@ struct ReportRow {
 
   var isMissed: Bool { comparisons.contains(where: \.isMissed) }
 
-  /// A row of rates, out of a race: contestant `ours` against some of the others.
+  /// A row of rates from a race: contestant `ours` against some of the others.
   init(
     _ name: RowName, _ work: String, unit: String, of results: Race.Results, ours: Int = 0,
     against peers: [(index: Int, wanted: Wanted?)]

@@ -1,8 +1,8 @@
 import CatalogModel
 import Foundation
 
-/// The state as of a random revision of a long history, against a full replay: with layers that take as much as the log
-/// at most, and with all that there can be.
+/// The state as of a random revision of a long history, against a full replay: with layers that take at most as much
+/// as the log, and with all layers.
 func asOfRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.asOf) else { return [] }
   return [try await asOfRow(bench, pastShare: 1), try await asOfRow(bench, pastShare: 8)]

@@ -1,8 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// What bringing a backup up to date takes in a large journal, against a small one: it should be the cost of what is
-/// new.
+/// The time of updating a backup of a large journal and of a small one, which should depend on the new entries only.
 func backupRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.backup) else { return [] }
   let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)

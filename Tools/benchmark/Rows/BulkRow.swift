@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Many events an entry, as an import writes them.
+/// Entries of many events, as an import writes them.
 func bulkRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.bulk) else { return [] }
   let eventsPerEntry = 1_000

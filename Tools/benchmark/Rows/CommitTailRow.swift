@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// How long the slowest commits take while a snapshot is written, against when none is.
+/// The time of the slowest commits while a snapshot is written and while none is written.
 func commitTailRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.commitTail) else { return [] }
   let itemCount = 200_000
@@ -51,7 +51,7 @@ func commitTailRows(_ bench: Workbench) async throws -> [ReportRow] {
   ]
 }
 
-/// Writes snapshots one after the other, on a thread of its own.
+/// Writes snapshots one after the other, on a separate thread.
 private final class SnapshotLoop: Sendable {
   private let isEnding = Atomic(false)
   private let count = Atomic(0)
@@ -68,7 +68,7 @@ private final class SnapshotLoop: Sendable {
     }
   }
 
-  /// Waits for the one that is being written, and tells how many were.
+  /// Waits for the snapshot that is being written, and returns how many were written.
   func end() -> Int {
     isEnding.store(true, ordering: .relaxed)
     done.wait()

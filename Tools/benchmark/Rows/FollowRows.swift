@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// How soon another process sees an entry, and what it costs while there is nothing to see.
+/// The delay until another process sees an entry, and the cost of following without new entries.
 func followRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.follow) else { return [] }
   let url = bench.newPath("follow.journal")
@@ -55,8 +55,8 @@ func followRows(_ bench: Workbench) async throws -> [ReportRow] {
   ]
 }
 
-/// What a follower takes from a writer with many callers. It reads and applies all entries, so on a machine with few
-/// cores it takes some of the processor's time.
+/// The effect of a follower on a writer with many callers. It reads and applies all entries, so on a machine with few
+/// cores it competes for the processor.
 private func followedCommitRow(_ bench: Workbench) async throws -> ReportRow {
   func run(_ count: Int, isFollowed: Bool) throws -> Double {
     let url = bench.newPath("followed.journal")
@@ -76,7 +76,7 @@ private func followedCommitRow(_ bench: Workbench) async throws -> ReportRow {
     return seconds
   }
   let race = Race(
-    work: "commits beside a follower", operations: bench.isQuick ? 12_800 : 64_000,
+    work: "commits with a follower", operations: bench.isQuick ? 12_800 : 64_000,
     contestants: [
       Contestant(name: "followed") { try run($0, isFollowed: true) },
       Contestant(name: "without a follower") { try run($0, isFollowed: false) },

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// What layers cost to write and how fast a journal opens whose process was killed.
+/// The cost of writing layers, and the time of opening a journal whose process was killed.
 func layerRows(_ bench: Workbench) async throws -> [ReportRow] {
   var rows: [ReportRow] = []
   if !bench.rows.isDisjoint(with: [.openingKilled, .openingKilledMemory, .layerBytes]) {
@@ -13,8 +13,8 @@ func layerRows(_ bench: Workbench) async throws -> [ReportRow] {
 
 // MARK: Opening at the worst moment
 
-/// A journal that was updated until just before the next layer was due, as a killed process leaves it, against a small
-/// one that was closed.
+/// Opens a journal that was updated until just before the next layer was due and whose process was killed, and a small
+/// journal that was closed.
 private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   let itemCount = bench.isQuick ? 100_000 : 1_000_000
   let url = bench.newPath("killed.journal")
@@ -109,7 +109,7 @@ private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) 
 
 // MARK: Writing a layer
 
-/// Writing what 10,000 updates have changed over many items, against over few.
+/// Writes a layer of 10,000 updates over many items and over few items.
 private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
   let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let changeCount = 10_000

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// What reads the log: replay and history. The two share a large journal, for it takes long to write.
+/// Replay and history, which read the log. They share a large journal, because writing it takes long.
 func logRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: [.replay, .history]) else { return [] }
   let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// How long it takes until an app that is started has its first item, and how much memory.
+/// The time and memory until an app that starts has its first item.
 func openingRows(_ bench: Workbench) async throws -> [ReportRow] {
   var rows: [ReportRow] = []
   if !bench.rows.isDisjoint(with: [.opening, .openingMemory]) { rows += try await openingRow(bench) }
@@ -9,7 +9,7 @@ func openingRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// Opening with a snapshot of the newest revision, at three sizes, each time in a process of its own.
+/// Opening with a snapshot of the newest revision, at three sizes, each time in a separate process.
 private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
   let sizes = bench.isQuick ? [100_000, 10_000] : [1_000_000, 100_000, 10_000]
   let journals = try sizes.map { size in
@@ -56,7 +56,7 @@ private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
   ]
 }
 
-/// Opening at growing sizes, as closing the journal leaves it, and by a replay of the whole log.
+/// Opening journals of growing sizes after a close, and by a replay of the whole log.
 private func startUpRows(_ bench: Workbench) async throws -> [ReportRow] {
   var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
   if bench.isLarge { sizes.append(10_000_000) }

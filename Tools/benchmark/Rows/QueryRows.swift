@@ -44,7 +44,7 @@ private func indexRows(_ bench: Workbench) async throws -> [ReportRow] {
 }
 
 /// Opening and the first query by an index, which is read from the layers, in a large journal and in a small one; each
-/// time in a process of its own.
+/// time in a separate process.
 private func queryOpeningRow(_ bench: Workbench) async throws -> ReportRow {
   let sizes = bench.isQuick ? [100_000, 10_000] : [1_000_000, 10_000]
   let journals = try sizes.map { size in
@@ -79,7 +79,7 @@ private func queryOpeningRow(_ bench: Workbench) async throws -> ReportRow {
     .queryOpening, "\(work) (times as long)", .seconds, results.spread(of: 0), against: [small])
 }
 
-/// A journal of items, and a table of the same.
+/// A journal of items, and a table of the same items.
 private final class QuerySubject {
   enum Question { case equal, first, scan }
 

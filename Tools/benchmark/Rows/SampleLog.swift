@@ -11,7 +11,7 @@ final class SampleLog {
   static let historyLength = 20
 
   let entries: Int
-  /// What LevelDB alone may open, without the journal.
+  /// The folder for LevelDB alone, without the journal.
   let copyOfEntries: URL
   let url: URL
   private var journal: CatalogJournal
@@ -52,7 +52,7 @@ final class SampleLog {
     return seconds
   }
 
-  /// Looks the history of every tracked item up, so many times, in random order; gives the seconds.
+  /// Reads the history of every tracked item this many times, in random order, and returns the seconds.
   func histories(_ passes: Int, _ random: inout SeededGenerator) throws -> Double {
     let order = (0..<passes).flatMap { _ in (1...Self.trackedCount).shuffled(using: &random) }
     var eventCount = 0
@@ -65,13 +65,13 @@ final class SampleLog {
     return seconds
   }
 
-  /// Commits some entries, and gives the seconds that bringing a backup up to date takes then.
+  /// Commits some entries, and returns the seconds of updating a backup afterwards.
   func backUp(to url: URL, committing count: Int) throws -> Double {
     for _ in 0..<count { try journal.commit { try $0.addItem(kind: SampleData.kind) } }
     return try timed { try journal.backup(to: url) }
   }
 
-  /// Lets other processes have it alone.
+  /// Closes it, so that other processes can open it.
   func close() throws { try journal.close() }
 
   func discard(_ bench: Workbench) {
@@ -107,7 +107,7 @@ final class SampleLog {
   }
 }
 
-/// Hands numbers out to many tasks, each once.
+/// Gives numbers to many tasks, each number once.
 private final class SharedCounter: Sendable {
   private let value = Atomic(0)
 

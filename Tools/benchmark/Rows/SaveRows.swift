@@ -1,11 +1,11 @@
 import CatalogModel
 import Foundation
 
-/// What one small change costs an app that keeps many items: a commit, beside writing all items anew as a keyed
-/// archive or as a property list, which is how apps used to save.
+/// The cost of saving one small change in an app with many items: a commit, compared with writing all items again as a
+/// keyed archive or as a property list, which is how apps used to save.
 ///
 /// The commit is flushed when it returns. The files of the others are written as such apps wrote them, without a
-/// flush: a power loss can take all they hold.
+/// flush: a power loss can destroy all of their contents.
 func saveRows(_ bench: Workbench) async throws -> [ReportRow] {
   var rows: [ReportRow] = []
   for (name, count) in [(RowName.save10, 10), (.save1000, 1_000), (.save100000, 100_000)]

@@ -57,17 +57,7 @@ private func dropTables(at address: String) throws {
 /// Runs SQL and returns the result as text.
 @discardableResult
 private func psql(_ text: String, at address: String) throws -> String {
-  let process = Process()
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text]
-  let output = Pipe()
-  process.standardOutput = output
-  // Notices about missing tables go there.
-  process.standardError = FileHandle.nullDevice
-  try process.run()
-  let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-  process.waitUntilExit()
-  guard process.terminationStatus == 0 else { throw PeerFailure(description: "psql failed: \(text)") }
+  let bytes = try output(of: "psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text])
   return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
 }
 

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// The program `journal`, which is built beside this one.
+/// The program `journal`, which is built into the folder of this one.
 /// - Throws: ``PeerFailure`` if it is not there.
 func commandLineProgram() throws -> URL {
   let program = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "journal")
@@ -12,7 +12,7 @@ func commandLineProgram() throws -> URL {
   return program
 }
 
-/// What the command line takes for a question about a large journal, against a small one, its start included.
+/// The time of verbs of the command line in a large journal and in a small one, including the start of the program.
 func verbRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.verbs) else { return [] }
   let program = try commandLineProgram()
@@ -30,7 +30,9 @@ func verbRows(_ bench: Workbench) async throws -> [ReportRow] {
       Contestant(name: "in \(log.entries) entries") { _ in
         let times = try (0..<5).map { _ in
           let words = question.words(log, &random)
-          return try timed { try run(program, [words[0], log.url.path] + words.dropFirst()) }
+          return try timed {
+            try output(of: program, [words[0], log.url.path] + words.dropFirst(), codes: [0, 1])
+          }
         }
         return Spread(times).median
       }
@@ -49,7 +51,7 @@ func verbRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// A command line, but for the journal.
+/// The arguments of a verb without the journal.
 private struct Question {
   let name: String
   var wanted: Wanted? = .atMost(2)
@@ -78,20 +80,7 @@ private var questions: [Question] {
       let revision = Int.random(in: 1_000..<log.entries - 1_000, using: &random)
       return ["diff", "\(revision)", "\(revision + 1_000)", "--stat"]
     },
-    // Its states are as many as the logarithm of the entries.
+    // It reads as many states as the logarithm of the entries.
     Question(name: "bisect", wanted: nil) { _, _ in ["bisect", "--where", "@name=nothing"] },
   ]
-}
-
-private func run(_ program: URL, _ words: [String]) throws {
-  let child = Process()
-  child.executableURL = program
-  child.arguments = words
-  child.standardOutput = FileHandle.nullDevice
-  child.standardError = FileHandle.nullDevice
-  try child.run()
-  child.waitUntilExit()
-  guard [0, 1].contains(child.terminationStatus) else {
-    throw PeerFailure(description: "journal \(words) failed.")
-  }
 }

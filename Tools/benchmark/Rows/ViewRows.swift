@@ -1,7 +1,8 @@
 import CatalogModel
 import Foundation
 
-/// How the page of `journal view` feels over large journals: in a real browser, with the program's own server.
+/// The response times of the page of `journal view` over large journals, in a real browser with the program's own
+/// server.
 func viewRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.view) else { return [] }
   let log = try await SampleLog(bench, entries: bench.isQuick ? 50_000 : 1_000_000)
@@ -163,13 +164,13 @@ private final class ServedPage {
   /// The address for a browser that has a session.
   var origin: String { String(invitation.prefix { $0 != "?" }) }
 
-  /// The most memory that the server has had.
+  /// The peak memory of the server.
   func residentByteCount() throws -> Int {
     try highestResidentByteCount(of: "\(program.processIdentifier)")
   }
 }
 
-/// A journal of items with an image each.
+/// A journal whose items have an image each.
 private enum PictureJournal {
   static func make(_ bench: Workbench, count: Int) throws -> URL {
     bench.progress.show("writing a journal of \(count) images")

@@ -6,7 +6,7 @@ func xmlPropertyListInBinaryForm(
   return ArchiveBytes(try reader.binaryForm(), path: bytes.path)
 }
 
-/// Reads elements and writes the objects that they stand for, those of a collection before the collection.
+/// Reads elements and writes their objects, those in a collection before the collection.
 private struct XMLPropertyListReader {
   private enum Element: String {
     case plist, dict, key, array, string, integer, real, date, data
@@ -19,7 +19,7 @@ private struct XMLPropertyListReader {
     let name: XMLScanner.Name
     let position: Int
     let isDictionary: Bool
-    /// Where each key stands among the others; of a key that occurs twice the last value counts, as in Foundation.
+    /// The position of each key; the last value of a repeated key counts, as in Foundation.
     var places: [[UInt8]: Int] = [:]
     /// The place of the key whose value comes next, if it was there before.
     var repeated: Int?
@@ -49,7 +49,7 @@ private struct XMLPropertyListReader {
   }
 
   mutating func binaryForm() throws(ArchiveError) -> [UInt8] {
-    // Each object has a tag, so there are no more of them than of these.
+    // Each object has a tag, so there are at most as many objects as tags.
     let tagCount = scanner.text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "<") ? 1 : 0) }
     return try BinaryPropertyListWriter.bytes(maximumObjectCount: tagCount) {
       (writer) throws(ArchiveError) in
@@ -102,7 +102,7 @@ private struct XMLPropertyListReader {
     }
   }
 
-  /// The object that an element stands for, if that is complete.
+  /// The object of an element, if the element is complete.
   private mutating func opened(
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int? {
@@ -204,7 +204,7 @@ private struct XMLPropertyListReader {
   }
 
   private func element(_ name: XMLScanner.Name) -> Element? {
-    // No name is longer than `integer`; a hostile one may be.
+    // No valid name is longer than `integer`; a hostile one can be.
     name.bytes.count > 7 ? nil : Element(rawValue: String(decoding: name.bytes, as: UTF8.self))
   }
 

@@ -55,7 +55,7 @@ func xmlDate(_ content: [UInt8]) -> Double? {
   let isNegative = text.first == UInt8(ascii: "-")
   if isNegative { text = text.dropFirst() }
   guard text.last == UInt8(ascii: "Z") else { return nil }
-  // What is left of the year's end has a fixed form.
+  // Everything after the year has a fixed form.
   let rest = Array(text.suffix(16))
   guard rest.count == 16, (4...9).contains(text.count - 16), let year = digits(text.dropLast(16)),
     rest[0] == UInt8(ascii: "-"), let month = digits(rest[1..<3]),
@@ -93,7 +93,7 @@ private func floorDivision(_ number: Int, _ divisor: Int) -> Int {
   number >= 0 ? number / divisor : -((-number + divisor - 1) / divisor)
 }
 
-/// A number of at most nine digits and nothing else.
+/// A number of at most nine digits, without anything else.
 private func digits(_ text: some Collection<UInt8>) -> Int? {
   guard !text.isEmpty, text.count <= 9 else { return nil }
   var number = 0
@@ -111,7 +111,7 @@ private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
   return content[first...last]
 }
 
-/// The bytes that base64 stands for. Other characters are passed over, as Foundation and Python do it; the padding
+/// The bytes that base64 encodes. Other characters are skipped, as Foundation and Python do; the padding
 /// must be there, and nothing may follow it.
 func base64(_ content: [UInt8]) -> [UInt8]? {
   var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 /// Reads XML tag by tag: as much of it as property lists use.
 ///
-/// Comments and processing instructions are passed over, as is a document type with all that it declares: entities
+/// Comments and processing instructions are skipped, and so is a document type with all of its declarations: entities
 /// are never expanded, other than the five of XML itself and characters by number. It is laxer than XML where Apple's
 /// programs write what XML forbids: control characters, and `--` in comments.
 struct XMLScanner {
@@ -26,7 +26,7 @@ struct XMLScanner {
   private(set) var position = 0
   /// Where the newest tag began.
   private(set) var tagPosition = 0
-  /// A document type may stand before the first element only.
+  /// A document type may occur only before the first element.
   private var isBeforeRoot = true
 
   init(_ text: XMLText) { self.text = text }
@@ -61,8 +61,8 @@ struct XMLScanner {
 
   /// The text up to the closing tag of an element that must hold no other.
   ///
-  /// Carriage returns are kept, though XML makes line feeds of them: Foundation's writers put them in as they are, and its
-  /// readers take them so. The runs of an attributed string count them.
+  /// Carriage returns are kept, although XML converts them to line feeds, because Foundation writes and reads them
+  /// unchanged. The runs of an attributed string count them.
   mutating func content(of name: Name) throws(ArchiveError) -> [UInt8] {
     let start = tagPosition
     var content: [UInt8] = []
@@ -160,7 +160,7 @@ struct XMLScanner {
     try skipQuoted()
   }
 
-  // MARK: - What is passed over
+  // MARK: - Skipping
 
   @discardableResult
   private mutating func skipBlanks() -> Bool {
@@ -231,7 +231,7 @@ struct XMLScanner {
 
   private mutating func appendEntity(to content: inout [UInt8]) throws(ArchiveError) {
     let start = position
-    // The longest one is a number with leading zeros; no writer makes it longer than this.
+    // The longest reference is a number with leading zeros; no writer makes a longer one than this.
     let nearby = utf8[(start + 1)...].prefix(32)
     guard let end = nearby.firstIndex(of: UInt8(ascii: ";")) else {
       throw text.error("`&` begins no entity; in a text it is written `&amp;`", start)

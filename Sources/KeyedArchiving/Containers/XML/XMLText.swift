@@ -1,7 +1,7 @@
-/// The text of an XML file as UTF-8, and where its parts stand in the input.
+/// The text of an XML file as UTF-8, and the positions of its parts in the input.
 ///
-/// UTF-16 and UTF-32 are told by their byte order mark; a text without one is in the encoding that it declares, UTF-8, ASCII
-/// or ISO 8859-1, and in UTF-8 if it declares none. Texts that declare another one are refused.
+/// UTF-16 and UTF-32 are recognized by their byte order mark. A text without one has the encoding that it declares
+/// (UTF-8, ASCII or ISO 8859-1), or UTF-8 if it declares none. Texts that declare another encoding are refused.
 struct XMLText {
   /// The text, without a byte order mark. Valid UTF-8 without zeros.
   let utf8: [UInt8]
@@ -40,7 +40,7 @@ struct XMLText {
         utf8 = mark == 0 ? input : Array(input[mark...])
         invalid = firstInvalidByte(utf8)
       case .wide?:
-        // Real UTF-16 without a mark is told below, by its zero bytes.
+        // Real UTF-16 without a mark is detected below by its zero bytes.
         throw ArchiveError(
           .unsupportedFormat,
           "The XML says that it is in \(declared ?? ""), and has no byte order mark of that at its start",
@@ -108,10 +108,10 @@ private func firstInvalidByte(_ utf8: [UInt8]) -> Int? {
   return decoded(utf8, UTF8.self).1
 }
 
-/// What a declared encoding is to a reader.
+/// How a reader treats a declared encoding.
 private enum DeclaredEncoding {
   case utf8, ascii, latin1
-  /// One of several bytes a character, which a byte order mark has to begin.
+  /// An encoding with several bytes for each character, which requires a byte order mark.
   case wide
   case other
 
