@@ -1,8 +1,11 @@
 /// An open log: the ordered entries of one journal, and everything that the engine requires of a log.
 ///
-/// A ``LogStorage`` opens it. A log stores bytes under the revisions 1, 2, 3, … and does not interpret them. Entries
-/// never change and are never removed. All calls may be made from many threads at once, but the engine makes no second
-/// `append` before the first has returned.
+/// A ``LogStorage`` opens it. A log stores bytes under consecutive revisions, from ``LogPlace/firstRevision`` on, and
+/// does not interpret them. Entries never change and are never removed. All calls may be made from many threads at
+/// once, but the engine makes no second `append` before the first has returned.
+///
+/// A log makes errors with `JournalError(code, message, revision:, path:)`, and with `.closed(path:)` and
+/// `.logIsReadOnly(path:)`.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
 /// `PlainFileLog.swift` is a log in 300 lines.
@@ -17,17 +20,19 @@ package protocol EntryLog: Sendable {
   /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil for a log that can't lose its
   /// newest entries unnoticed. It is read again at each call.
   ///
-  /// The mark may lag behind the entries, but is never ahead of them; before the first entry, it is nil, or has
-  /// revision 0 and the digest that the first entry follows. The engine reads it at opening and verification: if the
-  /// entry of the mark is missing or different, the journal is damaged.
+  /// The mark may lag behind the entries, but is never ahead of those that this log shows. In a log that is open for
+  /// reading, the mark of the opening therefore remains while another process appends. Before the first entry, it is
+  /// nil, or has the revision and the digest of ``LogPlace/head``. The engine reads it at opening and verification: if
+  /// the entry of the mark is missing or different, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it returns
   /// false. The bytes are valid during the call.
   ///
-  /// It does not check for gaps. It passes only durable entries, possibly including those that are appended during the
-  /// call. `body` may make any call except `close`, which waits for it.
+  /// It need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
+  /// gives, possibly including those that are appended during the call. `body` may make any call, even `append`, except
+  /// `close`, which waits for it.
   /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
@@ -35,8 +40,8 @@ package protocol EntryLog: Sendable {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError)
 
-  /// The highest durable revision, 0 if there is none: at once if it is above `revision`, otherwise as soon as it is,
-  /// or when `time` has passed.
+  /// The highest durable revision, the one before ``LogPlace/firstRevision`` if there is none: at once if it is above
+  /// `revision`, otherwise as soon as it is, or when `time` has passed.
   ///
   /// Readers learn of new entries this way. With access `follow`, these are the entries of any writer; with `write`,
   /// those that this log has appended; with `read`, there are none.
@@ -46,14 +51,16 @@ package protocol EntryLog: Sendable {
   /// Enables appending. The engine calls it once, on a log that was opened with access `write`, after all checks of
   /// opening. Until then, the log must not change anything on disk, so that evidence of damage is preserved. A torn
   /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry.
-  /// - Throws: ``JournalError``; the log is then unchanged, and can only be closed.
+  /// - Throws: ``JournalError``, with code `readOnly` if the log was not opened with access `write`; the log is then
+  ///   unchanged, and can only be closed.
   func beginWriting() throws(JournalError)
 
-  /// Stores entries, if the newest stored one has the revision `revision`, and returns when they are durable.
+  /// Stores entries, if the newest durable revision is `revision`, and returns when they are durable.
   ///
   /// There is at least one entry. They are in order and without gaps from `revision + 1` on, and together have no more
   /// bytes than ``LogLimits/appendByteCount``.
-  /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts.
+  /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts. Before
+  ///   ``beginWriting()``, and without access `write`, it is ``AppendFailure/refused(_:)`` with code `readOnly`.
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
 
   /// About how many bytes the entries take in storage.
@@ -71,8 +78,8 @@ package protocol EntryLog: Sendable {
 package struct SealedEntry: Sendable {
   package let revision: Revision
   package let bytes: [UInt8]
-  /// The digest of the entry, on which that of the next one depends. A log need not store it, because it can be
-  /// computed from the bytes.
+  /// The digest of the entry, on which that of the next one depends. It is not the SHA-256 of the bytes, but the engine
+  /// can compute it from them, so a log stores it only in its mark.
   package let digest: ContentDigest
 
   package init(revision: Revision, bytes: [UInt8], digest: ContentDigest) {
@@ -98,8 +105,8 @@ package struct LogMark: Hashable, Sendable {
 
 /// The limits of a log.
 package struct LogLimits: Sendable {
-  /// The most bytes of the entries of one append. The engine refuses a larger entry with `tooLarge`, and makes its
-  /// batches smaller.
+  /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
+  /// and makes its batches smaller.
   package let appendByteCount: Int
   /// How many free bytes on the disk of the journal's folder commits may need. Snapshots leave as much free. 0 for a
   /// log that is stored elsewhere.
@@ -139,7 +146,7 @@ package enum AppendFailure: Error, Sendable {
 }
 
 extension EntryLog {
-  /// The highest durable revision, 0 if there is none.
+  /// The highest durable revision.
   func newestRevision() throws(JournalError) -> Revision {
     try newestRevision(after: 0, waitingAtMost: .zero)
   }

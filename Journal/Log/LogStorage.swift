@@ -7,8 +7,9 @@ package import Files
 /// itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it refuses an
 /// append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
 package protocol LogStorage: Sendable {
-  /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, a second
-  /// opening for writing is refused with `locked`.
+  /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, the log has a
+  /// lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by the same
+  /// process, with `locked`.
   var isShared: Bool { get }
 
   /// Whether its logs end with this process. The folder of such a journal is then useless, so closing the journal
@@ -19,7 +20,7 @@ package protocol LogStorage: Sendable {
   var allowsFollowing: Bool { get }
 
   /// Creates the empty log of a new journal, durably. The engine calls it before any other process can see the
-  /// journal's folder.
+  /// journal's folder, whose name may change afterwards.
   /// - Throws: ``JournalError``; leftovers may stay, because the engine removes the folder.
   func create(in place: LogPlace) throws(JournalError)
 
@@ -33,7 +34,8 @@ package protocol LogStorage: Sendable {
 
   /// Reads the remains of a log, any part of which may be damaged or missing, without changing anything.
   /// - Throws: ``JournalError`` for errors that are not about the log, such as `outOfResources` and `permission`, and
-  ///   `wrongUse` if this kind of log has no remains. Damage is not an error, but in ``LogRemains/problems``.
+  ///   `wrongUse` if this kind of log has no remains, because it is not in the folder. Damage is not an error, but in
+  ///   ``LogRemains/problems``, even if nothing is left.
   func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains
 }
 
@@ -70,7 +72,7 @@ package protocol LogRemains: Sendable {
 package enum LogAccess: Sendable {
   /// Read and, after ``EntryLog/beginWriting()``, append.
   case write
-  /// Read the current entries, whether or not another process appends.
+  /// Read the entries that are there at the opening, and no later ones, whether or not another process appends.
   case read
   /// Read while another process may append, and learn of new entries.
   case follow
@@ -92,19 +94,25 @@ package struct LogPlace: Sendable {
   /// The journal of the log. A log records it when it is created, and refuses other journals.
   package var journal: JournalID { format.id }
 
-  /// The bytes of FORMAT. The first entry follows their digest.
+  /// The bytes of FORMAT, for a log from which other machines join the journal. A log can't compute the digest that the
+  /// first entry follows from them; it is in ``head``.
   package var formatBytes: [UInt8] { format.bytes }
 
-  /// The revision of the first entry: 1 unless history was pruned.
-  package var firstRevision: Revision { format.head.revision + 1 }
+  /// What the first entry follows: revision 0 or, if history was pruned, the newest pruned entry.
+  package var head: Head { format.head }
 
-  /// The path of the folder `entries` at the time of the opening; for messages.
+  /// The revision of the first entry: 1 unless history was pruned.
+  package var firstRevision: Revision { head.revision + 1 }
+
+  /// The path of the folder `entries` at the time of the opening; for messages. A log that opens files by this path
+  /// fails once the journal's folder is moved; ``entries()`` does not.
   package var path: String { folder.entries }
 
   /// The folder `entries` in the journal's folder, which belongs to the log: it is empty in a new journal, and the
-  /// engine never reads it. Its contents are opened relative to its descriptor, even if the journal's folder is moved.
-  /// `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single names; nothing is durable
-  /// without an explicit `flush`. Tests see each change and can make it fail (``JournalOptions/fileHook``).
+  /// engine reads only the file BASE in it, if history was pruned. Its contents are opened relative to its descriptor,
+  /// even if the journal's folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by
+  /// single names; nothing is durable without an explicit `flush`. Tests see each change and can make it fail
+  /// (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.openEntries()
   }

@@ -53,6 +53,8 @@ final class PlainFileLog: EntryLog {
   /// Guards nothing but who waits: for entries, for the end of reads, for closing.
   private let change = NSCondition()
   private let isClosed = Lock(false)
+  /// The mark when the log was opened for reading: a later one may be of an entry that is not shown.
+  private let openingMark: PlainFileMark?
   let hasTornTail: Bool
 
   var limits: LogLimits { LogLimits(appendByteCount: 64 << 20, spareByteCount: 1 << 20) }
@@ -69,6 +71,7 @@ final class PlainFileLog: EntryLog {
       if access == .write, try !folder.lock(exclusive: true) {
         throw JournalError(.locked, "the log is open for writing elsewhere", path: place.path)
       }
+      openingMark = access == .read ? try PlainFileMark(in: folder) : nil
       state = Lock(State(file: FileBox(file)))
     } catch {
       if error.code == .notFound {
@@ -141,7 +144,8 @@ final class PlainFileLog: EntryLog {
 
   func acknowledged() throws(JournalError) -> LogMark? {
     try checkIsOpen()
-    return try PlainFileMark(in: folder).logMark(path: folder.path(of: "mark"))
+    let mark = if let openingMark { openingMark } else { try PlainFileMark(in: folder) }
+    return mark.logMark(path: folder.path(of: "mark"))
   }
 
   func read(
