@@ -193,6 +193,11 @@ final class LayerChain<State: EventSourced>: Sendable {
     try SnapshotFile(name, in: folder.openSnapshots(), facts: facts, memoryByteCount: memoryByteCount)
   }
 
+  /// Reads the whole file of a layer, and fails at the first page that is altered.
+  func checkAllPages(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) {
+    try SnapshotFile.checkAllPages(name, in: folder.openSnapshots(), facts: facts)
+  }
+
   func path(of name: LayerName) -> String { folder.path(of: name) }
 
   // MARK: States

@@ -71,7 +71,7 @@ extension Journal {
       guard let record = try chain.records.record(name) else { return nil }
       guard let facts = record.facts else { return record.problem }
       do throws(JournalError) {
-        try chain.file(name, facts).checkAllPages()
+        try chain.checkAllPages(name, facts)
         return nil
       } catch {
         // A snapshot that was dropped in the meantime is not a problem.

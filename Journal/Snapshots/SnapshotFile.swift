@@ -18,23 +18,10 @@ struct SnapshotFile: Sendable {
     _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
     memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
   ) throws(JournalError) {
-    path = folder?.path(of: name.fileName) ?? name.fileName
+    let file = try Self.open(name, in: folder, facts: facts)
+    path = file.path
     revision = name.to
-    let file: File
-    do throws(JournalError) {
-      guard let folder else { throw JournalError(.notFound, "there are no snapshots") }
-      file = try folder.file(name.fileName, .reading)
-    } catch {
-      guard error.code == .notFound else { throw error }
-      throw JournalError(.damaged, "the snapshot is missing", revision: revision, path: path)
-    }
-    let byteCount = try file.byteCount()
-    guard byteCount == facts.byteCount else {
-      throw JournalError(
-        .damaged, "the snapshot has \(byteCount) bytes and should have \(facts.byteCount)",
-        revision: revision,
-        path: path)
-    }
+    let byteCount = facts.byteCount
     isInMemory = byteCount <= memoryByteCount
     if isInMemory {
       bytes = ArchiveBytes(try file.contents(limit: byteCount))
@@ -66,9 +53,7 @@ struct SnapshotFile: Sendable {
         let range = start..<min(start + SnapshotFacts.pageByteCount, bytes.count)
         let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
         guard found == checksum else {
-          throw ArchiveError(
-            .damaged, "The \(range.count) bytes from byte \(start) on are not those that were written",
-            offset: start, path: path)
+          throw Self.altered(range, path)
         }
       }
     } catch {
@@ -76,16 +61,53 @@ struct SnapshotFile: Sendable {
     }
   }
 
-  /// Reads the whole file, ignoring cached pages, and fails at the first page that is altered.
-  func checkAllPages() throws(JournalError) {
-    do throws(ArchiveError) {
-      for offset in stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount) {
-        try unsafe bytes.withBytes(in: offset..<offset + 1) { _ in }
+  private static func open(
+    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts
+  ) throws(JournalError) -> File {
+    let path = folder?.path(of: name.fileName) ?? name.fileName
+    do throws(JournalError) {
+      guard let folder else { throw JournalError(.notFound, "there are no snapshots") }
+      let file = try folder.file(name.fileName, .reading)
+      let byteCount = try file.byteCount()
+      guard byteCount == facts.byteCount else {
+        throw JournalError(
+          .damaged, "the snapshot has \(byteCount) bytes and should have \(facts.byteCount)",
+          revision: name.to, path: path)
       }
+      return file
     } catch {
-      throw Self.failure(error, revision, path)
+      guard error.code == .notFound else { throw error }
+      throw JournalError(.damaged, "the snapshot is missing", revision: name.to, path: path)
     }
   }
+
+  /// Reads a whole file and fails at the first page that is altered. Memory holds one page, however large the file is.
+  static func checkAllPages(
+    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts
+  ) throws(JournalError) {
+    let file = try open(name, in: folder, facts: facts)
+    let page = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: SnapshotFacts.pageByteCount, alignment: 16)
+    defer { unsafe page.deallocate() }
+    for (index, checksum) in facts.pageChecksums.enumerated() {
+      let start = index * SnapshotFacts.pageByteCount
+      let count = min(SnapshotFacts.pageByteCount, facts.byteCount - start)
+      let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: page[..<count])
+      let read = try unsafe file.read(into: bytes, at: start)
+      guard read == count, unsafe CRC32C.checksum(UnsafeRawBufferPointer(bytes)) == checksum else {
+        throw failure(altered(start..<start + count, file.path), name.to, file.path)
+      }
+    }
+  }
+
+  private static func altered(_ range: Range<Int>, _ path: String) -> ArchiveError {
+    ArchiveError(
+      .damaged, "The \(range.count) bytes from byte \(range.lowerBound) on are not those that were written",
+      offset: range.lowerBound, path: path)
+  }
+
+  /// How many of its bytes are in memory.
+  var memoryByteCount: Int { bytes.loadedByteCount }
 
   /// The contents of the file.
   /// - Throws: ``JournalError`` with code `damaged`, if that is detected at once.

@@ -45,12 +45,18 @@ struct SnapshotVerifier<State: EventSourced> {
 }
 
 /// A layer or a snapshot that is being checked.
+///
+/// Its file is open while the replay is between its first and its last checkpoint. Layers follow one another, so memory
+/// holds one or a few of them, however many there are.
 private struct Subject<State: EventSourced> {
   let record: SnapshotRecord
   private(set) var problem: JournalError?
-  private var contents: LayerFile?
-  private let path: String
+  private let chain: LayerChain<State>
+  /// The shape of the states that it is compared with; nil if it is only read.
   private let shape: StateShape?
+  private var isOpened = false
+  private var file: SnapshotFile?
+  private var contents: LayerFile?
   /// How many checkpoints were passed, and the state at the last one.
   private var passed = 0
   private var before: StateParts?
@@ -58,28 +64,42 @@ private struct Subject<State: EventSourced> {
   private var versionCounts: [[Int]] = []
   private var lines: [[[LineVersion]]] = []
 
+  /// If a file has more bytes in memory, it is opened again.
+  private static var memoryByteCount: Int { 8 << 20 }
+
   var name: LayerName { record.name }
+  private var path: String { chain.path(of: name) }
 
   init(_ record: SnapshotRecord, _ chain: LayerChain<State>, isDeep: Bool) {
     self.record = record
-    path = chain.path(of: record.name)
+    self.chain = chain
     problem = record.problem
-    shape = chain.shape
-    guard let facts = record.facts else { return }
+    // A snapshot of another version of the model is never used, so it can't give a wrong state.
+    shape = isDeep && record.facts?.schema == State.schema ? chain.shape : nil
+    if shape != nil, record.facts?.start.revision == 0 { before = State().parts }
+  }
+
+  /// Reads the whole file, and what is compared at its checkpoints.
+  private mutating func open(_ facts: SnapshotFacts) {
+    isOpened = true
     do throws(JournalError) {
-      let file = try chain.file(record.name, facts)
-      try file.checkAllPages()
-      // A snapshot of another version of the model is never used, so it can't give a wrong state.
-      guard isDeep, facts.schema == State.schema, let shape else { return }
-      let contents = try file.contents(shape)
-      self.contents = contents
-      if facts.start.revision == 0 { before = State().parts }
+      try chain.checkAllPages(name, facts)
+      guard let shape else { return }
+      try reopen(facts, shape)
+      guard let contents else { return }
       do throws(ArchiveError) { try sort(contents, facts, shape) } catch {
-        throw SnapshotFile.failure(error, record.name.to, path)
+        throw SnapshotFile.failure(error, name.to, path)
       }
     } catch {
       problem = error
     }
+  }
+
+  private mutating func reopen(_ facts: SnapshotFacts, _ shape: StateShape) throws(JournalError) {
+    (file, contents) = (nil, nil)
+    let file = try chain.file(name, facts)
+    contents = try file.contents(shape)
+    self.file = file
   }
 
   /// Finds the checkpoint at which each version and each line first shows.
@@ -121,10 +141,11 @@ private struct Subject<State: EventSourced> {
 
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
     guard problem == nil, let facts = record.facts else { return }
-    if head.revision == name.to, head.digest != facts.entryDigest {
+    if !isOpened, head.revision >= facts.checkpoints.first?.revision ?? name.to { open(facts) }
+    if problem == nil, head.revision == name.to, head.digest != facts.entryDigest {
       return fail("the snapshot belongs to an entry that is not in the log", head)
     }
-    guard let contents, let shape else { return }
+    guard problem == nil, let shape else { return }
     if head.revision == facts.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
@@ -134,7 +155,13 @@ private struct Subject<State: EventSourced> {
     guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
       return
     }
-    guard let parts = state.parts, let before else { return }
+    if (file?.memoryByteCount ?? 0) > Self.memoryByteCount {
+      do throws(JournalError) { try reopen(facts, shape) } catch {
+        problem = error
+        return
+      }
+    }
+    guard let parts = state.parts, let before, let contents else { return }
     let checkpoint = LayerCheckpoint(revision: head.revision, eventCount: eventCount, parts)
     do throws(ArchiveError) {
       let start = passed == 0 ? facts.start : facts.checkpoints[passed - 1]

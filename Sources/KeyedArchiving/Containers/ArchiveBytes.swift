@@ -88,6 +88,9 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
+  /// How many bytes take memory: all, or those of the pages of a file that were read.
+  package var loadedByteCount: Int { file?.loadedByteCount ?? count }
+
   /// Calls `body` with the bytes of a range.
   ///
   /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if the file can't give them, and

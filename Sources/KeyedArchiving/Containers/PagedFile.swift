@@ -15,7 +15,8 @@ import Synchronization
 /// It is not mapped: truncating a mapped file ends the process, and its bytes can change after their check.
 ///
 /// 1. A page's bit in `loaded` is set after the page was written and has passed its check, and never unset.
-/// 2. Pages are written only by the holder of `lock`, and only while their bit is not set.
+/// 2. Pages are written only by the holder of `lock`, and only while their bit is not set. It also guards
+///    `loadedCount`.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
 
@@ -29,6 +30,7 @@ import Synchronization
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
   private let lock = NSLock()
+  private var loadedCount = 0
 
   /// - Parameter descriptor: Owned from now on, even if this throws.
   init(
@@ -103,8 +105,12 @@ import Synchronization
       try read(page)
       let bit = UInt64(1) << UInt64(page & 63)
       unsafe loaded[page >> 6].bitwiseOr(bit, ordering: .releasing)
+      loadedCount += 1
     }
   }
+
+  /// The number of bytes of all pages that were read.
+  var loadedByteCount: Int { lock.withLock { loadedCount } << pageShift }
 
   private func isLoaded(_ page: Int) -> Bool {
     unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
