@@ -26,6 +26,11 @@ package struct LayeredIndex: Sendable {
 
   /// The lines in a range, in order or in reverse.
   package func makeIterator(in range: ValueRange, reversed: Bool = false) -> Iterator {
+    makeIterator(in: range.lines, reversed: reversed)
+  }
+
+  /// The lines from one through another; none for nil.
+  package func makeIterator(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Iterator {
     Iterator(self, range, isReversed: reversed)
   }
 
@@ -67,10 +72,10 @@ package struct LayeredIndex: Sendable {
     private var nextBelow: ValueLine?
     private var nextAbove: ValueLine?
 
-    fileprivate init(_ index: LayeredIndex, _ range: ValueRange, isReversed: Bool) {
+    fileprivate init(_ index: LayeredIndex, _ range: ClosedRange<ValueLine>?, isReversed: Bool) {
       table = index.table
       self.isReversed = isReversed
-      below = range.lines.map {
+      below = range.map {
         index.base.lines(from: $0.lowerBound, through: $0.upperBound, reversed: isReversed)
       }
       above = index.recent.lines(in: range, reversed: isReversed).makeIterator()
@@ -109,7 +114,7 @@ extension ValueRange {
   /// The lines whose values are in this range; nil if there can be none.
   ///
   /// No member is the least or the greatest number, so a line with one of these is just outside of a value's lines.
-  var lines: ClosedRange<ValueLine>? {
+  package var lines: ClosedRange<ValueLine>? {
     let first = ValueLine(key: lower, member: includesLower ? .min : .max)
     let last = ValueLine(key: upper, member: includesUpper ? .max : .min)
     return first <= last ? first...last : nil

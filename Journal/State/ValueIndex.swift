@@ -46,7 +46,7 @@ public struct ValueIndex: Sendable {
   ///   - reversed: whether the last member comes first.
   /// - Complexity: O(log n), and O(1) for each member read.
   public func members(in range: ValueRange, reversed: Bool = false) -> Members {
-    Members(lines: Lines(index: self, range: range, isReversed: reversed))
+    Members(lines: lines(in: range, reversed: reversed))
   }
 
   /// Some members of an index. A later change of the index does not affect it.
@@ -119,13 +119,18 @@ extension ValueIndex {
 
   /// The lines in a range.
   package func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
+    lines(in: range.lines, reversed: reversed)
+  }
+
+  /// The lines from one through another; none for nil.
+  package func lines(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Lines {
     Lines(index: self, range: range, isReversed: reversed)
   }
 
   /// A part of an index, in order or in reverse. A later change of the index does not affect it.
   package struct Lines: Sequence, Sendable {
     fileprivate let index: ValueIndex
-    fileprivate let range: ValueRange
+    fileprivate let range: ClosedRange<ValueLine>?
     fileprivate let isReversed: Bool
 
     package func makeIterator() -> Iterator { Iterator(self) }
@@ -136,7 +141,7 @@ extension ValueIndex {
       private var falling: SortedTable<ValueLine, Void>.ReversedIterator?
 
       fileprivate init(_ lines: Lines) {
-        guard let range = lines.range.lines else { return }
+        guard let range = lines.range else { return }
         if lines.isReversed {
           falling = lines.index.lines.elements(reversedIn: range).makeIterator()
         } else {

@@ -25,7 +25,7 @@ final class AnswerCache: Sendable {
     let items: [Catalog.Item.ID]
     /// How many there are, as far as is known.
     let total: Int
-    /// Whether there are no more.
+    /// Whether there are no more, and the whole page was found.
     let isComplete: Bool
   }
 
@@ -43,7 +43,8 @@ final class AnswerCache: Sendable {
     return answer.scan.withLock { scan in
       scan.advance(toward: offset + limit, atMost: Self.patience)
       return Page(
-        items: scan.page(offset: offset, limit: limit), total: scan.total, isComplete: scan.isComplete)
+        items: scan.page(offset: offset, limit: limit), total: scan.total,
+        isComplete: scan.isComplete && scan.hasFound(min(offset + limit, scan.total)))
     }
   }
 

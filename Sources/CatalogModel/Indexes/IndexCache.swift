@@ -124,12 +124,17 @@ final class IndexCache: Sendable {
 }
 
 /// An index that a query can use: in memory, or in the layers of a snapshot.
-enum QueryIndex {
+enum QueryIndex: Sendable {
   case memory(ValueIndex)
   case layers(LayeredIndex)
 
   /// The lines in a range, in order or in reverse.
   func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
+    lines(in: range.lines, reversed: reversed)
+  }
+
+  /// The lines from one through another; none for nil.
+  func lines(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Lines {
     switch self {
     case .memory(let index): Lines(memory: index.lines(in: range, reversed: reversed).makeIterator())
     case .layers(let index): Lines(layers: index.makeIterator(in: range, reversed: reversed))

@@ -5,7 +5,8 @@ import JSON
 /// no request waits for a whole catalog.
 ///
 /// Indexes on attributes are declared by an app's types. A search for items of a kind uses those that the app's queries
-/// have built, or that the snapshot's layers have.
+/// have built, or that the snapshot's layers have: one that finds few items by a condition, or else that of the first
+/// sort key, in whose order it finds a page before it has seen all items.
 package struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
@@ -32,6 +33,8 @@ package struct ItemScan: Sendable {
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?
+  /// The items in the order of an index; nil if there is none for the first sort key.
+  private var walk: OrderedWalk?
   /// How many items a sorted search selects.
   private var needed = 0
   /// The number, or of listed numbers the index, at which the scan continues.
@@ -52,12 +55,15 @@ package struct ItemScan: Sendable {
       let condition = Condition.value(path, comparison.range)
       return comparison.isNegated ? .not(condition) : condition
     }
+    // If all items are of one kind, it need not be named.
+    let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
+    let scope = kind.map { IndexScope(itemsOfKind: $0) }
     let isOnlyOfKind = search.query == EntityQuery(kind: search.query.kind) && conditions.isEmpty
     if let categories = search.query.categories {
       // An item is in one category, so no number comes twice.
       source = .numbers(categories.flatMap { catalog.items(in: $0).map(\.id.number) }.sorted())
       isFree = false
-    } else if let numbers = search.indexed(in: catalog) {
+    } else if let numbers = scope.flatMap({ search.indexed($0, in: catalog) }) {
       source = .numbers(numbers)
       isFree = false
     } else if let kind = search.query.kind, catalog.kinds != [kind] {
@@ -72,27 +78,81 @@ package struct ItemScan: Sendable {
       source = .everything
       isFree = isOnlyOfKind
     }
+    if case .numbers = source { return }
+    walk = scope.flatMap { search.indexOfOrder($0, in: catalog) }.map { OrderedWalk($0, orders) }
   }
 
   /// Whether ``total`` is the number of all that match.
   package var isComplete: Bool { isAtEnd || countsEverything }
 
   /// How many items match, as far as is known.
-  package var total: Int { countsEverything ? catalog.itemCount : matchCount }
+  package var total: Int {
+    countsEverything ? catalog.itemCount : max(matchCount, walk?.numbers.count ?? 0)
+  }
 
-  private var countsEverything: Bool {
-    if case .everything = source, isFree, orders.isEmpty { true } else { false }
+  /// Whether all items of the catalog match, and need not be sorted before some of them are known.
+  private var countsEverything: Bool { countsEverything(walking: walk != nil) }
+
+  private func countsEverything(walking: Bool) -> Bool {
+    if case .everything = source, isFree, orders.isEmpty || walking { true } else { false }
+  }
+
+  /// Whether this many items are known in order, or all.
+  package func hasFound(_ count: Int) -> Bool {
+    let found = max(walk?.numbers.count ?? 0, numbers.count)
+    return found >= count || isAtEnd && found >= matchCount
   }
 
   /// A page of the items found.
   package func page(offset: Int, limit: Int) -> [Catalog.Item.ID] {
-    numbers.dropFirst(offset).prefix(limit).map { EntityID($0) }
+    // Both are in order, from the first on.
+    let walked = walk?.numbers ?? []
+    let found = walked.count > numbers.count ? walked : numbers
+    return found.dropFirst(offset).prefix(limit).map { EntityID($0) }
   }
 
   /// Scans until this many items are known in order, everything was scanned, or the time is over. If they are known
   /// already, it uses the time to count the others.
   package mutating func advance(toward count: Int, atMost time: Duration) {
-    if !orders.isEmpty, selection == nil && !isAtEnd || count > needed && numbers.count < matchCount {
+    if isAtEnd && hasFound(count) { return }
+    if walk == nil { return scan(toward: count, atMost: time) }
+    let start = ContinuousClock().now
+    let isKnown = hasFound(count)
+    // The index has all items. If not all of them match, a scan finds rare ones sooner, and counts.
+    walk(toward: count, until: start + (isFree ? time : time / 2))
+    if walk == nil || isFree { return }
+    let rest = start + time - ContinuousClock().now
+    scan(toward: count, atMost: !isKnown && hasFound(count) ? min(Self.countingTime, rest) : rest)
+  }
+
+  /// Reads the index of the first sort key.
+  private mutating func walk(toward count: Int, until end: ContinuousClock.Instant) {
+    guard var walk else { return }
+    // It is not copied while it changes.
+    self.walk = nil
+    // If all lines are of items that match, it also counts them.
+    let needed = isFree && !countsEverything(walking: true) ? .max : count
+    repeat {
+      let isDone = walk.walk(64, until: needed) { number in
+        if isFree && orders.count == 1 { return [] }
+        guard let item = matching(number, nil) else { return nil }
+        return orders.indices.dropFirst().map { item.key(search.orders[$0].field, orders[$0].path) }
+      }
+      if isDone { break }
+    } while ContinuousClock().now < end
+    if walk.isAtEnd {
+      (numbers, matchCount, selection, isAtEnd) = (walk.numbers, walk.numbers.count, nil, true)
+    } else {
+      self.walk = walk
+    }
+  }
+
+  /// Scans the items.
+  private mutating func scan(toward count: Int, atMost time: Duration) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let lacksSome = count > needed && numbers.count < matchCount && !hasFound(count)
+    if !orders.isEmpty, selection == nil && !isAtEnd || lacksSome {
       // From the beginning, because items that were not among the first were not kept.
       needed = max(Self.leastNeeded, count * 2)
       selection = Selection(orders, needed: needed)
@@ -100,8 +160,6 @@ package struct ItemScan: Sendable {
     }
     if isAtEnd || countsEverything && numbers.count >= count { return }
     let enough = orders.isEmpty && numbers.count < count ? count : .max
-    let clock = ContinuousClock()
-    let start = clock.now
     var steps = 0
     // The clock is read rarely, because reading it takes time.
     func isOver() -> Bool {
@@ -136,6 +194,15 @@ package struct ItemScan: Sendable {
     selection = nil
   }
 
+  /// The item, if it matches; its row is looked up if it is not given.
+  private func matching(_ number: Int, _ row: EntityRow?) -> Catalog.Item? {
+    guard let item = (row ?? catalog.itemTable[number]).map({ Catalog.Item(number: number, row: $0) }),
+      search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
+      conditions.allSatisfy({ $0.holds(for: item.record) })
+    else { return nil }
+    return item
+  }
+
   /// Tests an item; its row is looked up if it is needed and not given.
   private mutating func take(_ number: Int, _ row: EntityRow?) {
     if isFree, orders.isEmpty {
@@ -143,10 +210,7 @@ package struct ItemScan: Sendable {
       numbers.append(number)
       return
     }
-    guard let item = (row ?? catalog.itemTable[number]).map({ Catalog.Item(number: number, row: $0) }),
-      search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
-      conditions.allSatisfy({ $0.holds(for: item.record) })
-    else { return }
+    guard let item = matching(number, row) else { return }
     matchCount += 1
     if orders.isEmpty {
       numbers.append(number)
@@ -159,9 +223,15 @@ package struct ItemScan: Sendable {
 }
 
 extension ItemSearch {
+  /// An existing index for the first sort key; nil if there is none.
+  fileprivate func indexOfOrder(_ scope: IndexScope, in catalog: Catalog) -> QueryIndex? {
+    guard let field = orders.first?.field, !field.hasPrefix("@") else { return nil }
+    let path = AttributePath(field.split(separator: ".").map(String.init))
+    return catalog.indexCache.existingIndex(IndexDefinition(scope, path), in: catalog.itemTable)
+  }
+
   /// The numbers of items that an existing index finds for one of the conditions, in order; nil if no index finds few.
-  fileprivate func indexed(in catalog: Catalog) -> [Int]? {
-    guard let scope = query.kind.map({ IndexScope(itemsOfKind: $0) }) else { return nil }
+  fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
     var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: [$0.range]) }
     for condition in query.conditions where !condition.field.hasPrefix("@") {
       // The value is a text, or what it means in JSON.

@@ -1,64 +1,69 @@
 import CBOR
 
-/// Iterates over the index of the first sort key.
-struct OrderedWalk {
+/// Iterates over the index of the first sort key, in steps.
+struct OrderedWalk: Sendable {
+  /// The numbers of the items found so far, in order.
   private(set) var numbers: [Int] = []
-  private var lines: QueryIndex.Lines
-  private let conditions: [Condition]
-  private let orders: [QueryOrder]
-  /// The items that are equal by the first sort key, to be sorted by the others.
+  /// Whether every line was read.
+  private(set) var isAtEnd = false
+  private let index: QueryIndex
+  private let isReversed: Bool
+  /// The lines that were not yet read; nil for none.
+  private var rest: ClosedRange<ValueLine>?
+  /// The other sort keys, which sort the items that are equal by the first.
+  private let others: [QueryOrder]
   private var equals: [(number: Int, keys: [ValueKey])] = []
   private var key: ValueKey?
 
-  /// Nil if there is no sort key, or the first one has no index.
-  init?(_ plan: QueryPlan, _ conditions: [Condition], _ indexes: Indexes) {
-    guard let first = plan.orders.first, let index = indexes[first.path] else { return nil }
-    // A condition on the same property gives the range to walk, and every line in it fulfils the condition.
-    let place = conditions.firstIndex { condition in
-      if case .value(first.path, let range) = condition { !range.lower.isElement } else { false }
-    }
-    var range = ValueRange.all
-    var rest = conditions
-    if let place, case .value(_, let found) = rest.remove(at: place) { range = found }
-    self.conditions = rest
-    orders = Array(plan.orders.dropFirst())
-    lines = index.lines(in: range, reversed: first.isDescending)
+  /// - Parameter orders: the sort keys, at least one, of which the first is that of the index.
+  init(_ index: QueryIndex, _ orders: [QueryOrder], in range: ValueRange = .all) {
+    self.index = index
+    isReversed = orders.first?.isDescending ?? false
+    others = Array(orders.dropFirst())
+    rest = range.lines
   }
 
   /// Reads this many more lines, and returns whether it has found as many numbers as needed, or all.
-  mutating func walk(_ steps: Int, in catalog: Catalog, until needed: Int) -> Bool {
+  /// - Parameter keys: tests an item. Returns its values by the other sort keys, nil if the item does not match.
+  mutating func walk(_ steps: Int, until needed: Int, keys: (_ number: Int) -> [ValueKey]?) -> Bool {
+    var lines = index.lines(in: rest, reversed: isReversed)
+    var last: ValueLine?
+    defer { if let last { rest = isAtEnd ? nil : rest?.after(last, reversed: isReversed) } }
     for _ in 0..<steps {
+      if numbers.count >= needed { return true }
       guard let line = lines.next() else {
         settle()
+        isAtEnd = true
         return true
       }
-      if !orders.isEmpty, line.key != key {
+      if !others.isEmpty, line.key != key {
         settle()
         key = line.key
+        // This line is read again.
+        if numbers.count >= needed { return true }
       }
-      if numbers.count >= needed { return true }
-      if conditions.isEmpty && orders.isEmpty {
-        numbers.append(line.member)
-        continue
-      }
-      guard let record = catalog.itemTable[line.member]?.record,
-        conditions.allSatisfy({ $0.holds(for: record) })
-      else { continue }
-      if orders.isEmpty {
-        numbers.append(line.member)
-      } else {
-        equals.append((line.member, orders.map { record.key(at: $0.path) }))
-      }
+      last = line
+      guard let found = keys(line.member) else { continue }
+      if others.isEmpty { numbers.append(line.member) } else { equals.append((line.member, found)) }
     }
-    return false
+    return numbers.count >= needed
   }
 
   private mutating func settle() {
     if equals.isEmpty { return }
     equals.sort { left, right in
-      orders.isBefore((left.keys, left.number), (right.keys, right.number))
+      others.isBefore((left.keys, left.number), (right.keys, right.number))
     }
     numbers.append(contentsOf: equals.map(\.number))
     equals = []
+  }
+}
+
+extension ClosedRange<ValueLine> {
+  /// The lines after one of these, in order or in reverse; nil if there can be none.
+  fileprivate func after(_ line: ValueLine, reversed: Bool) -> ClosedRange? {
+    let next = ValueLine(key: line.key, member: line.member + (reversed ? -1 : 1))
+    if reversed { return lowerBound <= next ? lowerBound...next : nil }
+    return next <= upperBound ? next...upperBound : nil
   }
 }

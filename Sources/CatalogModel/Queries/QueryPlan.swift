@@ -53,11 +53,17 @@ struct QueryPlan: Sendable {
     var narrow = conjuncts.indices.compactMap { index in
       Candidates(conjuncts[index], indexes).map { (candidates: $0, rest: index) }
     }
-    var walk = OrderedWalk(self, conjuncts, indexes)
+    var (walk, tested) = walk(conjuncts, indexes)
     // Few at first: the first page of a list is found in as many.
     var steps = 64
     while walk != nil || !narrow.isEmpty {
-      if walk?.walk(steps, in: catalog, until: needed) == true { return walk?.numbers ?? [] }
+      let isDone = walk?.walk(steps, until: needed) { number in
+        if tested.isEmpty && orders.count == 1 { return [] }
+        guard let record = catalog.itemTable[number]?.record, tested.allSatisfy({ $0.holds(for: record) })
+        else { return nil }
+        return orders.dropFirst().map { record.key(at: $0.path) }
+      }
+      if isDone == true { return walk?.numbers ?? [] }
       for index in narrow.indices where narrow[index].candidates.collect(steps) {
         var rest = conjuncts
         rest.remove(at: narrow[index].rest)
@@ -66,6 +72,20 @@ struct QueryPlan: Sendable {
       steps *= 2
     }
     return scan(conjuncts, in: catalog)
+  }
+
+  /// A walk over the index of the first sort key, nil if there is none, and the conditions to test on the way.
+  private func walk(_ conditions: [Condition], _ indexes: Indexes) -> (OrderedWalk?, tested: [Condition]) {
+    guard let first = orders.first, let index = indexes[first.path] else { return (nil, conditions) }
+    // A condition on the same property gives the range to walk, and every line in it fulfils the condition.
+    let place = conditions.firstIndex { condition in
+      if case .value(first.path, let range) = condition { !range.lower.isElement } else { false }
+    }
+    var tested = conditions
+    guard let place, case .value(_, let range) = tested.remove(at: place) else {
+      return (OrderedWalk(index, orders), conditions)
+    }
+    return (OrderedWalk(index, orders, in: range), tested)
   }
 
   /// Tests candidates and sorts them; without a sort key they keep their order.
