@@ -1,12 +1,6 @@
 import Foundation
 import TestSupport
 
-/// How many cases a fuzz test tries: a few seconds' worth, and a hundred times as many with
-/// `JOURNAL_BATTERY=long`. The seed is printed and can be given back in `JOURNAL_TEST_SEED`.
-func cases(_ count: Int) -> Range<Int> {
-  0..<(ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long" ? count * 100 : count)
-}
-
 /// Alters bytes the way damage and ill will do.
 struct Mutator {
   /// Bytes that mean something to the formats: ends of ranges, and heads of CBOR items of all widths.

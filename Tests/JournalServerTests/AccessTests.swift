@@ -6,16 +6,6 @@ import Testing
 
 /// Attempts to reach a journal from where access is forbidden.
 @Suite struct AccessTests {
-  private func withBooks(editable: Bool = true, _ body: (ServedJournal) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let journal = try makeBooks(folder)
-      let served = try ServedJournal(journal, editable: editable)
-      try body(served)
-      served.server.stop()
-      try journal.close()
-    }
-  }
-
   private let paths = [
     "/api/journal", "/api/state", "/api/items", "/api/find", "/api/entities/item:1",
     "/api/entities/item:1/history",

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import JournalServer
 import TestSupport
+import Testing
 
 /// An HTTP client over a plain socket, which can be as rude as it likes.
 final class Client {
@@ -204,4 +205,19 @@ func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
   }
   try journal.tag("proofread", by: "bob")
   return journal
+}
+
+/// Serves that journal, and verifies it in the end.
+/// - Parameter isSound: whether the journal is sound then.
+func withBooks(
+  editable: Bool = true, isSound: Bool = true, _ body: (ServedJournal) throws -> Void
+) throws {
+  try withTemporaryFolder { folder in
+    let journal = try makeBooks(folder)
+    let served = try ServedJournal(journal, editable: editable)
+    try body(served)
+    served.server.stop()
+    #expect(try journal.verify().isSound == isSound)
+    try journal.close()
+  }
 }

@@ -8,3 +8,6 @@ package enum TestLength {
   /// Picks the size of a test.
   package static func size(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
 }
+
+/// The cases that a fuzz test tries: a few seconds' worth, or a hundred times as many.
+package func cases(_ count: Int) -> Range<Int> { 0..<TestLength.size(count, long: count * 100) }

@@ -89,9 +89,3 @@ import Testing
     }
   }
 }
-
-/// How many cases a fuzz test tries: a few seconds' worth, and a hundred times as many with
-/// `JOURNAL_BATTERY=long`.
-func cases(_ count: Int) -> Range<Int> {
-  0..<(ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long" ? count * 100 : count)
-}
