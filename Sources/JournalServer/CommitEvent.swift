@@ -2,8 +2,12 @@ import CatalogModel
 
 /// One event of a commit, in the form in which `log --json` prints it.
 ///
-/// An added entity has no number yet: its `entity` is only its kind, or omitted for an item.
+/// An added entity has no number yet: its `entity` is only its kind, or omitted for an item. With `as`, it has a name by
+/// which later events of the same commit refer to it.
 struct CommitEvent {
+  /// The names that a commit has given to what it added.
+  typealias Names = [String: EntityKey]
+
   private enum Target {
     case new(EntityKind)
     case known(EntityKey)
@@ -12,9 +16,12 @@ struct CommitEvent {
   private let target: Target
   private let operation: String
   private let changes: Members
+  /// The name of what is added.
+  private let name: String?
 
   init(_ value: FieldValue) throws {
-    let event = try Members(value, of: "an event", allowing: ["operation", "entity", "previous", "changes"])
+    let event = try Members(
+      value, of: "an event", allowing: ["operation", "entity", "as", "previous", "changes"])
     operation = try event.required("operation")
     guard ["add", "update", "delete"].contains(operation) else {
       throw APIError.wrongUse("operation is add, update or delete, not \"\(operation)\"")
@@ -29,6 +36,8 @@ struct CommitEvent {
     } else {
       target = .known(try Catalog.entity(named: try event.required("entity")))
     }
+    self.name = try event.string("as")
+    if self.name != nil, operation != "add" { throw APIError.wrongUse("as names what is added") }
     let kind =
       switch target {
       case .new(let kind): kind
@@ -47,9 +56,14 @@ struct CommitEvent {
     ["item", "name", "mediaType", "sha256", "byteCount"], ["name", "revision"],
   ]
 
-  func apply(to draft: inout Draft<Catalog>) throws {
+  func apply(to draft: inout Draft<Catalog>, _ names: inout Names) throws {
     switch target {
-    case .new(let kind): try add(kind, to: &draft)
+    case .new(let kind):
+      let added = try add(kind, to: &draft, names)
+      guard let name else { return }
+      guard names.updateValue(added, forKey: name) == nil else {
+        throw APIError.wrongUse("two events are named \"\(name)\"")
+      }
     case .known(let entity) where operation == "delete":
       switch entity.kind {
       case .item: try draft.deleteItem(EntityID(entity.number))
@@ -61,38 +75,41 @@ struct CommitEvent {
         }
         try draft.deleteTag(tag.name)
       }
-    case .known(let entity): try update(entity, in: &draft)
+    case .known(let entity): try update(entity, in: &draft, names)
     }
   }
 
-  private func add(_ kind: EntityKind, to draft: inout Draft<Catalog>) throws {
+  private func add(_ kind: EntityKind, to draft: inout Draft<Catalog>, _ names: Names) throws -> EntityKey {
     switch kind {
     case .item:
-      try draft.addItem(
-        kind: try changes.required("kind"), category: try category(),
-        attributes: try changes.object("attributes"))
-    case .category: try draft.addCategory(name: try changes.required("name"), color: try color())
+      return try draft.addItem(
+        kind: try changes.required("kind"), category: try category(names),
+        attributes: try changes.object("attributes")
+      ).entity
+    case .category:
+      return try draft.addCategory(name: try changes.required("name"), color: try color()).entity
     case .image:
-      guard let item = try changes.integer("item").map({ Catalog.Item.ID($0) }), let blob = try blob() else {
+      guard let item = try number("item", .item, names), let blob = try blob() else {
         throw APIError.wrongUse("an image needs item, name, mediaType, sha256 and byteCount")
       }
-      try draft.addImage(
-        to: item, name: try changes.required("name"), mediaType: try changes.required("mediaType"), blob: blob
-      )
+      return try draft.addImage(
+        to: EntityID(item), name: try changes.required("name"), mediaType: try changes.required("mediaType"),
+        blob: blob
+      ).entity
     default:
       guard let revision = try changes.integer("revision") else {
         throw APIError.wrongUse("a tag needs name and revision")
       }
-      try draft.addTag(try changes.required("name"), at: revision)
+      return try draft.addTag(try changes.required("name"), at: revision).entity
     }
   }
 
-  private func update(_ entity: EntityKey, in draft: inout Draft<Catalog>) throws {
+  private func update(_ entity: EntityKey, in draft: inout Draft<Catalog>, _ names: Names) throws {
     switch entity.kind {
     case .item:
       let id = Catalog.Item.ID(entity.number)
       if let kind = try changes.string("kind") { try draft.setKind(ofItem: id, to: kind) }
-      if changes.has("category") { try draft.setCategory(ofItem: id, to: try category()) }
+      if changes.has("category") { try draft.setCategory(ofItem: id, to: try category(names)) }
       if changes.has("attributes") || changes.has("removed") {
         let removed = try changes.array("removed").map { value throws(APIError) in
           try Members.string(value, "removed")
@@ -111,8 +128,17 @@ struct CommitEvent {
     }
   }
 
-  private func category() throws(APIError) -> CategoryID? {
-    try changes.integer("category").map { CategoryID($0) }
+  private func category(_ names: Names) throws(APIError) -> CategoryID? {
+    try number("category", .category, names).map { CategoryID($0) }
+  }
+
+  /// The number of another entity, or of what an earlier event has added under that name.
+  private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
+    guard let name = changes.value(field)?.string else { return try changes.integer(field) }
+    guard let added = names[name], added.kind == kind else {
+      throw .wrongUse("no earlier event adds \(Catalog.kindNames[Int(kind.rawValue)]) as \"\(name)\"")
+    }
+    return added.number
   }
 
   private func color() throws(APIError) -> Catalog.Color? {

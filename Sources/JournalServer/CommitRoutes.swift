@@ -79,7 +79,8 @@ extension JournalAPI {
         by: body.string("author") ?? options.author, note: body.string("note") ?? "",
         metadata: try body.texts("metadata"), expecting: expected.all
       ) { draft in
-        for event in events { try event.apply(to: &draft) }
+        var names: CommitEvent.Names = [:]
+        for event in events { try event.apply(to: &draft, &names) }
       }
     } catch let error as JournalError where error.code == .conflict {
       throw try conflict(error, expected)

@@ -179,27 +179,28 @@ extension JournalAPI {
     let to = try parameters.revision("to", else: .head(), in: journal)
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 200, in: 1...1000)
-    let differences: [EntityDifference]
+    let page: DifferenceCache.Page
     if let name = parameters.text("entity") {
-      differences = try journal.diff(
+      let found = try journal.diff(
         of: [try Catalog.entity(named: name)], from: .revision(from), to: .revision(to))
+      page = DifferenceCache.Page(
+        total: found.count, differences: Array(found.dropFirst(offset).prefix(limit)))
     } else {
-      differences = try journal.diff(from: .revision(from), to: .revision(to))
+      page = try differences.page(from: from, to: to, offset: offset, limit: limit)
     }
     return .json { writer in
       writer.beginObject()
       writer.member("from", from)
       writer.member("to", to)
-      writer.member("total", differences.count)
+      writer.member("total", page.total)
       writer.member("offset", offset)
       writer.key("differences")
       writer.beginArray()
-      let shown = differences.dropFirst(offset).prefix(limit)
-      for difference in shown where writer.bytes.count < Self.listByteLimit {
+      for difference in page.differences where writer.bytes.count < Self.listByteLimit {
         Catalog.write(difference, to: &writer)
       }
       writer.endArray()
-      writeLabels(of: shown, to: &writer)
+      writeLabels(of: page.differences, to: &writer)
       writer.endObject()
     }
   }
@@ -239,7 +240,9 @@ extension JournalAPI {
       writer.member("bucketCount", bucketCount)
       writer.key("authors")
       writer.beginArray()
-      for author in histogram?.authors ?? [] { writer.string(author) }
+      for author in histogram?.authors ?? [] {
+        if let author { writer.string(author) } else { writer.null() }
+      }
       writer.endArray()
       writer.member("others", histogram?.hasOthers ?? false)
       writer.key("buckets")
@@ -253,6 +256,7 @@ extension JournalAPI {
         writer.beginArray()
         for count in bucket.counts { writer.integer(count) }
         writer.endArray()
+        if bucket.unreadableCount > 0 { writer.member("unreadable", bucket.unreadableCount) }
         writer.endObject()
       }
       writer.endArray()

@@ -15,6 +15,7 @@ final class JournalAPI: HTTPHandler {
   let gate: Gate
   let states: StateCache
   let answers = AnswerCache()
+  let differences: DifferenceCache
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
@@ -26,6 +27,7 @@ final class JournalAPI: HTTPHandler {
     self.options = options
     gate = Gate(options, hiding: journal.url)
     states = StateCache(journal)
+    differences = DifferenceCache(journal, states)
     images = ImageCheck(journal.blobs)
     let timeline = Timeline(journal)
     self.timeline = timeline

@@ -11,6 +11,8 @@ import Locks
 final class Timeline: Sendable {
   /// The index in ``Heads/authors`` of all authors beyond this many.
   fileprivate static let mostAuthors = 60_000
+  /// In place of that index, for an entry that can't be read.
+  fileprivate static let unreadable = UInt16.max
   private static let stepCount = 4096
 
   fileprivate struct Heads: Sendable {
@@ -18,13 +20,20 @@ final class Timeline: Sendable {
     /// Microseconds since 1970, never decreasing.
     var dates: [Int64] = []
     var authorNumbers: [UInt16] = []
-    var authors: [String] = []
-    var numbers: [String: UInt16] = [:]
+    /// An author is nil if it was erased.
+    var authors: [String?] = []
+    var numbers: [String?: UInt16] = [:]
     var counts: [Int] = []
     var isEnding = false
     var isReading = false
     /// Whether the log could not be read the last time.
     var hasFailed = false
+  }
+
+  /// Who made an entry; nil of an entry whose author was erased.
+  fileprivate enum Origin {
+    case author(String?)
+    case unreadable
   }
 
   /// A part of time.
@@ -33,14 +42,16 @@ final class Timeline: Sendable {
     var last: Revision
     /// How many entries each author has made.
     var counts: [Int]
+    /// How many entries can't be read.
+    var unreadableCount = 0
   }
 
   /// The counts in a range of time.
   struct Histogram {
     var from: Int64
     var to: Int64
-    /// The authors with the most entries, sorted by name; entries of others are counted last.
-    var authors: [String]
+    /// The authors with the most entries, sorted by name, nil for erased ones; entries of others are counted last.
+    var authors: [String?]
     var hasOthers: Bool
     /// By position, without empty ones.
     var buckets: [(place: Int, bucket: Bucket)]
@@ -82,23 +93,23 @@ final class Timeline: Sendable {
     if isBehind { catchUp() }
   }
 
-  /// Reads a range. A damaged entry has the date of the one before it and no author.
+  /// Reads a range. A damaged entry has the date of the one before it.
   /// - Returns: false if nothing can be read now.
   private func read(_ range: ClosedRange<Revision>) -> Bool {
-    var found: [(date: Int64, author: String)] = []
+    var found: [(date: Int64, origin: Origin)] = []
     do {
-      try journal.forEachHead(range) { found.append(($0.microseconds, $1)) }
+      try journal.forEachHead(range) { found.append(($0.microseconds, .author($1))) }
     } catch {
       guard (error as? JournalError)?.code == .damaged else {
         heads.withLock { $0.hasFailed = true }
         return false
       }
       // Entries of an altered block are skipped one by one.
-      if found.isEmpty { found = [(.min, "")] }
+      if found.isEmpty { found = [(.min, .unreadable)] }
     }
     heads.withLock { heads in
       heads.hasFailed = false
-      for (date, author) in found { heads.add(date, author) }
+      for (date, origin) in found { heads.add(date, origin) }
     }
     return true
   }
@@ -115,7 +126,7 @@ final class Timeline: Sendable {
       let to = max(to ?? newest, from)
       let chosen = heads.counts.indices.sorted { (heads.counts[$1], $0) < (heads.counts[$0], $1) }
         .prefix(authorCount).sorted {
-          heads.authors[$0].utf8.lexicographicallyPrecedes(heads.authors[$1].utf8)
+          (heads.authors[$0] ?? "").utf8.lexicographicallyPrecedes((heads.authors[$1] ?? "").utf8)
         }
       var places = [Int](repeating: chosen.count, count: heads.authors.count)
       for (place, number) in chosen.enumerated() { places[number] = place }
@@ -133,7 +144,13 @@ final class Timeline: Sendable {
         var bucket = Bucket(
           first: heads.first + index, last: heads.first + next - 1,
           counts: [Int](repeating: 0, count: chosen.count + 1))
-        for entry in index..<next { bucket.counts[places[Int(heads.authorNumbers[entry])]] += 1 }
+        for number in heads.authorNumbers[index..<next] {
+          if number == Self.unreadable {
+            bucket.unreadableCount += 1
+          } else {
+            bucket.counts[places[Int(number)]] += 1
+          }
+        }
         histogram.buckets.append((place, bucket))
         index = next
       }
@@ -143,7 +160,18 @@ final class Timeline: Sendable {
 }
 
 extension Timeline.Heads {
-  fileprivate mutating func add(_ date: Int64, _ author: String) {
+  fileprivate mutating func add(_ date: Int64, _ origin: Timeline.Origin) {
+    // Damaged entries at the beginning have the date of the first that can be read.
+    if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
+    dates.append(max(date, dates.last ?? date))
+    switch origin {
+    case .author(let author): authorNumbers.append(number(of: author))
+    case .unreadable: authorNumbers.append(Timeline.unreadable)
+    }
+  }
+
+  /// Counts an entry of an author.
+  private mutating func number(of author: String?) -> UInt16 {
     let number: UInt16
     if let known = numbers[author] {
       number = known
@@ -156,10 +184,7 @@ extension Timeline.Heads {
       if authors.count <= Timeline.mostAuthors { numbers[author] = number }
     }
     counts[Int(number)] += 1
-    // Damaged entries at the beginning have the date of the first that can be read.
-    if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
-    dates.append(max(date, dates.last ?? date))
-    authorNumbers.append(number)
+    return number
   }
 
   /// The first entry that is not before a date.

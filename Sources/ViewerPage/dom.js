@@ -34,12 +34,15 @@ export function counted(count, singular, plural = singular + "s") {
 }
 
 export function author(name) {
-  if (name === null) return h("span", { class: "faint" }, "(erased)");
-  return name === "" ? h("span", { class: "faint" }, "(no author)") : h("span", { class: "author" }, name);
+  if (name === null) return h("span", { class: "author faint" }, "(erased)");
+  return name === "" ? h("span", { class: "author faint" }, "(no author)") : h("span", { class: "author" }, name);
 }
 
-/** A message of the server, as a sentence. */
-export function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1).replace(/[.!?]?$/, "."); }
+/** A message of the server, as a sentence, which may begin with the name of an entity. */
+export function sentence(text) {
+  const isNamed = /^[a-z]+:\d/.test(text);
+  return (isNamed ? text : text.charAt(0).toUpperCase() + text.slice(1)).replace(/[.!?]?$/, ".");
+}
 
 /** The first line of a note. */
 export function subject(note) {

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
-import { author, counted, h, openDialog, replace, subject } from "./dom.js";
+import { author, counted, h, openDialog, replace, sentence, subject } from "./dom.js";
 
 export function restoreItems(app, numbers, at, done) { propose(app, `Restore ${counted(numbers.length, "item")} as of revision ${at}`, "restore", { entities: numbers.map((number) => `item:${number}`), at: `r${at}` }, done); }
 export function restoreEntity(app, name, at) { propose(app, `Restore ${name} as of revision ${at}`, "restore", { entities: [name], at: `r${at}` }); }
@@ -30,7 +30,7 @@ async function propose(app, title, path, request, done = () => {}) {
       const found = await post(path, { ...request, dryRun: true });
       if (mine !== turn) return;
       plan = found;
-    } catch (error) { replace(content, h("p", { class: "note bad" }, error.message)); return; }
+    } catch (error) { replace(content, h("p", { class: "note bad" }, sentence(error.message))); return; }
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
@@ -54,7 +54,7 @@ async function propose(app, title, path, request, done = () => {}) {
       await app.refresh();
       toast(app, `Entry ${made.revision}: ${note.value || made.note}`, true);
     } catch (error) {
-      replace(content, h("p", { class: "note bad" }, error.message), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Look again") : null);
+      replace(content, h("p", { class: "note bad" }, sentence(error.message)), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Look again") : null);
     }
   });
   preview();
@@ -75,7 +75,7 @@ export function toast(app, text, offersUndo) {
       const done = await post("undo", {});
       await app.refresh();
       toast(app, `Entry ${done.revision}: ${done.note}`, false);
-    } catch (error) { toast(app, error.message, false); }
+    } catch (error) { toast(app, sentence(error.message), false); }
   } }, "Undo") : null;
   const element = h("div", { class: "toast" }, h("span", {}, text), undo, h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: () => element.remove() }, "✕"));
   document.getElementById("toasts").replaceChildren(element);

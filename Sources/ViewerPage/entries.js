@@ -42,7 +42,7 @@ export class EntriesView {
       if (until === null) replace(this.list, rows.length ? rows : h("li", { class: "note" }, "There are no such entries.")); else this.list.append(...rows);
       this.next = found.next;
       this.more.hidden = found.next === null;
-    } catch (error) { if (error.name !== "AbortError") replace(this.list, h("li", { class: "note" }, error.message)); }
+    } catch (error) { if (error.name !== "AbortError") replace(this.list, h("li", { class: "note" }, sentence(error.message))); }
   }
 }
 
@@ -69,7 +69,7 @@ export class EntryView {
           h("dt", {}, "Digest"), h("dd", { class: "digest" }, entry.digest)),
         h("h2", {}, counted(entry.eventCount, "change")), this.tail);
       this.append(found);
-    } catch (error) { replace(root, h("p", { class: "note" }, error.message)); }
+    } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
   }
 
   append(found) {
@@ -127,6 +127,6 @@ export class CompareView {
         replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "Nothing is different"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
           this.app.isEditable && found.total && found.from < this.app.facts.revision ? h("button", { type: "button", onclick: () => restoreEverything(this.app, found.from) }, `Restore everything as of ${found.from}…`) : null), blocks, more);
       } else this.result.append(...blocks, ...(more ? [more] : []));
-    } catch (error) { if (error.name !== "AbortError") replace(this.result, h("p", { class: "note" }, error.message)); }
+    } catch (error) { if (error.name !== "AbortError") replace(this.result, h("p", { class: "note" }, sentence(error.message))); }
   }
 }

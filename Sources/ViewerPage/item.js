@@ -2,7 +2,7 @@
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
-import { author, counted, h, numberOf, openDialog, replace, subject, time, valueText } from "./dom.js";
+import { author, counted, h, numberOf, openDialog, replace, sentence, subject, time, valueText } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
 const signs = { add: "+", update: "~", delete: "−" };
@@ -29,13 +29,13 @@ export class ItemView {
       ]);
     } catch { return; }
     const [entity, blame, history] = found;
-    if (history instanceof Error) { replace(this.root, h("p", { class: "note" }, history.message)); return; }
+    if (history instanceof Error) { replace(this.root, h("p", { class: "note" }, sentence(history.message))); return; }
     this.history = history;
     const strip = this.strip(history);
     if (entity instanceof Error) {
       const last = history.history.find((change) => change.revision <= app.revision);
       const isDeleted = last?.event.operation === "delete";
-      replace(this.root, h("h1", {}, name), h("p", { class: "note" }, entity.message),
+      replace(this.root, h("h1", {}, name), h("p", { class: "note" }, sentence(entity.message)),
         isDeleted ? h("p", {}, h("a", { href: `/items/${this.number}?at=${last.revision - 1}` }, "What it was before")) : null,
         isDeleted && app.isEditable ? h("p", {}, h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, last.revision - 1) }, "Bring it back…")) : null, strip);
       return;
@@ -151,7 +151,7 @@ export class ReportView {
           h("p", { class: "digest" }, history.digests[change.revision]),
           changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
         h("p", { class: "note" }, "Each digest seals its entry and all entries before it. Whoever has kept the newest digest elsewhere can prove with journal verify that nothing of this was changed since.")));
-    } catch (error) { replace(root, h("p", { class: "note" }, error.message)); }
+    } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
   }
 
   update() {}

@@ -103,7 +103,11 @@ export class ItemsView {
     this.asked.clear();
     this.request?.abort();
     this.request = new AbortController();
-    if (query.deleted === "1") { this.showDeleted(); return; }
+    const isDeleted = query.deleted === "1";
+    // What was deleted is searched by text and kind only.
+    for (const control of [this.category, this.sort, this.filter, this.layout]) control.hidden = isDeleted;
+    this.select.hidden = isDeleted || !this.app.isEditable;
+    if (isDeleted) { this.kind.hidden = this.kind.options.length < 2; this.showDeleted(); return; }
     this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
   }
 

@@ -13,7 +13,7 @@ export class ProofView {
   async update() {
     clearTimeout(this.timer);
     let facts;
-    try { facts = await get("journal"); } catch (error) { replace(this.root, h("p", { class: "note" }, error.message)); return; }
+    try { facts = await get("journal"); } catch (error) { replace(this.root, h("p", { class: "note" }, sentence(error.message))); return; }
     const { health } = facts;
     const copy = h("button", { type: "button", id: "copy", onclick: async () => { await navigator.clipboard.writeText(facts.digest); copy.textContent = "Copied"; } }, "Copy");
     const isDone = health.checkedRevision >= health.lastRevision;

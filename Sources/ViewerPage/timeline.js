@@ -30,6 +30,7 @@ export class Timeline {
       h("div", { class: "plot" }, this.flags, this.slider), this.brush,
       h("div", { class: "axis" }, this.from = h("span"), this.legend, this.to = h("span")));
     this.listen();
+    new ResizeObserver(() => this.showFlags()).observe(this.slider);
     this.refresh();
   }
 
@@ -92,7 +93,7 @@ export class Timeline {
 
   draw() {
     const { shown, whole } = this;
-    const total = (bucket) => bucket.counts.reduce((sum, count) => sum + count, 0);
+    const total = (bucket) => bucket.counts.reduce((sum, count) => sum + count, bucket.unreadable ?? 0);
     const most = Math.max(1, ...shown.buckets.map(total));
     const bars = [];
     const each = width / shown.bucketCount;
@@ -101,11 +102,11 @@ export class Timeline {
       // Bars grow with the square root, so that one entry is visible next to thousands.
       const full = Math.max(3, Math.sqrt(all / most) * height);
       let y = height;
-      bucket.counts.forEach((count, index) => {
+      [...bucket.counts, bucket.unreadable ?? 0].forEach((count, index) => {
         if (!count) return;
         const part = (full * count) / all;
         y -= part;
-        const place = index < shown.authors.length ? index : "others";
+        const place = index < shown.authors.length ? index : index < bucket.counts.length ? "others" : "unreadable";
         bars.push(h("svg:rect", { class: `author-${place}`, x: bucket.bucket * each, y, width: Math.max(each - 0.8, 1), height: part }));
       });
     }
@@ -122,14 +123,26 @@ export class Timeline {
     replace(this.from, time(shown.from, true));
     replace(this.to, time(shown.to, true));
     replace(this.legend,
-      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), name || "(no author)")),
-      shown.others ? h("span", { class: "key" }, h("i", { class: "swatch author-others" }), "others") : null);
-    const tags = [...this.app.facts.tags].map((tag) => [tag, this.placeOf(tag.revision)]).filter(([, place]) => place !== null);
-    replace(this.flags, tags.map(([tag, place]) => h("button", {
-      type: "button", class: "flag", style: { left: `${place * 100}%` }, title: `${tag.name}: revision ${tag.revision}`,
-      onclick: () => this.app.setPoint(tag.revision),
-    }, "⚑ ", tag.name)));
+      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), name === null ? "(erased)" : name || "(no author)")),
+      shown.others ? h("span", { class: "key" }, h("i", { class: "swatch author-others" }), "others") : null,
+      shown.buckets.some((bucket) => bucket.unreadable) ? h("span", { class: "key" }, h("i", { class: "swatch author-unreadable" }), "can’t be read") : null);
+    this.showFlags();
     this.setRevision(this.revision);
+  }
+
+  /** A flag for each tag; where the next one is too near for the name, it has none. */
+  showFlags() {
+    const room = this.slider.clientWidth;
+    const tags = [...this.app.facts.tags].map((tag) => [tag, this.placeOf(tag.revision)]).filter(([, place]) => place !== null)
+      .sort((a, b) => a[1] - b[1]);
+    replace(this.flags, tags.map(([tag, place], index) => {
+      const next = tags[index + 1]?.[1] ?? 2;
+      const isNarrow = (next - place) * room < 20 + 7 * Math.min(tag.name.length, 17);
+      return h("button", {
+        type: "button", class: "flag", style: { left: `${place * 100}%` }, title: `${tag.name}: revision ${tag.revision}`,
+        "aria-label": tag.name, onclick: () => this.app.setPoint(tag.revision),
+      }, isNarrow ? "⚑" : `⚑ ${tag.name}`);
+    }));
   }
 
   showWindow(low, high) {

@@ -7,17 +7,6 @@ import Testing
 
 /// What changes a journal over HTTP.
 @Suite struct CommitTests {
-  private func withBooks(_ body: (ServedJournal) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let journal = try makeBooks(folder)
-      let served = try ServedJournal(journal)
-      try body(served)
-      served.server.stop()
-      #expect(try journal.verify().isSound)
-      try journal.close()
-    }
-  }
-
   @Test func aCommitIsTheEntryThatComesBack() throws {
     try withBooks { (served) throws in
       let bytes = Array("an image".utf8)
@@ -49,6 +38,40 @@ import Testing
       #expect(state.item(3) == nil)
       #expect(state.tag(named: "before-eve")?.revision == 3)
       #expect(try served.get("/api/images/2/content").body == bytes)
+    }
+  }
+
+  @Test func oneCommitAddsAnItemAndItsImage() throws {
+    try withBooks { (served) throws in
+      let blob = try served.ask("POST", "/api/blobs", ["Content-Type": "image/png"], body: Array("new".utf8))
+      let sha256 = try #require(try blob.json()["sha256"]?.string)
+      let image =
+        "{\"operation\":\"add\",\"entity\":\"image\",\"changes\":{\"item\":\"solaris\",\"name\":\"s.png\",\"mediaType\":\"image/png\",\"sha256\":\"\(sha256)\",\"byteCount\":3}}"
+      let item =
+        "{\"operation\":\"add\",\"as\":\"solaris\",\"changes\":{\"kind\":\"book\",\"category\":\"poems\"}}"
+      let category =
+        "{\"operation\":\"add\",\"entity\":\"category\",\"as\":\"poems\",\"changes\":{\"name\":\"Poems\"}}"
+      let move = "{\"operation\":\"update\",\"entity\":\"item:1\",\"changes\":{\"category\":\"poems\"}}"
+      func commit(_ events: [String]) throws -> Answer {
+        try served.post("/api/commits", "{\"events\":[\(events.joined(separator: ","))]}")
+      }
+      // A name stands for what an earlier event added, of the kind that is needed, and for one thing only.
+      for events in [
+        [image], [image, item, category], [item, image], [category, item, item],
+        [category.replacing("poems", with: "solaris"), image], [move],
+        [move.replacing("\"entity\"", with: "\"as\":\"a\",\"entity\"")],
+      ] {
+        let answer = try commit(events)
+        #expect(answer.status == 400 && answer.code == "wrongUse", "\(answer.text)")
+      }
+      #expect(served.journal.head.revision == 3)
+      let answer = try commit([category, item, image, move])
+      #expect(answer.status == 201, "\(answer.text)")
+      #expect(served.journal.head.revision == 4)
+      let state = served.journal.state
+      #expect(state.images(of: 4).map(\.name) == ["s.png"])
+      #expect(state.item(4)?.category == state.item(1)?.category)
+      #expect(state.item(1)?.category.flatMap { state.category($0)?.name } == "Poems")
     }
   }
 

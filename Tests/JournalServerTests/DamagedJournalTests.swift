@@ -38,8 +38,39 @@ import Testing
         timeline = try served.get("/api/timeline").json()
       }
       #expect(timeline["through"] == 100)
+      // What can't be read is nobody's.
+      let buckets = try #require(timeline["buckets"]?.array)
+      let unreadable = buckets.reduce(0) { $0 + ($1["unreadable"]?.integer ?? 0) }
+      let counted = buckets.flatMap { $0["counts"]?.array ?? [] }.reduce(0) { $0 + ($1.integer ?? 0) }
+      #expect(timeline["authors"] == ["ana"])
+      #expect(unreadable > 0 && unreadable < 20 && counted + unreadable == 100)
       // A state that a checkpoint gives needs no entry before it.
       #expect(try served.get("/api/items?at=HEAD~1").status == 200)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  @Test func theNextPageOfADifferenceNeedsNoEntry() throws {
+    try withLargeJournal { url in
+      let journal = try CatalogJournal.open(at: url, mode: .follow)
+      let served = try ServedJournal(journal, editable: false)
+      var entities: [String] = []
+      for offset in stride(from: 0, to: 99, by: 20) {
+        let page = try served.get("/api/diff?from=1&offset=\(offset)&limit=20").json()
+        #expect(page["total"] == 99)
+        for difference in page["differences"]?.array ?? [] {
+          let entity = try #require(difference["entity"]?.string)
+          entities.append(entity)
+          #expect(difference["operation"] == "add")
+          #expect(difference["changes"]?["title"]?["new"]?.string == String(entity.dropFirst("item:".count)))
+        }
+        _ = try served.get("/api/items?at=r1")
+        // Both states are cached now. From here on, the entries between them can't be read.
+        if offset == 0 { try damage(url) }
+      }
+      #expect(entities == (2...100).map { "item:\($0)" })
+      #expect(try served.get("/api/diff?from=1&to=99").status == 500)
       served.server.stop()
       try journal.close()
     }
@@ -73,11 +104,7 @@ import Testing
   }
 
   @Test func aJournalThatCanNotBeOpenedIsExplained() throws {
-    try withTemporaryFolder { folder in
-      let url = folder.url.appending(path: "Bank.journal")
-      try Journal<Bank>.create(at: url).close()
-      let error = try #require(
-        #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
+    try withForeignJournal { url, error in
       let server = try JournalServer(showing: error, of: url)
       let base = "http://127.0.0.1:\(server.port)/"
       let token = try #require(server.invitation().query?.dropFirst("token=".count)).description
@@ -96,7 +123,7 @@ import Testing
       for path in ["api/journal", "api/items", "api/nothing"] {
         let answer = try ask(path, "Cookie: \(session)\r\n")
         #expect(answer.status == 503 && answer.code == "otherModel")
-        #expect(answer.text.contains("bank/3") && !answer.text.contains(folder.url.path))
+        #expect(answer.text.contains("bank/3") && !answer.text.contains(url.path))
       }
       server.stop()
     }
@@ -112,10 +139,8 @@ struct Bank: EventSourced {
   mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
 }
 
-/// A journal of 100 large entries, of which a few in the first half are damaged.
-private func withDamagedJournal(
-  removingSnapshots: Bool, _ body: (_ url: URL) throws -> Void
-) throws {
+/// A journal of 100 large entries.
+private func withLargeJournal(_ body: (_ url: URL) throws -> Void) throws {
   try withTemporaryFolder { folder in
     let url = folder.url.appending(path: "Large.journal")
     let journal = try CatalogJournal.create(at: url)
@@ -129,19 +154,47 @@ private func withDamagedJournal(
     }
     try journal.takeSnapshot()
     try journal.close()
+    try body(url)
+  }
+}
+
+/// Damages a few entries in the first half of that journal, whether it is open or not.
+private func damage(_ url: URL) throws {
+  let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
+  let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+  let file = try FileHandle(forUpdating: table)
+  defer { try? file.close() }
+  // Past the first block, which opening reads to learn where the table begins.
+  let place = try file.seekToEnd() / 3
+  try file.seek(toOffset: place)
+  let byte = try #require(try file.read(upToCount: 1)?.first)
+  try file.seek(toOffset: place)
+  try file.write(contentsOf: Data([byte ^ 1]))
+}
+
+private func withDamagedJournal(
+  removingSnapshots: Bool, _ body: (_ url: URL) throws -> Void
+) throws {
+  try withLargeJournal { url in
     if removingSnapshots {
       let snapshots = url.appending(path: "snapshots")
       for name in try FileManager.default.contentsOfDirectory(atPath: snapshots.path) {
         try FileManager.default.removeItem(at: snapshots.appending(path: name))
       }
     }
-    let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
-    let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
-    var bytes = try Data(contentsOf: table)
-    // Past the first block, which opening reads to learn where the table begins.
-    bytes[bytes.count / 3] ^= 1
-    try bytes.write(to: table)
+    try damage(url)
     try body(url)
+  }
+}
+
+/// A journal of a model that the server does not know, and the error of opening it.
+private func withForeignJournal(_ body: (_ url: URL, _ error: JournalError) throws -> Void) throws {
+  try withTemporaryFolder { folder in
+    let url = folder.url.appending(path: "Bank.journal")
+    try Journal<Bank>.create(at: url).close()
+    let error = try #require(
+      #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
+    try body(url, error)
   }
 }
 
@@ -159,6 +212,9 @@ extension PageTests {
         #expect(alarm.contains("backup") && alarm.contains("journal salvage"))
         #expect(
           alarm.contains("ends with revision \(journal.head.revision)") == removesSnapshots, "\(alarm)")
+        if !removesSnapshots {
+          try browser.wait("document.querySelector('.legend').innerText.includes('can’t be read')")
+        }
         try browser.photograph("damaged-\(removesSnapshots ? "closed" : "open")")
         try browser.open("http://\(served.host)/proof")
         try browser.wait("document.querySelector('#checked.bad')")
@@ -180,11 +236,7 @@ extension PageTests {
   }
 
   @Test func aJournalOfAnotherModelIsExplainedInWords() throws {
-    try withTemporaryFolder { folder in
-      let url = folder.url.appending(path: "Bank.journal")
-      try Journal<Bank>.create(at: url).close()
-      let error = try #require(
-        #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
+    try withForeignJournal { url, error in
       let server = try JournalServer(showing: error, of: url)
       let browser = try Browser()
       try browser.open(server.invitation().absoluteString)

@@ -9,15 +9,13 @@ import Testing
 struct PageTests {
   /// Opens the page over a small journal: ten entries, the newest of which is the tenth.
   func withPage(editable: Bool = true, _ body: (ServedJournal, Browser) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let journal = try makeBooks(folder)
+    try withBooks(editable: editable) { served in
       for number in 1...7 {
-        try journal.commit(by: "eve", note: "turn \(number)") { draft in
+        try served.journal.commit(by: "eve", note: "turn \(number)") { draft in
           try draft.updateItem(
             2, set: ["stars": .integer(Int64(number)), "text": .string("a\nb\(number)\nc")])
         }
       }
-      let served = try ServedJournal(journal, editable: editable)
       let browser = try Browser()
       try browser.open(served.server.invitation().absoluteString)
       try browser.wait("document.querySelectorAll('.row').length == 3")
@@ -27,8 +25,6 @@ struct PageTests {
       #expect(
         try browser.complaints().filter { !$0.contains("404 (Not Found)") && !$0.contains("409 (Conflict)") }
           == [])
-      served.server.stop()
-      try journal.close()
     }
   }
 
@@ -92,6 +88,7 @@ struct PageTests {
       try browser.wait("document.querySelector('[data-field=stars] .who').innerText.startsWith('eve')")
       try browser.click("[data-field=stars] .value")
       try browser.wait("document.querySelectorAll('dialog circle').length == 8")
+      try browser.photograph("values")
       try browser.press(Browser.Key.escape)
       try browser.wait("!document.querySelector('dialog')")
       // The history strip leads to a point, and shows texts by their lines.
@@ -104,22 +101,31 @@ struct PageTests {
   @Test func everyViewHasAnAddress() throws {
     try withPage { served, browser in
       let origin = "http://\(served.host)"
-      for (address, shows) in [
-        ("/items/1?at=1", "document.querySelector('h1').innerText == 'Dun'"),
-        ("/entries/2", "document.querySelector('.change ins').innerText.length > 0"),
-        ("/entries?author=bob", "document.querySelectorAll('.entries li').length == 2"),
-        ("/compare?from=1&to=2", "document.querySelectorAll('#differences .change').length == 1"),
+      try browser.photograph("items")
+      for (name, address, shows) in [
+        ("item-then", "/items/1?at=1", "document.querySelector('h1').innerText == 'Dun'"),
+        ("item", "/items/2", "document.querySelector('h1').innerText == 'Emma'"),
+        ("entry", "/entries/2", "document.querySelector('.change ins').innerText.length > 0"),
+        ("entries", "/entries?author=bob", "document.querySelectorAll('.entries li').length == 2"),
+        ("compare", "/compare?from=1&to=2", "document.querySelectorAll('#differences .change').length == 1"),
         (
-          "/proof",
+          "proof", "/proof",
           "document.querySelector('.digest').innerText.startsWith('\(served.journal.head.digest.hex.prefix(20))')"
         ),
-        ("/items/1/report", "document.querySelectorAll('.reported .change').length == 2"),
-        ("/items/99", "document.querySelector('#main').innerText.includes('item:99 never existed')"),
-        ("/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
-        ("/?text=nothing-like-it", "document.querySelector('.note').innerText.includes('Nothing is found')"),
+        ("report", "/items/1/report", "document.querySelectorAll('.reported .change').length == 2"),
+        (
+          "missing", "/items/99",
+          "document.querySelector('#main').innerText.includes('item:99 never existed.')"
+        ),
+        ("cards", "/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
+        (
+          "nothing", "/?text=nothing-like-it",
+          "document.querySelector('.note').innerText.includes('Nothing is found')"
+        ),
       ] {
         try browser.open(origin + address)
         try browser.wait(shows)
+        try browser.photograph(name)
       }
     }
   }
@@ -146,6 +152,7 @@ struct PageTests {
       try browser.wait(
         "document.querySelector('dialog ins')?.innerText == 'Dun' && !document.getElementById('confirm').disabled"
       )
+      try browser.photograph("restore")
       #expect(served.journal.head.revision == 10)
       #expect(try browser.text("return document.querySelector('dialog .edits').innerText").contains("bob"))
       try browser.click("#confirm")
@@ -293,6 +300,7 @@ struct PageTests {
         "[...document.querySelectorAll('.stack img')].map((image) => image.naturalWidth).join() == '40,80'")
       let clip = "document.querySelector('.top-image').style.clipPath"
       try browser.wait("\(clip).includes('50%')")
+      try browser.photograph("images")
       try browser.run("document.querySelector('.pair input').focus()")
       try browser.press(Browser.Key.right, Browser.Key.right)
       try browser.wait("\(clip).includes('52%')")

@@ -7,16 +7,6 @@ import Testing
 
 /// What the API answers, compared with the library and what the command line prints.
 @Suite struct ReadingTests {
-  private func withBooks(_ body: (ServedJournal) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let journal = try makeBooks(folder)
-      let served = try ServedJournal(journal)
-      try body(served)
-      served.server.stop()
-      try journal.close()
-    }
-  }
-
   @Test func theJournalSaysWhatItHas() throws {
     try withBooks { (served) throws in
       let facts = try served.get("/api/journal").json()
@@ -110,6 +100,24 @@ import Testing
     }
   }
 
+  @Test func anErasedAuthorIsNotOneWhoWasNotNamed() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      try makeBooks(folder).close()
+      try CatalogJournal.erase([.item(3)], at: url, reason: "by law", by: "eve", includingWords: true)
+      let journal = try CatalogJournal.open(at: url)
+      try journal.commit { try $0.updateItem(1, set: ["stars": 1]) }
+      let served = try ServedJournal(journal)
+      var histogram = try served.get("/api/timeline").json()
+      while histogram["through"]?.integer != journal.head.revision {
+        histogram = try served.get("/api/timeline").json()
+      }
+      #expect(histogram["authors"]?.array?.map(\.string) == [nil, "", "bob", "eve"])
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
   @Test func entriesHistoriesBlameAndDifferencesAreThoseOfTheLibrary() throws {
     try withBooks { (served) throws in
       let entries = try served.get("/api/entries").json()["entries"]?.array ?? []
@@ -175,7 +183,7 @@ import Testing
   }
 
   @Test func anImageThatIsDamagedIsNotServed() throws {
-    try withBooks { (served) throws in
+    try withBooks(isSound: false) { (served) throws in
       let url = served.journal.blobs.url(of: served.journal.state.image(1)!.blob)
       var bytes = try Data(contentsOf: url)
       bytes[3] ^= 1
