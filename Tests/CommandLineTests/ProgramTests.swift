@@ -6,6 +6,15 @@ import Testing
 @testable import journal
 
 @Suite struct ProgramTests {
+  /// A program links libpq only if it uses the library for shared journals.
+  @Test func onlyAProgramWithSharedJournalsLinksLibpq() throws {
+    func links(_ program: String) throws -> Bool {
+      let url = URL(filePath: journalPath).deletingLastPathComponent().appending(path: program)
+      return try Data(contentsOf: url).range(of: Data("libpq.".utf8)) != nil
+    }
+    #expect(try links("journal") && !links("recipes"))
+  }
+
   @Test func wrongUseExitsWithTwoAndOneSentence() throws {
     func expect(_ words: [String], says sentence: String) throws {
       let result = try run(journalPath, words)
