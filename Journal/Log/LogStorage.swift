@@ -35,7 +35,7 @@ package protocol LogStorage: Sendable {
   /// Reads the remains of a log, any part of which may be damaged or missing, without changing anything.
   /// - Throws: ``JournalError`` for errors that are not about the log, such as `outOfResources` and `permission`, and
   ///   `wrongUse` if this kind of log has no remains, because it is not in the folder. Damage is not an error, but in
-  ///   ``LogRemains/problems``, even if nothing is left.
+  ///   ``LogRemains/problems``; nor is it an error if nothing is left.
   func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains
 }
 

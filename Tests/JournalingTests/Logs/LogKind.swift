@@ -7,16 +7,19 @@ import TestSupport
 
 /// A kind of log, and how tests get at it.
 ///
-/// To hold a new log against the contract, write its `LogStorage` and its `EntryLog`, whose comments say all that is
-/// asked of them, add a line to ``all``, and run the tests of `LogContract` and `AnyLogTests`. A log that keeps its
-/// entries elsewhere than in files of the folder `entries` needs tests of its own for damage: what is altered and cut
-/// here are those files.
+/// To test a new log, write its `LogStorage` and its `EntryLog`, whose comments say all that is required of them, add a
+/// line to ``all``, and run `LogContract` and `AnyLogTests`.
+///
+/// A log needs tests of its own for what these can't cause: writes and flushes that fail, a power loss in the middle of
+/// an append, and, unless its entries are in files of the folder `entries`, damage. The entries of `LogContract` are
+/// just bytes; `AnyLogTests` has whole journals, whose digests the engine checks.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
   let description: String
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
-  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil if it is there.
+  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil if it is there. A log in
+  /// that folder stores the bytes of an entry in one piece, and has remains (``LogStorage/remains(in:)``).
   var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
@@ -79,6 +82,16 @@ struct LogSite {
   func ofAnotherJournal() -> LogPlace {
     LogPlace(
       place.folder, JournalFormat(id: JournalID(), schema: place.format.schema), options: place.options)
+  }
+
+  /// A copy of the journal's folder as it is now, with the log still open, as a killed process leaves it.
+  func copy(_ name: String) throws -> LogSite {
+    let path = place.folder.path
+    let url = URL(filePath: path).deletingLastPathComponent().appending(path: "\(name).journal")
+    try FileManager.default.copyItem(atPath: path, toPath: url.path)
+    let copy = try JournalFolder(url, hook: nil)
+    return LogSite(
+      storage: storage, place: LogPlace(copy, try copy.readFormat(), options: place.options))
   }
 
   /// The files of the log, by name.

@@ -336,12 +336,21 @@ private struct PlainFileRemains: LogRemains {
   let journal: JournalID?
   let problems: [JournalError]
   private let folder: Files.Folder<JournalError>
-  private let state: PlainFileLog.State
+  /// nil if the file is missing.
+  private let state: PlainFileLog.State?
 
   init(_ folder: JournalFolder) throws(JournalError) {
     self.folder = try folder.openEntries()
-    var state = PlainFileLog.State(file: PlainFileLog.FileBox(try self.folder.file("log", .reading)))
-    journal = JournalID(bytes: try PlainFileLog.bytes(state.file.file, 0..<16))
+    let file: PlainFileLog.FileBox
+    do throws(JournalError) {
+      file = PlainFileLog.FileBox(try self.folder.file("log", .reading))
+    } catch {
+      guard error.code == .notFound else { throw error }
+      (journal, problems, state) = (nil, [error], nil)
+      return
+    }
+    var state = PlainFileLog.State(file: file)
+    journal = JournalID(bytes: try PlainFileLog.bytes(file.file, 0..<16))
     do throws(JournalError) {
       _ = try PlainFileLog.readOn(&state, self.folder.path)
       problems = []
@@ -356,9 +365,9 @@ private struct PlainFileRemains: LogRemains {
   }
 
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {
-    guard state.entries.indices.contains(revision - 1) else { return [] }
+    guard let state, state.entries.indices.contains(revision - 1) else { return [] }
     return [try PlainFileLog.bytes(state.file.file, state.entries[revision - 1])]
   }
 
-  func lastRevision() throws(JournalError) -> Revision { state.entries.count }
+  func lastRevision() throws(JournalError) -> Revision { state?.entries.count ?? 0 }
 }
