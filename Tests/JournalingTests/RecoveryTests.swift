@@ -32,8 +32,7 @@ import Testing
             opened += 1
             try restore(url, intact)
           } catch let error as JournalError {
-            #expect(error.code == .damaged, place)
-            #expect(error.revision != nil, place)
+            #expect(error.code == .damaged && error.revision != nil, "\(place): \(error)")
             #expect(try contents(of: url, without: file) == intact.filter { !$0.key.hasSuffix(file) }, place)
             #expect(try Data(contentsOf: path) == altered, place)
             refused += 1
