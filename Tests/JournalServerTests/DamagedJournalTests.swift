@@ -38,7 +38,7 @@ import Testing
         timeline = try served.get("/api/timeline").json()
       }
       #expect(timeline["through"] == 100)
-      // What can't be read is nobody's.
+      // An entry that can't be read has no author.
       let buckets = try #require(timeline["buckets"]?.array)
       let unreadable = buckets.reduce(0) { $0 + ($1["unreadable"]?.integer ?? 0) }
       let counted = buckets.flatMap { $0["counts"]?.array ?? [] }.reduce(0) { $0 + ($1.integer ?? 0) }
