@@ -188,8 +188,7 @@ extension Journal {
         .wrongUse,
         "the journal's log is shared, at \(address), and the server and the other nodes would keep what is removed "
           + "here; make the journal local with unshare first. After an erasure it can be shared again once its old "
-          + "rows are "
-          + "deleted from the database; after a pruning it can't", path: folder.path)
+          + "rows are deleted from the database; after a pruning it can't", path: folder.path)
     }
     do {
       return try open(at: url, mode: mode, options: options)

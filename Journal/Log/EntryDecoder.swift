@@ -77,9 +77,7 @@ import Foundation
 
   /// A decoder of the events.
   func events() throws(JournalError) -> EventDecoder {
-    do throws(CBORError) { return try EventDecoder(unsafe CBORReader(bytes), decoder: self) } catch {
-      throw fault(error)
-    }
+    try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self) }
   }
 
   /// The whole entry with its digest.

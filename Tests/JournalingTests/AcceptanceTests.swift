@@ -111,12 +111,9 @@ import Testing
   }
 
   /// A model with a mistake: an event changes the account after its own as well.
-  private struct Careless: EventSourced {
+  private struct Careless: OfAccounts {
     static let schema = "careless/1"
-    static let kindNames = ["account"]
     var accounts = EntityTable()
-    func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
-    func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
     mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
       try accounts.apply(event, at: revision, in: Self.self)
       let next = EntityKey(kind: event.entity.kind, number: event.entity.number + 1)
@@ -135,12 +132,9 @@ import Testing
   }
 
   /// One whose index is wrong.
-  private struct Misfiled: EventSourced {
+  private struct Misfiled: OfAccounts {
     static let schema = "misfiled/1"
-    static let kindNames = ["account"]
     var accounts = EntityTable()
-    func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
-    func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
     mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
       try accounts.apply(event, at: revision, in: Self.self)
     }
@@ -233,4 +227,15 @@ extension Date {
   fileprivate static func * (date: Date, factor: Double) -> Date {
     Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate * factor)
   }
+}
+
+/// A model whose only entities are accounts.
+private protocol OfAccounts: EventSourced {
+  var accounts: EntityTable { get }
+}
+
+extension OfAccounts {
+  static var kindNames: [String] { ["account"] }
+  func record(of entity: EntityKey) -> EntityRecord? { accounts[entity.number]?.record }
+  func revision(of entity: EntityKey) -> Revision { accounts.revision(of: entity.number) }
 }
