@@ -5,9 +5,10 @@ struct Arguments {
 
   /// Parses the command line after the verb.
   ///
-  /// A value follows its option after a space or, for long options, after `=`; short ones take it without
-  /// either, too. After `--` everything is an operand.
-  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for anything unknown or missing.
+  /// A value follows its option after a space. It can also follow a long option after `=`, and a short option directly:
+  /// `--at=7`, `-n7`. After `--`, everything is an operand.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if an argument is unknown, missing or superfluous, or lacks its
+  ///   value.
   init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
     var values: [String] = []
     var rest = words[...]
@@ -87,7 +88,8 @@ struct Arguments {
   /// Whether an option was given.
   func has(_ name: String) -> Bool { options[name] != nil }
 
-  /// An option's value as a nonnegative integer.
+  /// An option's value as a nonnegative integer, nil if it was not given.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for any other value.
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {

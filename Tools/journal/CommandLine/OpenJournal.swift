@@ -20,7 +20,7 @@ extension Arguments {
       }
     }
     terminal.checkAtEnd {
-      // What was printed may lack something.
+      // The results may be incomplete if a part of the state could not be read.
       if let failure = journal.state.failure { throw failure }
     }
     return journal
@@ -65,7 +65,7 @@ extension Arguments {
 }
 
 extension JournalNotice {
-  /// Whether it is the first warning that the clock is far ahead.
+  /// Whether this is the first warning that the clock is far ahead.
   fileprivate func isFirstOfClockAhead(_ hasWarned: borrowing Lock<Bool>) -> Bool {
     guard case .ahead? = clockWarning else { return false }
     return hasWarned.withLock { hasWarned in

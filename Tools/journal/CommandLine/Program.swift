@@ -8,7 +8,7 @@ enum Program {
 
   /// Runs a command line and reports an error in one sentence on standard error.
   static func run(_ words: [String]) -> ExitCode {
-    // A closed output is then an error of the write, which ends the verb quietly, and not a signal.
+    // So a write to a closed output fails with an error, which ends the verb quietly, instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
@@ -53,7 +53,7 @@ enum Program {
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
-    // Endless output does not go to a pager.
+    // JSON is for programs, and --follow prints without an end, so neither goes to a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
     return try verb.run(arguments, terminal)

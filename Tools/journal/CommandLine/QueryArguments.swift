@@ -29,7 +29,8 @@ extension Syntax {
 }
 
 extension Arguments {
-  /// The query.
+  /// The query of these options and a text.
+  /// - Throws: ``Failure`` if there is no such category, or a condition lacks its `=`.
   func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
     EntityQuery(
       text: text, kind: value("--kind"),
@@ -45,7 +46,8 @@ extension Arguments {
       })
   }
 
-  /// The named parts, separated by commas; nil for all.
+  /// The parts that an option names, separated by commas; nil for all parts, if the option was not given.
+  /// - Throws: ``Failure`` if the catalog has no part of a name.
   func fields(_ option: String) throws(Failure) -> Set<FieldKey>? {
     guard let text = value(option) else { return nil }
     var keys: Set<FieldKey> = []

@@ -9,7 +9,7 @@ import Foundation
 /// A child process with pipes to its standard input and output.
 ///
 /// Its standard error goes to an unnamed file, so that it never blocks on a pipe that is not read. Deinitializing the
-/// object early terminates the process and waits for it.
+/// object terminates the process if it is still running, and waits for it.
 final class ChildProcess {
   private let program: String
   private let pid: pid_t
@@ -18,7 +18,7 @@ final class ChildProcess {
   private let errors: Int32
   private var isRunning = true
 
-  /// Starts a program from `PATH`.
+  /// Starts a program that is found in `PATH`.
   /// - Throws: ``Failure`` if it does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
@@ -104,7 +104,7 @@ final class ChildProcess {
   }
 
   /// Waits for some output and appends it.
-  /// - Returns: the number of bytes, 0 at the end.
+  /// - Returns: the number of bytes, 0 at the end of the output.
   func read(atMost limit: Int, appendingTo buffer: inout [UInt8]) throws -> Int {
     var count = 0
     var failure: Int32 = 0
@@ -137,7 +137,7 @@ final class ChildProcess {
     }
   }
 
-  /// Ends the program's input, so that it ends, and waits for it.
+  /// Closes both pipes, so that the program ends, and waits for it.
   /// - Returns: its exit code, or 128 plus the number of the signal that ended it.
   func finish() -> Int32 {
     closePipes()

@@ -18,7 +18,7 @@ final class GitBlobs {
     reader = PipeReader(process)
   }
 
-  /// Requests a content. Each must be read, in the same order.
+  /// Requests the content of that hash. All contents must be read in the order of their requests.
   func ask(for hash: String) throws {
     questions.append(hash)
     try send()

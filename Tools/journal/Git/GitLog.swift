@@ -7,7 +7,7 @@ final class GitLog {
   private var nextHash: String?
   private var isAtEnd = false
 
-  /// Starts before a tip's first commit, or after a certain one on its line.
+  /// Starts at the first commit of the tip's first-parent line, or after a given commit on it.
   init(_ repository: GitRepository, to tip: String, after start: String?) throws {
     self.repository = repository
     // The options override any user configuration that changes the output.

@@ -1,8 +1,9 @@
 /// Converts names of files, which are bytes in git, to texts.
 enum GitPath {
-  /// The bytes as text. Valid UTF-8 is unchanged; an invalid byte is written `\xff`.
+  /// The bytes as text. Valid UTF-8 is unchanged, and an invalid byte is written in hexadecimal: `\xff`.
   ///
-  /// So that no two names become the same text, an original backslash before an `x` and two digits is written `\x5c`.
+  /// A backslash that is followed by `x` and two hexadecimal digits is written `\x5c`, so that no two names become the
+  /// same text.
   static func text(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     if let text = String(validating: bytes, as: UTF8.self) {

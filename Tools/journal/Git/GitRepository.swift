@@ -1,6 +1,6 @@
 import Foundation
 
-/// A git repository, read through git.
+/// A git repository, read by running git.
 struct GitRepository {
   let path: String
 
@@ -51,8 +51,8 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
-  /// How many commits the first-parent line of a tip has after a certain one, or in all; nil if that one is not on the
-  /// line.
+  /// How many commits the first-parent line of a tip has after a given commit, or in all; nil if that commit is not on
+  /// the line.
   func count(to tip: String, after start: String?) throws -> Int? {
     let process = try self.start(["rev-list", "--first-parent", tip])
     let reader = PipeReader(process)

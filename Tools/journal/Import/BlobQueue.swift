@@ -3,9 +3,9 @@ import Dispatch
 import Foundation
 import Locks
 
-/// Stores blobs concurrently with the import: several flushes at a time take hardly longer than one.
+/// Stores blobs concurrently with the import, because several flushes at a time take hardly longer than one.
 ///
-/// The queue is bounded in number and bytes, so memory is too.
+/// The number and the size of the blobs in the queue are limited, so its memory is too.
 final class BlobQueue {
   /// Longer contents are not held in memory, but stored in pieces as they arrive.
   static let pieceByteLimit = 1 << 20
@@ -49,7 +49,7 @@ final class BlobQueue {
       blob.finish(Result { try store.add(Data(bytes)) })
       free.signal()
     }
-    // The import waits for it, so it must run on some thread.
+    // The import waits for the blob, so the work must run on some thread.
     if !Threads.start(work) { work() }
     return blob
   }
@@ -73,7 +73,7 @@ final class PendingBlob: Sendable {
   /// - Throws: the reason why it can't be.
   func wait() throws -> Blob {
     done.wait()
-    // Set before the group is left.
+    // The result is set before the group is left.
     return try result.withLock { $0! }.get()
   }
 }

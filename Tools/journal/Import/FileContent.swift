@@ -1,13 +1,13 @@
 /// The content of a file, as an item stores it.
 enum FileContent {
-  /// The content is elsewhere, as that of a submodule.
+  /// There is none: the file was deleted, or it is a submodule, whose content is in another repository.
   case none
   /// UTF-8, and short enough for an attribute.
   case text(String)
   /// Anything else; the bytes are being stored as a blob.
   case image(PendingBlob, mediaType: String)
 
-  /// A longer text is stored as an image.
+  /// A text of more bytes is stored as an image.
   static let textByteLimit = 65_536
 
   /// Reads the next content that was requested from git.

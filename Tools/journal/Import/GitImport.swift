@@ -3,7 +3,7 @@ import Foundation
 
 /// Imports the commits of a first-parent line into a journal, each as one entry.
 struct GitImport {
-  /// The most entries whose flush is in progress.
+  /// How many entries may wait for their flush at a time.
   private static let pendingLimit = 512
 
   let repository: GitRepository
@@ -56,7 +56,7 @@ struct GitImport {
     return total
   }
 
-  /// Imports what came after the checkpoint.
+  /// Imports the commits after the checkpoint.
   func run(
     after checkpoint: Checkpoint?, total: Int, _ importer: consuming some CommitImporter
   ) throws -> ImportReport {
@@ -98,7 +98,7 @@ struct GitImport {
   ) throws -> PendingCommit<Set<EntityKey>> {
     var metadata = [Key.commit: commit.hash, Key.source: source]
     let date = commit.date ?? newestDate
-    // Dates in a journal never decrease, but those in git do.
+    // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
     return try journal.submit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
       draft in
@@ -108,7 +108,7 @@ struct GitImport {
   }
 }
 
-/// Commits that are being read: ahead from git's log, with their contents requested, and some prepared.
+/// Reads commits ahead from git's log, requests their contents, and prepares some of them.
 private struct GitImportReading<Importer: CommitImporter> {
   /// How many commits are read ahead, so that the import never waits for git.
   private static var commitsAhead: Int { 64 }

@@ -2,7 +2,7 @@ import CatalogModel
 
 /// Reports what an import could not read, and counts what it did.
 final class ImportReport {
-  /// More than these are counted and not printed.
+  /// How many messages are printed; more are only counted.
   private static let lineLimit = 100
   private let terminal: Terminal
   private(set) var commits = 0

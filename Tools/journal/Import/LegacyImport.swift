@@ -6,7 +6,7 @@ import LegacyStores
 /// The common part of imports of older apps' files: read them, show or import them, and report the result.
 enum LegacyImport {
   static let options = ["--store", "--by", "--inspect"]
-  /// More problems than these are counted and not printed.
+  /// How many problems are printed; more are only counted.
   private static let lineLimit = 100
 
   static func run(

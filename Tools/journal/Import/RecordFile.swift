@@ -10,7 +10,7 @@ struct RecordFile {
   private struct Element {
     /// The text that identifies it; nil if it has none.
     let key: ExactText?
-    /// Whether it is the last with its key: as in JSON objects, the last one wins.
+    /// Whether it is the last element with its key. As with equal names in a JSON object, the last one wins.
     let counts: Bool
   }
 
@@ -35,7 +35,7 @@ struct RecordFile {
   }
 
   /// Reads a version and finds its changes since the previous one.
-  /// - Throws: ``JSONError`` if the text is no JSON array.
+  /// - Throws: ``JSONError`` if the text is not a JSON array.
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
   {

@@ -8,7 +8,7 @@ final class Pager {
   /// Where results go.
   var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
-  /// Starts it; nil if it can't be started, or `PAGER` is empty or `cat`.
+  /// Starts the pager; nil if it can't be started, or if `PAGER` is empty or `cat`.
   init?() throws {
     var environment = ProcessInfo.processInfo.environment
     let command = environment["PAGER"] ?? "less"

@@ -67,7 +67,7 @@ final class Terminal {
   /// Registers a source of remarks, which are printed with ``warn(_:)`` after all results.
   func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
 
-  /// Registers a check of the results, which is made when all are printed.
+  /// Registers a check, which is made after all results are printed.
   func checkAtEnd(_ check: @escaping () throws -> Void) { checks.append(check) }
 
   /// Makes all registered checks.
@@ -78,7 +78,7 @@ final class Terminal {
     for source in sources { for remark in source() { warn("journal: \(remark.printable)") } }
   }
 
-  /// The text in a color or weight, if output is styled.
+  /// The text in a color or weight, if results are colored.
   func styled(_ style: Style, _ text: String) -> String {
     usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }

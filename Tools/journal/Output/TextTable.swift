@@ -1,4 +1,5 @@
-/// Prints rows in aligned columns. A table either has fixed widths and streams, or takes its widths from its rows.
+/// Prints rows in aligned columns. Their widths are given, so that rows can be printed as they come, or are those of
+/// all rows.
 struct TextTable {
   enum Alignment {
     case left
@@ -17,13 +18,13 @@ struct TextTable {
   /// Whether the last column is cut at the edge of the terminal.
   var isCut = false
 
-  /// A table that streams, with the widths of its columns.
+  /// A table whose columns have given widths, for rows that are not all known yet.
   init(_ columns: [Column], isCut: Bool = false) {
     self.columns = columns
     self.isCut = isCut
   }
 
-  /// A table that is as wide as these rows need.
+  /// A table whose columns are as wide as these rows need.
   init(_ columns: [Column], fitting rows: [[String]]) {
     self.columns = columns.enumerated().map { index, column in
       var column = column

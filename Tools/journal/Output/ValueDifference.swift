@@ -91,7 +91,7 @@ struct LineDifference {
 
 /// Shortens long texts around their difference.
 enum CutText {
-  /// Both texts in about this many characters: their common ends are cut, except for some context.
+  /// Both texts in about this many characters. What they have in common at either end is cut, except for some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
     let (a, b) = (Array(first), Array(second))
     if a.count <= limit, b.count <= limit { return (first, second) }

@@ -49,7 +49,9 @@ enum BackupVerb: Verb {
     let isStream = arguments.has("--file") && destination == "-"
     if isStream {
       guard !arguments.has("--json") else {
-        throw Failure(.wrongUse, "--json prints where the backup goes; name a file instead of -")
+        throw Failure(
+          .wrongUse,
+          "the backup goes to standard output, so --json can't print there; name a file instead of -")
       }
       report = try journal.backup(progress: show) { try terminal.output.write($0) }
     } else if arguments.has("--file") {

@@ -21,7 +21,7 @@ enum Import: Verb {
     scarybugs FOLDER: documents <n>.scarybug with data.plist, thumbImage.jpg and fullImage.jpg.
 
     Each of these four makes one entry, or one for each 10,000 items. Fields that the program does not know become
-    attributes with the same names. Changes of the files since the last import are applied to the journal, and items that
+    attributes with the same names. Changes to the files since the last import are applied to the journal, and items that
     are missing from the files are deleted. Changes in the journal stay unless the file changes the same attribute.
     Unreadable data are reported, the rest is imported, and the exit code is 1. --inspect shows what each object and
     field would become.
@@ -83,7 +83,7 @@ enum Import: Verb {
     ),
   ]
 
-  /// All that can be imported from.
+  /// All sources of imports.
   static let sources: [any ImportSource.Type] = [
     GitSource.self, ArchiveSource.self, DefaultsSource.self, PlistSource.self, ScaryBugsSource.self,
   ]

@@ -104,7 +104,7 @@ enum Log: Verb {
     return try print(entries, filter, printer, after: since, of: journal.base, arguments, terminal)
   }
 
-  /// Prints the entries that the filter lets through.
+  /// Prints the entries that the filter selects.
   private static func print(
     _ entries: (any EntrySource)?, _ filter: EntryFilter, _ printer: LogPrinter, after since: Revision,
     of base: Head?, _ arguments: Arguments, _ terminal: Terminal
@@ -156,7 +156,7 @@ protocol EntrySource {
 
 extension EntryCursor: EntrySource {}
 
-/// The newest entries, and the tags that later ones among them gave each.
+/// The newest entries, and for each the tags that later entries among them gave it.
 private final class NewestEntries: EntrySource {
   private let entries: EntryCursor
   private var names: [Revision: [String]] = [:]
@@ -176,7 +176,7 @@ private final class NewestEntries: EntrySource {
     return entry
   }
 
-  /// The tags of an entry that was given.
+  /// The tags of an entry that was returned.
   func tags(of revision: Revision) -> [String] { names[revision] ?? [] }
 }
 
@@ -192,9 +192,9 @@ private final class EntityEntries: EntrySource {
   private let journal: CatalogJournal
   private let entities: [EntityKey]
   private let first: Revision
-  /// The newest event of each entity that was not returned yet.
+  /// For each entity, the revision of its newest event that was not returned yet.
   private var open: Set<Revision> = []
-  /// All of them, if the oldest comes first.
+  /// All revisions to return, the newest first, if the oldest entry is to be printed first.
   private var reversed: [Revision]?
 
   init(

@@ -32,7 +32,7 @@ enum ManPage: Verb {
     try output.line(".SH EXIT STATUS\n\(escaped(Help.exitCodes))")
     try output.line(
       ".SH ENVIRONMENT\n.TP\n.B PAGER\nreads long results; less if not set\n.TP\n.B NO_COLOR\nif set, nothing is "
-        + "coloured"
+        + "colored"
         + "\n.TP\n.B TZ\nthe zone that \\-\\-local means")
     return .done
   }

@@ -83,7 +83,7 @@ enum Restore: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// The last revision at which an entity was there that has been deleted since; nil when it is there.
+  /// The last revision at which a deleted entity existed; nil if the entity is not deleted.
   fileprivate func pointBeforeDeletion(of entity: EntityKey) throws -> RevisionSelector? {
     guard let last = try history(of: entity).first, last.event.operation == .delete else { return nil }
     return .revision(last.revision - 1)

@@ -53,7 +53,7 @@ enum Serve: Verb {
   /// Follows the journal, or with `--edit` opens it for writing.
   static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
-    // It runs for long, so it writes snapshots as an app does.
+    // A server runs for long, so it writes snapshots as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
       options: arguments.journalOptions(snapshots: .automatic))
@@ -87,7 +87,7 @@ enum Serve: Verb {
     return tokens
   }
 
-  /// Returns when the process is interrupted or its output is closed.
+  /// Returns when the process receives SIGINT, SIGTERM or SIGHUP.
   static func waitForInterruption(_ terminal: Terminal) throws {
     terminal.warn("serving until it is interrupted (Ctrl-C)")
     let wasAsked = DispatchSemaphore(value: 0)

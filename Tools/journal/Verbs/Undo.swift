@@ -58,7 +58,7 @@ enum Redo: Verb {
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    try Undo.run(arguments, terminal, "do again") { journal, author, later in
+    try Undo.run(arguments, terminal, "redo") { journal, author, later in
       try journal.planRedo(by: author, later: later)
     }
   }

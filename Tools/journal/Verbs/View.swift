@@ -42,7 +42,7 @@ enum View: Verb {
     return problem == nil ? .done : .unreadable
   }
 
-  /// Serves the journal; one that does not open, as far as it can be read; or a page that says why it can't.
+  /// Serves the journal. If it does not open, serves what can be read of it, or a page that says why nothing can.
   private static func serve(
     _ arguments: Arguments, _ terminal: Terminal
   ) throws -> (server: JournalServer, journal: CatalogJournal?, problem: JournalError?) {
