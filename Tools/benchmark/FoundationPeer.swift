@@ -3,7 +3,7 @@ import Foundation
 
 /// Foundation's own archiver and unarchiver.
 enum FoundationPeer {
-  /// Writes items to a file, which is not flushed, and gives the seconds.
+  /// Writes items to a file, which is not flushed, and returns the seconds.
   static func write(_ items: [ArchivedItem], to url: URL) throws -> Double {
     try timed {
       try NSKeyedArchiver.archivedData(withRootObject: items as NSArray, requiringSecureCoding: false)
@@ -11,8 +11,9 @@ enum FoundationPeer {
     }
   }
 
-  /// Reads a snapshot, which is a keyed archive, and gives the seconds.
-  /// - Parameter count: how many items must be there, with all their attributes.
+  /// Reads a snapshot, which is a keyed archive, and returns the seconds.
+  /// - Parameter count: how many items it must have, with all their attributes.
+  /// - Throws: ``PeerFailure`` if it has others.
   static func read(_ snapshot: URL, count: Int) throws -> Double {
     var root: NSDictionary?
     let seconds = try timed {
@@ -31,9 +32,9 @@ enum FoundationPeer {
 
 /// An item as an app would archive it: a class that is encoded field by field.
 ///
-/// Its attributes are fields of it and not a dictionary, and so fewer objects than a snapshot has: the time that
-/// Foundation's archiver for Linux takes grows with the square of the number of dictionaries. At 800 items it is
-/// 46 ms an item already; without dictionaries it is the same few tenths of a millisecond at any size.
+/// Its attributes are fields of the object instead of a dictionary, so its archive has fewer objects than a snapshot.
+/// With dictionaries, the time of Foundation's archiver for Linux grows with the square of their number: at 800 items it
+/// takes 46 ms an item. Without them, it takes the same few tenths of a millisecond an item at any size.
 final class ArchivedItem: NSObject, NSCoding {
   private let number: Int
   private let created: Int
@@ -63,7 +64,7 @@ final class ArchivedItem: NSObject, NSCoding {
     self.seen = seen
   }
 
-  /// Such an archive is only written.
+  /// Archives of these items are only written.
   init?(coder: NSCoder) { return nil }
 
   func encode(with coder: NSCoder) {
@@ -79,7 +80,7 @@ final class ArchivedItem: NSObject, NSCoding {
   }
 }
 
-/// An item as it stands in a snapshot.
+/// An item as a snapshot has it.
 private final class UnarchivedItem: NSObject, NSCoding {
   private let number: Int
   private let created: Int

@@ -25,8 +25,8 @@ func callPeer(_ body: (UnsafeMutablePointer<peer_error>) -> Bool) throws(PeerFai
 final class WrittenEntries {
   fileprivate let handle: OpaquePointer
 
-  /// Reads the entries of a closed journal, which must not be opened again afterwards: LevelDB rewrites the
-  /// folder as it reads it.
+  /// Reads the entries of a closed journal, which must not be opened again afterwards, because LevelDB rewrites the
+  /// folder when it opens it.
   init(ofJournalAt url: URL) throws {
     var handle: OpaquePointer?
     try callPeer { unsafe peer_entries_read(url.appending(path: "entries").path, &handle, $0) }
@@ -48,7 +48,7 @@ final class WrittenEntries {
 enum LevelDBPeer {
   static var version: String { unsafe String(cString: peer_leveldb_version()) }
 
-  /// Writes each entry with a synced `Put` into a new database.
+  /// Writes each entry with a synced `Put` into a new database, and returns the seconds.
   static func put(_ entries: WrittenEntries, count: Int, callers: Int, in folder: URL) throws -> Double {
     var seconds = 0.0
     try callPeer { error in
@@ -57,7 +57,8 @@ enum LevelDBPeer {
     return seconds
   }
 
-  /// Writes each entry as a synced batch, with its bytes split among `pieces` keys, into a new database.
+  /// Writes each entry as a synced batch, with its bytes split among `pieces` keys, into a new database, and returns
+  /// the seconds.
   static func writeBatches(
     _ entries: WrittenEntries, count: Int, pieces: Int, in folder: URL
   ) throws -> Double {
@@ -85,7 +86,7 @@ final class LevelDBScan {
 
   deinit { unsafe peer_log_close(handle) }
 
-  /// Walks over all entries, checksums verified.
+  /// Iterates over all entries and verifies their checksums.
   func run() throws -> (count: Int, byteCount: Int, seconds: Double) {
     var count = 0
     var byteCount: UInt64 = 0
@@ -134,7 +135,7 @@ final class SQLiteItems {
 
   deinit { unsafe peer_items_free(handle) }
 
-  /// Each of these adds the rows that it has read to `rows`.
+  /// Reads the items of a count. Like the two functions below, it adds the number of rows that it has read to `rows`.
   func read(count: Int, _ rows: inout Int) throws {
     try callPeer { unsafe peer_items_equal(handle, Int64(count), &rows, $0) }
   }
@@ -152,14 +153,14 @@ final class SQLiteItems {
 enum PostgresPeer {
   static var version: String { unsafe String(cString: peer_postgres_version()) }
 
-  /// The rows of all entries once more, in the same batches, into a new table.
+  /// Inserts the rows of all entries again, in the same batches, into a new table.
   static func insert(at address: String) throws -> (batches: Int, seconds: Double) {
     var (batches, seconds) = (0, 0.0)
     try callPeer { unsafe peer_postgres_insert(address, &batches, &seconds, $0) }
     return (batches, seconds)
   }
 
-  /// Reads the rows of all entries with COPY.
+  /// Reads the rows of all entries with COPY, and returns the seconds.
   static func copy(at address: String) throws -> Double {
     var (count, seconds) = (0, 0.0)
     try callPeer { unsafe peer_postgres_copy(address, &count, &seconds, $0) }
@@ -169,7 +170,7 @@ enum PostgresPeer {
 
 /// Plain files.
 enum FilesPeer {
-  /// Writes and flushes files that differ in their first 8 bytes.
+  /// Writes and flushes files that differ in their first 8 bytes, and returns the seconds.
   static func write(
     _ bytes: Data, count: Int, firstStamp: UInt64, flushFolderEach: Bool, in folder: URL
   ) throws -> Double {
@@ -184,14 +185,14 @@ enum FilesPeer {
     return seconds
   }
 
-  /// The median seconds of a small write's flush.
+  /// The median time of flushing a small write, in seconds.
   static func flushTime(in folder: URL) throws -> Double {
     var seconds = 0.0
     try callPeer { unsafe peer_flush_time(folder.path, 200, &seconds, $0) }
     return seconds
   }
 
-  /// Waits until the file system has nothing left to write.
+  /// Returns when the file system has nothing left to write.
   static func settle(_ folder: URL) throws {
     try callPeer { unsafe peer_settle(folder.path, $0) }
   }

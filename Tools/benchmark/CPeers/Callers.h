@@ -17,9 +17,9 @@ double timed(Body body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Runs `work(caller, start)` on `callers` threads at once and gives the seconds from the moment all called
-/// `start()` until the last has returned. What a caller prepares before `start()` is not measured; a caller
-/// that throws is heard after all have ended.
+/// Runs `work(caller, start)` on `callers` threads at once and returns the seconds from the moment all have called
+/// `start()` until the last has returned. What a caller prepares before `start()` is not measured. If callers throw,
+/// the first exception is rethrown after all have ended.
 inline double timedCallers(size_t callers,
                            const std::function<void(size_t, const std::function<void()> &)> &work) {
   std::mutex mutex;

@@ -13,5 +13,5 @@ struct peer_entries {
   uint64_t byteCount = 0;
 };
 
-/// The tag byte under which a journal files its entries; other keys are not entries.
+/// The first byte of the keys of a journal's entries. Other keys are not entries.
 inline constexpr char entryTag = 'e';

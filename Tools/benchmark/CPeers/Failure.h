@@ -8,7 +8,7 @@
 
 #include "include/CPeers.h"
 
-/// A peer that fails makes the figures worthless, so everything in here throws, and the C face reports.
+/// A failed peer makes the figures worthless, so everything in here throws, and the C interface reports the message.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
   static Failure ofSystem(const std::string &what, int number) {
@@ -16,7 +16,7 @@ struct Failure : std::runtime_error {
   }
 };
 
-/// Runs `body`, and turns what it throws into the message that the C face promises.
+/// Runs `body`, and stores the message of what it throws in `error`. Returns whether nothing was thrown.
 template <typename Body>
 bool reporting(peer_error *error, Body body) {
   try {

@@ -28,8 +28,8 @@ std::unique_ptr<leveldb::DB> openDatabase(const char *folder, bool isNew) {
   return std::unique_ptr<leveldb::DB>(database);
 }
 
-/// Calls `body(key, value)` for each entry, with checksums verified, and keeps scanned blocks out of the
-/// cache as LevelDB's manual advises for bulk reads.
+/// Calls `body(key, value)` for each entry. Verifies checksums, and keeps blocks out of the cache, as LevelDB's manual
+/// advises for bulk reads.
 template <typename Body>
 void forEachEntry(leveldb::DB &database, Body body) {
   leveldb::ReadOptions options;

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// A connection with which libpq's manual would agree: prepared statements, values in binary.
+/// A connection that is used as libpq's manual advises: with prepared statements, and values in binary.
 class Connection {
  public:
   explicit Connection(const char *address) : connection_(PQconnectdb(address), PQfinish) {
@@ -47,7 +47,7 @@ class Connection {
     }
   }
 
-  /// Reads what a COPY sends, and gives how many rows and bytes there were.
+  /// Reads what a COPY sends, and returns the number of rows and bytes.
   std::pair<size_t, uint64_t> copy(const char *text) {
     check(PQexec(connection_.get(), text));
     size_t count = 0;
@@ -79,7 +79,7 @@ void append(std::string &bytes, uint64_t number, int byteCount) {
     bytes.push_back(static_cast<char>(number >> shift));
 }
 
-/// PostgreSQL's binary form of an array.
+/// An array in PostgreSQL's binary format.
 struct Array {
   uint64_t type;
   uint64_t count = 0;
@@ -115,7 +115,7 @@ bool peer_postgres_insert(const char *address, size_t *batches, double *seconds,
     Connection connection(address);
     std::vector<Batch> all;
     std::string journal, transaction;
-    // A row has the number of its transaction, which tells the batches that the journal has made.
+    // A row has the number of the transaction that inserted it. Rows with the same number are one batch of the journal.
     connection.select(
         "SELECT xmin::text, journal, revision, digest, bytes FROM journal_entries ORDER BY revision",
         [&](const std::vector<std::string> &row) {

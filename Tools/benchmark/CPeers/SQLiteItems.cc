@@ -28,7 +28,7 @@ class Statement {
     check(database_, sqlite3_bind_text(statement_, place, text, -1, SQLITE_STATIC));
   }
 
-  /// Runs it, looks at all five columns of each row, and gives the number of rows.
+  /// Runs the statement, reads all columns of each row, and returns the number of rows.
   size_t run(uint64_t &seen) {
     size_t rows = 0;
     int result = SQLITE_OK;
@@ -40,7 +40,7 @@ class Statement {
           case SQLITE_INTEGER: seen += static_cast<uint64_t>(sqlite3_column_int64(statement_, column)); break;
           case SQLITE_FLOAT: seen += sqlite3_column_double(statement_, column) > 0; break;
           default:
-            // The bytes are copied, as who makes a string of them does.
+            // Copies the bytes, as a caller who makes a string of them does.
             seen += std::string(reinterpret_cast<const char *>(sqlite3_column_text(statement_, column))).size();
         }
       }
@@ -77,7 +77,7 @@ bool peer_items_create(const char *folder, peer_items **items, peer_error *error
     const std::string path = std::string(folder) + "/items.sqlite";
     check(nullptr, sqlite3_open(path.c_str(), &made->database));
     made->run("PRAGMA journal_mode=WAL");
-    // The whole database in memory, as the journal's state is.
+    // Large enough for the whole database, because the journal's state is in memory too.
     made->run("PRAGMA cache_size=-2000000");
     made->run("CREATE TABLE items(id INTEGER PRIMARY KEY, name TEXT, note TEXT, count INTEGER, price REAL, seen REAL)");
     made->insert = std::make_unique<Statement>(made->database, "INSERT INTO items VALUES(?, ?, ?, ?, ?, ?)");

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Headless Chromium, driven by its WebDriver, which curl talks to.
+/// Headless Chromium, driven through its WebDriver. curl sends the requests.
 final class Browser {
   private let driver = Process()
   private let address: String
@@ -32,21 +32,21 @@ final class Browser {
 
   deinit {
     _ = try? send("DELETE", session)
-    // It inherits that the benchmark ignores milder signals.
+    // The benchmark ignores SIGINT and SIGTERM, and the child inherits that.
     kill(driver.processIdentifier, SIGKILL)
     driver.waitUntilExit()
   }
 
   func open(_ address: String) throws { try send("POST", session + "/url", ["url": address]) }
 
-  /// Sends a command of the browser's own protocol.
+  /// Sends a command of the Chrome DevTools Protocol.
   @discardableResult
   func tell(_ command: String, _ parameters: [String: Any] = [:]) throws -> [String: Any] {
     try send("POST", session + "/goog/cdp/execute", ["cmd": command, "params": parameters])
       as? [String: Any] ?? [:]
   }
 
-  /// Runs a function's body in the page, and waits for the number or the numbers that its promise gives.
+  /// Runs the body of an asynchronous function in the page, and waits for the number or the numbers that it returns.
   func measure(_ script: String) throws -> [Double] {
     let body =
       "const done = arguments[0]; (async () => { \(script) })().then(done, (error) => done(String(error)));"

@@ -50,7 +50,7 @@ func timedTasks(
   return start.duration(to: clock.now) / .seconds(1)
 }
 
-/// Keeps the first of the errors that several threads meet.
+/// Keeps the first of the errors that several threads throw.
 private final class FirstFailure: Sendable {
   private let error = Lock<(any Error)?>(nil)
 

@@ -24,7 +24,7 @@ func output(of program: URL, _ arguments: [String], codes: Set<Int32> = [0]) thr
   return bytes
 }
 
-/// The same for a program that is found by its name.
+/// The same for a program that is found in `PATH` by its name.
 @discardableResult
 func output(of name: String, _ arguments: [String]) throws -> Data {
   try output(of: URL(filePath: "/usr/bin/env"), [name] + arguments)

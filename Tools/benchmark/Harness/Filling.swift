@@ -1,10 +1,10 @@
 import CatalogModel
 
 extension CatalogJournal {
-  /// Makes entries one after the other, of which many become durable with each flush.
-  /// - Parameter body: makes the events of the entry of that number, from 0.
+  /// Commits entries one after the other without waiting for each, so that each flush makes many of them durable.
+  /// - Parameter body: makes the events of an entry. It gets the entry's index, from 0.
   func fill(_ count: Int, _ body: (inout Draft<Catalog>, Int) throws -> Void) throws {
-    // So many are under way at a time, and twice as many at the most.
+    // At most twice this many commits are pending at a time.
     let stride = 4_096
     var pending: [PendingCommit<Void>] = []
     for index in 0..<count {
@@ -17,7 +17,7 @@ extension CatalogJournal {
     try pending.last?.wait()
   }
 
-  /// Adds items, so many with each entry.
+  /// Adds items, `perEntry` of them with each entry.
   func addItems(_ count: Int, perEntry: Int, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     try fill((count + perEntry - 1) / perEntry) { draft, entry in

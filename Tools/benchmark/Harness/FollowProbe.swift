@@ -9,7 +9,7 @@ final class FollowProbe {
   private let child = Process()
   private let output = Pipe()
 
-  /// Starts this program again as such a process, and returns when it follows.
+  /// Starts this program again as such a process, and returns when it follows the journal.
   /// - Parameter last: the only entry that it reports; nil for all.
   init(_ journal: URL, until last: Revision? = nil) throws {
     child.executableURL = Bundle.main.executableURL
@@ -21,20 +21,19 @@ final class FollowProbe {
     }
   }
 
-  /// When the process has seen the next entry, in seconds of a clock that all processes share.
+  /// Waits until the process has seen the next entry, and returns when that was, as ``now()`` does.
   func next() throws -> Double {
     guard let seconds = Double(try line()) else { throw PeerFailure(description: "The follower has ended.") }
     return seconds
   }
 
-  /// The processor's time that it has used so far.
+  /// The processor time that the process has used so far, in seconds.
   func processorSeconds() throws -> Double {
     let text = try String(contentsOfFile: "/proc/\(child.processIdentifier)/stat", encoding: .utf8)
-    // Behind the name, which is in parentheses, the 12th and the 13th are those of the process and of the system for
-    // it.
+    // After the name, which is in parentheses, the 12th and 13th fields are the times in user mode and in the kernel.
     let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
     guard fields.count > 13, let own = Double(fields[12]), let system = Double(fields[13]) else {
-      throw PeerFailure(description: "The system does not tell the processor time of a process.")
+      throw PeerFailure(description: "The system does not report the processor time of a process.")
     }
     return (own + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
@@ -52,14 +51,14 @@ final class FollowProbe {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Seconds of a clock that all processes share.
+  /// The time in seconds of a clock that all processes share.
   static func now() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The whole of such a process.
+  /// The main function of such a process.
   /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) async throws {
     guard (1...2).contains(arguments.count) else {

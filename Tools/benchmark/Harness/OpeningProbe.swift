@@ -6,7 +6,7 @@ struct OpeningProbe: Codable {
   /// What is read.
   enum Question: Codable {
     case item(Int)
-    /// The first 20 samples in the order of their prices, from one on: by an index.
+    /// The first 20 samples from a price on, in the order of their prices, by an index.
     case prices(from: Double)
   }
 

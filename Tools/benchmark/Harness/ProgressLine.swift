@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line on standard error that says what is being measured, when a person is looking.
+/// A line on standard error that says what is being measured; only on a terminal.
 final class ProgressLine: Sendable {
   private let isShown = isatty(FileHandle.standardError.fileDescriptor) == 1
 
@@ -10,7 +10,7 @@ final class ProgressLine: Sendable {
     write("\r\u{1B}[K\(text)")
   }
 
-  /// Takes the line away.
+  /// Clears the line.
   func clear() { show("") }
 
   private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }

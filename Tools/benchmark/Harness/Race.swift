@@ -2,8 +2,8 @@
 struct Contestant {
   /// Its name in the report.
   let name: String
-  /// Does the work once, which is this number of operations, and returns its seconds. They do not include the
-  /// preparation and the end: making folders, opening, closing, checking.
+  /// Does the work once, with this number of operations, and returns the seconds that it took. Preparation and cleanup
+  /// are not included: making folders, opening, closing, checking.
   let run: (_ operations: Int) async throws -> Double
 }
 
@@ -15,7 +15,7 @@ struct Race {
   let work: String
   /// Operations in each turn, the same for all.
   let operations: Int
-  /// The most rounds, for work that moves gigabytes.
+  /// The maximum number of rounds, for work that moves gigabytes.
   var roundLimit = Int.max
   /// The journal first.
   let contestants: [Contestant]
@@ -38,7 +38,7 @@ struct Race {
     return Results(names: contestants.map(\.name), seconds: seconds)
   }
 
-  /// What a race gives.
+  /// The results of a race.
   struct Results {
     let names: [String]
     /// Seconds per operation: of each contestant, in each round.
@@ -46,14 +46,14 @@ struct Race {
 
     func spread(of index: Int) -> Spread { Spread(seconds[index]) }
 
-    /// How many times as fast as the second the first is, round by round.
+    /// How many times as fast the first contestant is as the second, round by round.
     func speed(of index: Int, against other: Int) -> Spread {
       Spread(zip(seconds[index], seconds[other]).map { $1 / $0 })
     }
   }
 }
 
-/// A median and what lies around it.
+/// A median, with the lowest and the highest value.
 struct Spread: Encodable {
   let median: Double
   let lowest: Double
@@ -74,6 +74,6 @@ struct Spread: Encodable {
     self.highest = highest
   }
 
-  /// Seconds per operation as operations per second, and the other way round.
+  /// Converts seconds per operation to operations per second, and vice versa.
   var reciprocal: Spread { Spread(median: 1 / median, lowest: 1 / highest, highest: 1 / lowest) }
 }

@@ -12,7 +12,7 @@ final class Workbench {
   /// A database for the rows of shared journals.
   let postgres: String?
   let progress = ProgressLine()
-  /// The seconds of flushing a small write, which is the least time of a durable commit.
+  /// The time of flushing a small write, in seconds. A durable commit can't be faster.
   let flushTime: Double
   private let interruptions: [any DispatchSourceSignal]
   private var folderCount = 0

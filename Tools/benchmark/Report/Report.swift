@@ -1,4 +1,4 @@
-/// All that a run found.
+/// The results of a run.
 struct Report {
   let environment: Environment
   let rows: [ReportRow]

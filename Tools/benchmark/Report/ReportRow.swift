@@ -1,4 +1,4 @@
-/// What a ratio should be.
+/// The goal of a ratio.
 enum Wanted {
   case atLeast(Double)
   case atMost(Double)

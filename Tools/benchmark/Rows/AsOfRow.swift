@@ -19,13 +19,13 @@ private func asOfRow(_ bench: Workbench, pastShare: Double) async throws -> Repo
   var options = JournalOptions()
   options.snapshots.pastShare = pastShare
   let writing = try CatalogJournal.create(at: url, options: options)
-  // The layers are those that a journal writes and keeps by itself.
+  // The layers are those that a journal writes and keeps automatically.
   try writing.fill(entries) { draft, index in
     guard index >= entities else {
       _ = try draft.addItem(kind: SampleData.kind, attributes: SampleData.attributes(&random))
       return
     }
-    // Never the number that is there: that would be no change, and so no entry.
+    // Never the item's present number, because a commit that changes nothing makes no entry.
     let change: [String: FieldValue] = ["count": .integer(Int64(1_000_001 + index))]
     try draft.updateItem(EntityID(index % entities + 1), set: change)
   }
@@ -36,7 +36,7 @@ private func asOfRow(_ bench: Workbench, pastShare: Double) async throws -> Repo
   defer { try? journal.close() }
   let statistics = try journal.statistics()
   func replay(_ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>) throws -> Double {
-    // Held until the clock has stopped: letting a state go is no part of making it.
+    // Held until the clock has stopped, so that releasing the state is not measured.
     var version: Version<Catalog>?
     let seconds = try timed { version = try work(.revision(revision)) }
     guard let version, version.revision == revision else {

@@ -8,8 +8,8 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
   let rows: Set<RowName> = callers == 64 ? [name, .commit64Async] : [name]
   guard !bench.rows.isDisjoint(with: rows) else { return [] }
 
-  // A peer without group commit pays a flush for each operation, so the flush decides how long a turn is;
-  // but groups need some commits of each caller to form.
+  // A peer without group commit needs a flush for each operation, so the number of operations depends on the time of a
+  // flush. But groups form only if each caller makes some commits.
   let operations = bench.operations(
     lasting: bench.isQuick ? 0.15 : 0.4, in: max(64, 16 * callers)...(bench.isQuick ? 2_048 : 6_400))
   let who = callers == 1 ? "1 caller" : "\(callers) callers"
@@ -51,8 +51,8 @@ private struct SQLiteUse {
   let name: String
   let sharing: peer_sqlite_sharing
 
-  /// Tries both ways a little, and gives the faster one: connections that wait for each other's transactions
-  /// can be so slow that a whole race of them would take minutes.
+  /// Tries both ways with few commits, and returns the faster one: connections that wait for each other's transactions
+  /// can be so slow that a whole race would take minutes.
   static func faster(_ bench: Workbench, _ subject: CommitSubject, callers: Int) async throws -> SQLiteUse {
     let own = SQLiteUse(name: "SQLite, WAL, FULL", sharing: peer_sqlite_own_connection)
     guard callers > 1 else { return own }

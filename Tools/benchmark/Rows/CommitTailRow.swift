@@ -15,7 +15,7 @@ func commitTailRows(_ bench: Workbench) async throws -> [ReportRow] {
   try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
   try journal.takeSnapshot()
 
-  // Long enough for some snapshots, and for the hundredth part of the commits to be many.
+  // Enough commits for some snapshots to be written meanwhile, and for a hundredth of the commits to be many.
   let count = bench.operations(lasting: bench.isQuick ? 1 : 3, in: 2_000...40_000)
   let items = SampleData.attributes(count: count, seed: bench.seed)
   func slowest() throws -> Double {

@@ -20,7 +20,7 @@ func followRows(_ bench: Workbench) async throws -> [ReportRow] {
     var delays: [Double] = []
     for _ in 0..<count {
       let attributes = SampleData.attributes(&random)
-      // At any moment of the follower's pauses.
+      // So that commits come at any moment of the follower's pauses.
       try await Task.sleep(for: .microseconds(Int.random(in: 1_000...20_000, using: &random)))
       commits.append(
         try timed { try journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) } })
@@ -71,7 +71,7 @@ private func followedCommitRow(_ bench: Workbench) async throws -> ReportRow {
         try journal.commit { try $0.addItem(kind: SampleData.kind, attributes: items[index]) }
       }
     }
-    // It has followed, and not only begun to.
+    // The follower reports only the last entry, so it has seen all of them.
     _ = try follower?.next()
     return seconds
   }

@@ -32,7 +32,7 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   var random = SeededGenerator(seed: bench.seed)
   var memory: [Double] = []
   func open(_ url: URL, _ count: Int) throws -> Double {
-    // A process that has just been started is at the mercy of all others, so one alone says little.
+    // The time of a new process varies with whatever else is running, so this is the median of several.
     let probes = try (0..<5).map { _ in
       try OpeningProbe.run(on: url, .item(.random(in: 1...count, using: &random)))
     }
@@ -103,7 +103,7 @@ private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) 
   }
   let since = try journal.head.revision - journal.statistics().newestCheckpoint
   try journal.fill(SnapshotPolicy.automatic.eventCount - since - 1) { draft, _ in try update(&draft) }
-  // What is on disk is what a process leaves that is killed now.
+  // The files are now as a process would leave them if it were killed here.
   try FileManager.default.copyItem(at: writing, to: url)
 }
 
@@ -122,7 +122,7 @@ private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
     try writing.close()
     var policy = SnapshotPolicy.automatic
     policy.eventCount = changeCount
-    // No merge is measured.
+    // So that no layers are merged.
     policy.fanout = 1_000
     return (size, url, try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy)))
   }
@@ -139,14 +139,14 @@ private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
       Contestant(name: "over \(size) items") { _ in
         func update(_ draft: inout Draft<Catalog>) throws {
           turn += 1
-          // No item twice in an entry, which would be one event.
+          // No item occurs twice in an entry, because its two updates would be one event.
           let item = turn * 7_919 % size + 1
           try draft.updateItem(EntityID(item), set: ["count": .integer(Int64(1_000_000 + turn))])
         }
         try journal.fill(changeCount / 100 - 1) { draft, _ in for _ in 0..<100 { try update(&draft) } }
         let before = try journal.statistics().newestCheckpoint
         let seconds = try timed {
-          // These make it due.
+          // These updates make the layer due.
           try journal.fill(1) { draft, _ in for _ in 0..<100 { try update(&draft) } }
           journal.waitForLayers()
         }

@@ -12,7 +12,7 @@ func logRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// A replay from revision 0, against walking over the same entries.
+/// A replay from revision 0, against an iteration over the same entries.
 private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> ReportRow {
   let scan = try LevelDBScan(log.copyOfEntries)
   var byteCount = 0

@@ -29,7 +29,7 @@ private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
     work: "opening", operations: 1,
     contestants: zip(sizes, journals).map { size, url in
       Contestant(name: "\(size) items") { _ in
-        // A process that has just been started is at the mercy of all others, so one alone says little.
+        // The time of a new process varies with whatever else is running, so this is the median of several.
         let probes = try (0..<5).map { _ in
           try OpeningProbe.run(on: url, .item(.random(in: 1...size, using: &random)))
         }
@@ -84,7 +84,7 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Report
       let journal = try CatalogJournal.open(at: url, mode: .readOnly)
       opened = journal.state.item(EntityID(entries / 2)) == nil ? nil : journal
     }
-    // Without layers all of it is replayed.
+    // Without layers, the whole log is replayed.
     guard let opened, try (opened.statistics().replayedEventCount == entries) == replaying else {
       throw PeerFailure(description: "The journal did not open as it should.")
     }

@@ -90,7 +90,7 @@ private final class QuerySubject {
   private let state: Catalog
   private let peer: SQLiteItems
   private let seed: UInt64
-  /// The rows of each question, which both must find.
+  /// How many rows each question has. The journal and SQLite must find the same number.
   private var rowCounts: [Question: Int] = [:]
 
   init(_ bench: Workbench, itemCount: Int) throws {
@@ -149,7 +149,7 @@ private final class QuerySubject {
 
   private func anyCount(_ random: inout SeededGenerator) -> Int { .random(in: 0...1_000_000, using: &random) }
   private func anyPrice(_ random: inout SeededGenerator) -> Double { .random(in: 0...999, using: &random) }
-  /// About one item in a thousand is from there on.
+  /// A text such that the notes of one to three items in a thousand are not below it.
   private func anyNote(_ random: inout SeededGenerator) -> String {
     ["zz", "zy", "zx"].randomElement(using: &random) ?? "zz"
   }

@@ -16,8 +16,8 @@ final class SampleLog {
   let url: URL
   private var journal: CatalogJournal
 
-  /// Writes the journal, in durable commits by many tasks at once, and opens it anew: entries that LevelDB
-  /// still holds in memory are read faster than an app that has just been started reads them.
+  /// Writes the journal, in durable commits by many tasks at once, and opens it again. Otherwise LevelDB would still
+  /// hold some entries in memory, and reading would be faster than in an app that has just been started.
   init(_ bench: Workbench, entries: Int) async throws {
     self.entries = entries
     url = bench.newPath("log.journal")
@@ -41,9 +41,9 @@ final class SampleLog {
     journal = try CatalogJournal.open(at: url)
   }
 
-  /// Rebuilds the state at a revision, and gives the seconds.
+  /// Rebuilds the state at a revision, and returns the seconds.
   func replay(to revision: Revision) throws -> Double {
-    // Held until the clock has stopped: letting a state go is no part of making it.
+    // Held until the clock has stopped, so that releasing the state is not measured.
     var version: Version<Catalog>?
     let seconds = try timed { version = try journal.version(replayedTo: .revision(revision)) }
     guard let version, version.revision == revision else {
@@ -71,7 +71,7 @@ final class SampleLog {
     return try timed { try journal.backup(to: url) }
   }
 
-  /// Closes it, so that other processes can open it.
+  /// Closes the journal, so that other processes can open it.
   func close() throws { try journal.close() }
 
   func discard(_ bench: Workbench) {
@@ -88,7 +88,7 @@ final class SampleLog {
     let journal = journal
     let counter = SharedCounter()
     bench.progress.show("writing a journal of \(entries) entries")
-    // Only many waiting commits make large groups, and so few flushes.
+    // Many waiting commits form large groups, so few flushes are needed.
     _ = try await timedTasks(1_024) { _ in
       while let index = counter.next(below: count) {
         let ordinal = index * updates / count

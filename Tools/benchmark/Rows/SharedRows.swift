@@ -5,7 +5,7 @@ import PostgresLog
 /// Journals whose log is in PostgreSQL, against rows that libpq inserts and copies.
 func sharedRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard let address = bench.postgres else { return [] }
-  // Each row begins with empty tables, so none may be there that are somebody's.
+  // Each row drops the tables first, so a database that has some already is refused.
   guard try psql("SELECT to_regclass('journal_logs') IS NULL", at: address) == "t" else {
     throw PeerFailure(
       description:
@@ -71,7 +71,7 @@ private final class SharedSubject {
   private let address: String
   private let nodes: Int
   private let asTasks: Bool
-  /// How many entries an append of the latest run had, on the average.
+  /// How many entries an append of the latest run had, on average.
   private(set) var batch = 1
 
   init(_ bench: Workbench, _ address: String, nodes: Int, asTasks: Bool) {

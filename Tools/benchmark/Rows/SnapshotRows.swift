@@ -44,7 +44,7 @@ func snapshotRows(_ bench: Workbench) async throws -> [ReportRow] {
   return rows
 }
 
-/// A journal of items, and the same items as objects of Foundation's.
+/// A journal of items, and the same items as objects for Foundation's archiver.
 private final class SnapshotSubject {
   let itemCount: Int
   private let url: URL
@@ -77,17 +77,16 @@ private final class SnapshotSubject {
 
   func writeWithFoundation() throws -> Double { try FoundationPeer.write(items, to: archive) }
 
-  /// Writes what is to be read, when only that is asked for, and closes the journal.
+  /// Writes a snapshot if none was written, because only reading was requested, and closes the journal.
   func prepareReading() throws {
     if try journal.snapshots().isEmpty { _ = try write() }
     snapshot = try journal.snapshots().last?.url
     try journal.close()
   }
 
-  /// Decodes every item of a journal that was just opened: nothing of its snapshot but a few pages has been read
-  /// yet.
-  /// - Parameter decodingValues: makes a value of everything that is in a record. Else a record is what a state
-  ///   holds of an item, checked, in the log's encoding, of which an app decodes what it asks for.
+  /// Decodes every item of a journal that was just opened, when only a few pages of its snapshot have been read.
+  /// - Parameter decodingValues: whether all contents of each record are decoded to values. Otherwise the records are
+  ///   only made and checked: a state holds them in the log's encoding, and an app decodes the parts that it asks for.
   func read(decodingValues: Bool) throws -> Double {
     let journal = try CatalogJournal.open(at: url, mode: .readOnly)
     defer { try? journal.close() }

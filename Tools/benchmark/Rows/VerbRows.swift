@@ -67,12 +67,12 @@ private var questions: [Question] {
     Question(name: "history") { ["history", tracked(&$1)] },
     Question(name: "blame") { ["blame", tracked(&$1)] },
     Question(name: "show") { ["show", tracked(&$1)] },
-    Question(name: "show of a random revision's") { log, random in
+    Question(name: "show as of a random revision") { log, random in
       ["show", "\(tracked(&random))@\(Int.random(in: 1_000...log.entries, using: &random))"]
     },
     Question(name: "find by number") { ["find", tracked(&$1)] },
     Question(name: "log -n 20 of a kind") { _, _ in ["log", "-n", "20", "--kind", SampleData.kind] },
-    Question(name: "diff of neighbours") { log, random in
+    Question(name: "diff of neighbors") { log, random in
       let revision = Int.random(in: 1_000..<log.entries, using: &random)
       return ["diff", "\(revision)", "\(revision + 1)", "--stat"]
     },
@@ -80,7 +80,7 @@ private var questions: [Question] {
       let revision = Int.random(in: 1_000..<log.entries - 1_000, using: &random)
       return ["diff", "\(revision)", "\(revision + 1_000)", "--stat"]
     },
-    // It reads as many states as the logarithm of the entries.
+    // The number of states that it reads is the logarithm of the number of entries.
     Question(name: "bisect", wanted: nil) { _, _ in ["bisect", "--where", "@name=nothing"] },
   ]
 }

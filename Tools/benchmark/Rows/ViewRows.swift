@@ -39,7 +39,7 @@ private func viewRows(_ bench: Workbench, _ journal: URL, _ size: String) throws
       "while (!window.firstItem) await new Promise((go) => setTimeout(go, 5)); return window.firstItem;")
     paints += round == 0 ? [] : paint
   }
-  // Also the last of the timeline is there, which a thread reads after the opening.
+  // Waits for the whole timeline, which a thread reads after the opening.
   _ = try browser.measure(
     """
     while (true) {
@@ -134,7 +134,7 @@ private func presses(_ key: String, _ count: Int) -> String {
   """
 }
 
-/// `journal view`, as people start it.
+/// A running `journal view`.
 private final class ServedPage {
   /// The address that was printed; it opens the page once.
   let invitation: String

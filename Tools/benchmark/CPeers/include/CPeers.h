@@ -1,7 +1,7 @@
 #pragma once
 
-// What the journal is measured against, behind a C face: LevelDB, SQLite, PostgreSQL and plain files, used from C++ as
-// their own manuals advise. Every function that can fail answers false and says why in `error`.
+// The peers that the journal is measured against, behind a C interface: LevelDB, SQLite, PostgreSQL and plain files,
+// used from C++ as their manuals advise. A function that fails returns false and stores the reason in `error`.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,23 +24,23 @@ const char *peer_postgres_version(void);
 /// The keys and values of a journal's entries, held in memory: the bytes that every peer writes.
 typedef struct peer_entries peer_entries;
 
-/// Reads all entries of a LevelDB folder that nobody has open. LevelDB rewrites the folder while opening it.
+/// Reads all entries of a LevelDB folder that no process has open. LevelDB rewrites the folder when it opens it.
 bool peer_entries_read(const char *folder, peer_entries **entries, peer_error *error);
 size_t peer_entries_count(const peer_entries *entries);
 uint64_t peer_entries_byte_count(const peer_entries *entries);
 void peer_entries_free(peer_entries *entries);
 
-/// Writes the first `count` entries into a new LevelDB with default options, each in a synced `Put` of its
-/// own, by `callers` threads that take turns through the entries. `seconds` is the time from the moment all
-/// threads are ready until the last has ended.
+/// Writes the first `count` entries into a new LevelDB with default options, each with its own synced `Put`. The entries
+/// are dealt to `callers` threads in turn. `seconds` is the time from the moment all threads are ready until the last
+/// has ended.
 bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                       double *seconds, peer_error *error);
 
-/// Inserts the rows of the table `journal_entries` into a new table like it, over one connection, in the transactions in
-/// which they were inserted there. `batches` is how many these are.
+/// Inserts the rows of the table `journal_entries` into a new table like it, over one connection, with the same
+/// transactions that inserted them there. `batches` is the number of these transactions.
 bool peer_postgres_insert(const char *address, size_t *batches, double *seconds, peer_error *error);
 
-/// Reads the table `journal_entries` with COPY, connecting included. `count` is the number of pieces that came.
+/// Connects, and reads the table `journal_entries` with COPY. `count` is the number of pieces that the server sent.
 bool peer_postgres_copy(const char *address, size_t *count, double *seconds, peer_error *error);
 
 /// Writes the first `count` entries into a new LevelDB with default options, each as a synced batch of
@@ -48,39 +48,40 @@ bool peer_postgres_copy(const char *address, size_t *count, double *seconds, pee
 bool peer_leveldb_write_batches(const char *folder, const peer_entries *entries, size_t count,
                                 size_t pieces, double *seconds, peer_error *error);
 
-/// A LevelDB folder held open for reading.
+/// An open LevelDB folder, for reading.
 typedef struct peer_log peer_log;
 
 bool peer_log_open(const char *folder, peer_log **log, peer_error *error);
 void peer_log_close(peer_log *log);
 
-/// Walks over all entries with an iterator that verifies checksums and looks at every value.
+/// Iterates over all entries, verifies checksums, and reads the size of every key and value.
 bool peer_log_scan(const peer_log *log, size_t *count, uint64_t *byte_count, double *seconds,
                    peer_error *error);
 
 /// How the threads of a process share a SQLite database.
 typedef enum peer_sqlite_sharing {
-  /// A connection for each thread, which waits for the others' transactions.
+  /// A connection for each thread. It waits for the transactions of the others.
   peer_sqlite_own_connection,
   /// One connection behind a mutex.
   peer_sqlite_shared_connection
 } peer_sqlite_sharing;
 
-/// Inserts the first `count` entries into a new SQLite database in WAL mode with synchronous=FULL, each in a
-/// transaction of its own. Threads and time as in `peer_leveldb_put`.
+/// Inserts the first `count` entries into a new SQLite database in WAL mode with synchronous=FULL, each in its own
+/// transaction. Threads and time are as in `peer_leveldb_put`.
 bool peer_sqlite_insert(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                         peer_sqlite_sharing sharing, double *seconds, peer_error *error);
 
-/// A table of items in SQLite, in memory as far as it is read, with indexes on `count` and `price`.
+/// A table of items in SQLite, with indexes on `count` and `price`. Its cache holds everything that is read.
 typedef struct peer_items peer_items;
 
-/// Makes an empty table. Items are added next, then the indexes, then it is asked.
+/// Makes an empty table. The caller adds the items, then makes the indexes, then queries.
 bool peer_items_create(const char *folder, peer_items **items, peer_error *error);
 bool peer_items_add(peer_items *items, int64_t id, const char *name, const char *note, int64_t count, double price,
                     double seen, peer_error *error);
 bool peer_items_index(peer_items *items, peer_error *error);
-/// Prepared statements, of which every column of every row is read: the items of a `count`, the first 20 by `price`
-/// from one on, and those whose `note` is not below a text, for which there is no index. Each adds to `rows`.
+/// Each of these runs a prepared statement, reads every column of every row, and adds the number of rows to `rows`: the
+/// items of a `count`, the first 20 by `price` from a price on, and those whose `note` is not below a text, for which
+/// there is no index.
 bool peer_items_equal(peer_items *items, int64_t count, size_t *rows, peer_error *error);
 bool peer_items_first(peer_items *items, double price, size_t *rows, peer_error *error);
 bool peer_items_scan(peer_items *items, const char *note, size_t *rows, peer_error *error);
@@ -92,12 +93,12 @@ void peer_items_free(peer_items *items);
 bool peer_files_write(const char *folder, const uint8_t *bytes, size_t byte_count, size_t count,
                       uint64_t first_stamp, bool flush_folder_each, double *seconds, peer_error *error);
 
-/// Appends a small block to a new file in a folder and flushes it, `count` times, and gives the median of the
-/// flushes: what the drive asks for a durable write.
+/// Appends a small block to a new file in a folder and flushes it, `count` times. `seconds` is the median time of a
+/// flush: the least that a durable write takes on this drive.
 bool peer_flush_time(const char *folder, size_t count, double *seconds, peer_error *error);
 
-/// Writes out all that waits in memory for the file system of a folder, so that no contestant pays for the
-/// one before it.
+/// Has the file system of a folder write everything that waits in memory, so that no contestant pays for the one before
+/// it.
 bool peer_settle(const char *folder, peer_error *error);
 
 #ifdef __cplusplus
