@@ -16,10 +16,10 @@ let package = Package(
     .executable(name: "recipes", targets: ["Examples"]),
   ],
   targets: [
-    // The modules, lowest first: each knows only those below it.
+    // The modules, from the lowest to the highest: each depends only on modules that come before it.
     .target(name: "Locks"),
     .target(name: "CFiles"),
-    // LevelDB comes without a file for pkg-config, so it is linked by its name.
+    // LevelDB has no pkg-config file, so it is linked by its name.
     .target(
       name: "CLevelDB", dependencies: ["CFiles", "CCRC32C"], linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "Files", dependencies: ["CFiles"]),
@@ -42,11 +42,12 @@ let package = Package(
     .target(
       name: "LegacyStores",
       dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "Files"]),
-    // Logs in PostgreSQL. Nothing below needs libpq.
+    // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
-    // A journal over HTTP. Nothing above needs it, and an app that does not serve links neither it nor libmicrohttpd.
+    // A journal over HTTP. No module before this one needs libmicrohttpd, and an app that does not serve a journal does
+    // not link it.
     .systemLibrary(
       name: "CLibMicroHTTPD", pkgConfig: "libmicrohttpd",
       providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
@@ -71,8 +72,8 @@ let package = Package(
     .executableTarget(
       name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
-    // The tools. CatalogModel passes the modules below it on to who imports it; they are named all the same,
-    // because the package manager builds again only what depends by name on what has changed.
+    // The tools. CatalogModel re-exports Journaling, and with it CBOR and SHA256. They are named nevertheless, because
+    // the package manager rebuilds a target only if a dependency that it names has changed.
     .executableTarget(
       name: "journal",
       dependencies: [

@@ -1,5 +1,5 @@
-# Sourced by the other scripts: installs what the package needs and the machine lacks. Does nothing where
-# everything is there.
+# Sourced by the other scripts: installs what the package needs and the machine lacks. Does nothing if nothing is
+# missing.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -10,7 +10,7 @@ require_swift() {
   fi
 }
 
-# Prints those of the given Debian packages that are not installed.
+# Prints which of the given Debian packages are not installed.
 missing_packages() {
   local package
   for package in "$@"; do
@@ -20,36 +20,36 @@ missing_packages() {
   done
 }
 
-# Programs count wherever they come from; libraries must be the system's.
+# A program may come from anywhere; the libraries must be Debian's packages.
 require_packages() {
   local packages=(libleveldb-dev libssl-dev libsqlite3-dev libmicrohttpd-dev libpq-dev)
   command -v git >/dev/null || packages+=(git)
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
   command -v curl >/dev/null || packages+=(curl)
-  # The tests start servers of their own.
+  # The tests start their own servers.
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
   install_packages "${packages[@]}"
 }
 
-# What the tests of the page need. They are skipped where it can't be had.
+# What the tests of the viewer's page need. They are skipped if it can't be installed.
 require_browser() {
   if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then return; fi
   (install_packages chromium chromium-driver) || say "There is no chromium: the tests of the page are skipped."
 }
 
-# Installs those of the given Debian packages that are missing, and ends the script when that fails.
+# Installs the given Debian packages that are missing, and ends the script if that fails.
 install_packages() {
   local missing root=()
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    # Another system: the build says what it does not find.
+    # On another system, the build reports what it does not find.
     return
   fi
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" != 0 ]; then
     if ! command -v sudo >/dev/null; then
-      say "These packages are missing; have somebody install them: ${missing[*]}"
+      say "These packages are missing, and there is no sudo; install them as root: ${missing[*]}"
       exit 1
     fi
     root=(sudo)

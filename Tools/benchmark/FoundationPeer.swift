@@ -33,8 +33,8 @@ enum FoundationPeer {
 /// An item as an app would archive it: a class that is encoded field by field.
 ///
 /// Its attributes are fields of the object instead of a dictionary, so its archive has fewer objects than a snapshot.
-/// With dictionaries, the time of Foundation's archiver for Linux grows with the square of their number: at 800 items it
-/// takes 46 ms an item. Without them, it takes the same few tenths of a millisecond an item at any size.
+/// With dictionaries, the time of Foundation's archiver for Linux grows with the square of their number: at 800 items
+/// it takes 46 ms an item. Without them, it takes the same few tenths of a millisecond an item at any size.
 final class ArchivedItem: NSObject, NSCoding {
   private let number: Int
   private let created: Int

@@ -30,9 +30,9 @@ size_t peer_entries_count(const peer_entries *entries);
 uint64_t peer_entries_byte_count(const peer_entries *entries);
 void peer_entries_free(peer_entries *entries);
 
-/// Writes the first `count` entries into a new LevelDB with default options, each with its own synced `Put`. The entries
-/// are dealt to `callers` threads in turn. `seconds` is the time from the moment all threads are ready until the last
-/// has ended.
+/// Writes the first `count` entries into a new LevelDB with default options, each with its own synced `Put`. The
+/// entries are dealt to `callers` threads in turn. `seconds` is the time from the moment all threads are ready until
+/// the last has ended.
 bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                       double *seconds, peer_error *error);
 
