@@ -1,8 +1,8 @@
 import CatalogModel
 import Foundation
 
-/// Adding images, against writing and flushing the same files: each in a commit of its own, as a person adds
-/// them, and all in one commit, as an import does.
+/// Adding images, against writing and flushing the same files: each in its own commit, as a person adds them, and all
+/// in one commit, as an import does.
 func imageRows(_ bench: Workbench) async throws -> [ReportRow] {
   var rows: [ReportRow] = []
   if bench.rows.contains(.images) {

@@ -21,7 +21,8 @@ enum Verbs {
 
   static let all = groups.flatMap(\.verbs)
 
-  /// - Throws: ``Failure`` with a suggestion if there is none of that name.
+  /// The verb of that name.
+  /// - Throws: ``Failure`` with a suggestion if there is none.
   static func named(_ name: String) throws(Failure) -> any Verb.Type {
     if let verb = all.first(where: { $0.name == name }) { return verb }
     let kind = name.hasPrefix("-") ? "option" : "verb"
