@@ -45,8 +45,8 @@ public final class Journal<State: EventSourced>: Sendable {
   public let id: JournalID
   /// The journal's folder; for a journal in memory, a temporary folder that closing removes.
   public let url: URL
-  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, with the first missing one; nil
-  /// if no damage was found.
+  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, and which is the first; nil if no
+  /// damage was found.
   public let damage: JournalError?
   /// The bytes of images.
   public let blobs: BlobStore
@@ -170,7 +170,7 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Opens a journal, or creates an empty one if there is none. Apps call it at launch.
-  /// - Throws: ``JournalError``, as `open` and `create` do.
+  /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.
   public static func openOrCreate(
     at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
@@ -269,10 +269,10 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
   /// in progress.
   ///
-  /// The body runs in the isolation of the caller, such as the main actor, and may use its state. The task's thread
-  /// waits for the drive only if the body reads a part of a snapshot that is not in memory, if an event names a blob
-  /// that this process has not added, if the system has no thread for the flush, or if more than 65,000 events are not
-  /// in a layer's file yet (for ten seconds at most).
+  /// The body runs in the isolation of the caller, such as the main actor, and may use its state. Parameters, result
+  /// and errors are those of the blocking `commit`. The task's thread waits for the drive only if the body reads a part
+  /// of a snapshot that is not in memory, if an event names a blob that this process has not added, if the system has
+  /// no thread for the flush, or if more than 65,000 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An error says what went wrong, where, and what to do about it.
+/// What went wrong, where, and what to do about it.
 ///
 /// After every error except ``Code/outcomeUnknown``, nothing was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {

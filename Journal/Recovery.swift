@@ -187,8 +187,8 @@ struct Recovery<State: EventSourced> {
     return (version, eventCount, eventCount - start.eventCount)
   }
 
-  /// The error about damage with the first revision that can't be read. If the error does not name one, all entries are
-  /// read to find it.
+  /// An error about damage, completed with the first revision that can't be read. If the error does not name it, this
+  /// reads all entries to find it. Other errors are returned unchanged.
   private static func naming(
     _ error: JournalError, in log: any EntryLog, _ mark: LogMark?, from first: Revision
   ) -> JournalError {

@@ -6,7 +6,7 @@ struct CommitRequest: Sendable {
   var author: String
   var note: String
   var metadata: [String: String]
-  /// Nil for now.
+  /// Nil means the current date.
   var date: Timestamp?
   var expecting: [Expectation]
   /// Whether the body may run only once, even if another node was faster.

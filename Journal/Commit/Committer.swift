@@ -237,7 +237,7 @@ final class Committer<State: EventSourced>: Sendable {
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Value, on accepted: inout Accepted,
     _ runs: inout Runs
   ) throws -> Prepared<Value> {
-    // Only now, because an append may wait for this.
+    // Not earlier, because an append may wait until the body has run again.
     defer { leaveLost(&runs) }
     try queue.withLock { queue throws(JournalError) in
       if let refusal = queue.refusal { throw refusal }

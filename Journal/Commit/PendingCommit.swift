@@ -9,7 +9,7 @@ package struct PendingCommit<Value> {
     self.batch = batch
   }
 
-  /// Blocks until the entry is durable, and all before it are.
-  /// - Throws: ``JournalError`` with code `outcomeUnknown` if that failed.
+  /// Blocks until this entry and all before it are durable.
+  /// - Throws: ``JournalError`` if that failed, with the code that a commit would throw, such as `outcomeUnknown`.
   package func wait() throws(JournalError) { try batch?.wait() }
 }

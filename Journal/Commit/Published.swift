@@ -67,7 +67,8 @@ final class Published<State: EventSourced>: Sendable {
       if waiting.withLock({ $0.isClosed }) { return false }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
-          // Publishing comes before the check for waiting tasks, so one of the two sees the other.
+          // A version is published before waiting tasks are resumed. So either this task sees the version, or the
+          // publisher sees this task.
           let goesOn = waiting.withLock { waiting in
             if waiting.isClosed || version.revision > revision || Task.isCancelled { return true }
             waiting.continuations[key] = continuation

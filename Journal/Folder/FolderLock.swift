@@ -3,7 +3,7 @@ import Foundation
 import Locks
 
 /// The lock of a writer: `flock` on the journal's folder excludes other processes, and a list of open folders excludes
-/// this one. Readers take no lock.
+/// other writers in this process. Readers take no lock.
 ///
 /// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
 /// links. A lock on a file would be lost as soon as any code of the process closes that file.
@@ -40,7 +40,7 @@ final class FolderLock: Sendable {
   }
 
   /// Takes the lock. A reader takes it for a microsecond to find out whether there is a writer (``isHeld(_:)``), so a
-  /// lock that is not free is retried for a few milliseconds.
+  /// lock that is not free is retried for 20 milliseconds.
   private static func lock(_ folder: Folder) throws(JournalError) -> Bool {
     for _ in 0..<20 {
       if try folder.lock(exclusive: true) { return true }

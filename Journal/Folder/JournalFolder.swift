@@ -51,8 +51,8 @@ package struct JournalFolder: Sendable {
 
   init(root: Folder) { self.root = root }
 
-  /// The path that errors about a journal at a URL name.
-  /// - Throws: ``JournalError`` with code `wrongUse` for the URL of something on the network.
+  /// The path by which errors refer to the journal at a URL.
+  /// - Throws: ``JournalError`` with code `wrongUse` for anything but a file URL.
   static func path(of url: URL) throws(JournalError) -> String {
     guard url.isFileURL else {
       throw JournalError(

@@ -19,9 +19,9 @@ struct JournalFormat: Sendable {
   let id: JournalID
   /// The model that created the journal, in its version at that time.
   let schema: ModelSchema
-  /// The bytes of the creation, from which the digest is computed.
+  /// The bytes that the file was created with, from which the digest is computed.
   private let sealed: [UInt8]
-  /// Whether the file announces a base. The base is there if its file is.
+  /// Whether the file announces a base. Only the file BASE decides whether there is one.
   let announcesBase: Bool
   /// The base of the history; nil if it begins with entry 1.
   var base: HistoryBase?

@@ -315,11 +315,13 @@ public final class BlobWriter {
   }
 
   /// Appends bytes.
+  /// - Throws: ``JournalError``: `wrongUse` after ``finish()``, or an I/O error.
   public func write(_ data: Data) throws {
     try unsafe data.withUnsafeBytes { try unsafe write($0) }
   }
 
   /// Appends bytes, which are only read during the call.
+  /// - Throws: ``JournalError``: `wrongUse` after ``finish()``, or an I/O error.
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
     guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished", path: file.path) }
     for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
@@ -332,7 +334,7 @@ public final class BlobWriter {
     }
   }
 
-  /// Flushes the bytes and gives the file its name.
+  /// Flushes the bytes and gives the file its name. Called once.
   /// - Throws: ``JournalError`` if they can't be written.
   public func finish() throws -> Blob {
     guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished already", path: file.path) }

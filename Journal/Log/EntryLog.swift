@@ -20,10 +20,10 @@ package protocol EntryLog: Sendable {
   /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil for a log that can't lose its
   /// newest entries unnoticed. It is read again at each call.
   ///
-  /// The mark may lag behind the entries, but is never ahead of those that this log shows. In a log that is open for
-  /// reading, the mark of the opening therefore remains while another process appends. Before the first entry, it is
-  /// nil, or has the revision and the digest of ``LogPlace/head``. The engine reads it at opening and verification: if
-  /// the entry of the mark is missing or different, the journal is damaged.
+  /// The mark may lag behind the entries, but is never ahead of those that this log shows. So in a log that is open for
+  /// reading, the mark stays the same while another process appends. Before the first entry, it is nil, or has the
+  /// revision and the digest of ``LogPlace/head``. The engine reads it at opening and verification: if the entry of the
+  /// mark is missing or different, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
@@ -106,7 +106,7 @@ package struct LogMark: Hashable, Sendable {
 /// The limits of a log.
 package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
-  /// and makes its batches smaller.
+  /// and never appends a larger batch.
   package let appendByteCount: Int
   /// How many free bytes on the disk of the journal's folder commits may need. Snapshots leave as much free. 0 for a
   /// log that is stored elsewhere.

@@ -58,8 +58,8 @@ package protocol LogRemains: Sendable {
   /// - Throws: ``JournalError`` if it can't be read, or is another journal's.
   func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark?
 
-  /// All candidates for the bytes of an entry, in no order: more than one if a crash has left two copies, and none if
-  /// it is missing or known to be altered.
+  /// All candidates for the bytes of an entry, in no particular order: more than one if a crash has left two copies,
+  /// and none if it is missing or known to be altered.
   /// - Throws: ``JournalError`` if it is temporarily unreadable.
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]]
 

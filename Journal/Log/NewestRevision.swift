@@ -53,7 +53,7 @@ package final class NewestRevision: Sendable {
 }
 
 extension Duration {
-  /// The same for Dispatch, bounded by what its 64 bits of nanoseconds take: 292 years.
+  /// This duration for Dispatch, which counts nanoseconds in 64 bits: beyond 292 years, it never ends.
   package var timeInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     let (nanoseconds, overflows) = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)

@@ -52,7 +52,7 @@ public protocol EventSourced: Sendable {
   /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
   func indexProblems() -> [String]
 
-  /// A short name for people of an entity with that record; nil if it has none.
+  /// A short, human-readable name of an entity with that record; nil if it has none.
   static func label(of record: EntityRecord, of kind: EntityKind) -> String?
 
   /// The entities that a record refers to. They must exist as long as it does.

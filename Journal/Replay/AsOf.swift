@@ -1,8 +1,8 @@
 extension Journal {
-  /// The current revision of a selector.
+  /// The revision that a selector names now.
   /// - Throws: ``JournalError`` with code `notFound` for one that does not exist yet, `pruned` for one that was pruned,
   ///   `invalidSelector` for an unknown tag and for digits that could be a revision or a year, or `damaged`.
-  /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for one of t tags.
+  /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for a tag if there are t.
   public func revision(at selector: RevisionSelector) throws -> Revision {
     let points = PointFinder(log: log, format: format, newest: head.revision)
     switch selector.form {
@@ -24,11 +24,13 @@ extension Journal {
   }
 
   /// The state at a point in time.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
-  /// - Complexity: O(m) in the number of events since the snapshot before it.
+  /// - Throws: ``JournalError`` as ``revision(at:)`` does, or if the state can't be read.
+  /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the snapshot before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
+  /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
+  /// - Complexity: that of ``state(asOf:)``.
   public func version(asOf selector: RevisionSelector) throws -> Version<State> {
     let revision = try revision(at: selector)
     let newest = version
@@ -36,8 +38,8 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same, starting from a given version if that is nearer than the checkpoint before the point. It serves people
-  /// who step through history.
+  /// The same, starting from a given version if that is nearer than the checkpoint before the point, for users who step
+  /// through history.
   /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
   package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
     let revision = try self.revision(at: .revision(revision))
@@ -64,7 +66,8 @@ extension Journal {
   }
 
   /// The version at a point in time, replayed from the start of the history without snapshots.
-  /// - Complexity: O(n) in the number of entries before it.
+  /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
+  /// - Complexity: O(n) in the number of events before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
     try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
   }

@@ -2,7 +2,7 @@ import Locks
 
 /// Reads the events of a range on one thread while another checks and applies them, because both take about as long.
 enum EventPipeline {
-  /// Below this many entries a second thread does not pay off.
+  /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256
   private static let chunkCount = 512
   private static let chunksAhead = 4

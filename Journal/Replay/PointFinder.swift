@@ -36,7 +36,7 @@ struct PointFinder {
     }
   }
 
-  /// The revision itself.
+  /// The revision, if the journal has it.
   /// - Throws: ``JournalError`` with code `notFound`, or `pruned`.
   func existing(_ revision: Revision) throws(JournalError) -> Revision {
     guard (0...newest).contains(revision) else {

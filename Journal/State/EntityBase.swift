@@ -1,7 +1,7 @@
 /// The base of an ``EntityTable``: the entities of one kind as the layers of a snapshot have them.
 ///
-/// It never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because a reader of a
-/// state has no place for an error; ``failure`` reports it.
+/// It never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
+/// state does not throw; ``failure`` reports it.
 package protocol EntityBase: AnyObject, Sendable {
   /// How many entities exist.
   var count: Int { get }
@@ -23,7 +23,7 @@ package protocol EntityBase: AnyObject, Sendable {
   func revisions() -> BaseIterator<Int, Revision>
   /// The lines of a declared index; nil if some layer lacks them.
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)?
-  /// Whether layers lead from one of the two to the other.
+  /// Whether the two bases differ only by layers, so that ``numbers(changedSince:)`` can compare them.
   func isRelated(to other: any EntityBase) -> Bool
   /// The numbers of all entities that may differ in a related base.
   func numbers(changedSince other: any EntityBase) -> Set<Int>

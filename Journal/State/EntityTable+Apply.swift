@@ -100,7 +100,7 @@ extension EntityTable {
     return row
   }
 
-  /// The error about an event that does not follow the newest event of its entity.
+  /// The message about an event that does not follow the newest event of its entity.
   private func link<State: EventSourced>(of event: JournalEvent, in state: State.Type) -> String {
     "an event of \(State.name(of: event.entity)) follows its revision \(event.previous), but the newest one is "
       + "\(revision(of: event.entity.number))"

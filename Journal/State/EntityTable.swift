@@ -117,7 +117,7 @@ public struct EntityTable: Sendable {
     return deletions[number]?.isErased ?? base?.isErased(number) ?? false
   }
 
-  /// Whether the content of an event was erased, or that of its entity, unless the event adds it again.
+  /// Whether the content of an event was erased, or its entity is erased and the event does not add it again.
   public func isErased(_ event: JournalEvent) -> Bool {
     switch event.change {
     case .erased: true

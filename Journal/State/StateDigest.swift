@@ -90,7 +90,7 @@ private struct BufferedHash: ~Copyable {
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Appends four numbers at once, as every entity has.
+  /// Appends the four numbers that each entity has.
   mutating func append(_ first: Int, _ second: Int, _ third: Int, _ fourth: Int) {
     let numbers = (first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian)
     unsafe withUnsafeBytes(of: numbers) { unsafe buffer.append(contentsOf: $0) }

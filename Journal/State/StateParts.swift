@@ -9,8 +9,8 @@ public struct StateParts: Sendable {
   public var indexes: [(name: String, index: EntityIndex)]
   /// The numbers of texts, each list with a unique name that never changes.
   public var lists: [(name: String, texts: TextInterner)]
-  /// The indexes that the app has declared, by the entities that they list. An empty list drops those of earlier
-  /// snapshots; for other entities these are kept.
+  /// The indexes that the app has declared, by the entities that they list. For a scope in the dictionary, new layers
+  /// have exactly these indexes, even if there are none; for any other scope they keep those of earlier layers.
   package var declaredIndexes: [IndexScope: [IndexDefinition]] = [:]
 
   /// The parts of a state.

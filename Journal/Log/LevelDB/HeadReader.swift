@@ -47,7 +47,8 @@ final class HeadReader: Sendable {
     }
     let slots = try HeadMarker.slots(of: open.file)
     if let seen = seen.withLock({ $0 }), seen.slots == slots { return seen.mark }
-    // It may be decoded from later bytes than these. Then the next reading finds other bytes than these.
+    // The mark may be decoded from later bytes than `slots`. The next reading then finds that the bytes differ, and
+    // decodes them again.
     let mark = try HeadMarker.read(open.file, id: place.journal)
     seen.withLock { $0 = Seen(slots: slots, mark: mark) }
     return mark

@@ -13,8 +13,8 @@ enum LevelDBFiles {
     }
   }
 
-  /// Separates files that LevelDB writes to from a backup of hard links. That is only the lock file, which LevelDB
-  /// creates if it is missing; it only replaces the others.
+  /// Separates the files that LevelDB opens for writing from those of a backup of hard links. Only the lock file is
+  /// one; LevelDB creates it again if it is missing. All other files are replaced and never changed.
   static func partFromBackups(_ entries: Folder) throws(JournalError) {
     if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
   }

@@ -2,8 +2,8 @@ import Files
 import LevelDB
 import Locks
 
-/// The log in LevelDB: the entry of a revision under the letter `e` and the revision, big-endian, so that keys are in
-/// the order of time; the journal's identity is under the letter `m`. HEAD marks the newest acknowledged entry.
+/// The log in LevelDB. The key of an entry is the letter `e` and its revision, big-endian, so that keys are in the
+/// order of time. The key `m` has the journal's identity. HEAD marks the newest acknowledged entry.
 ///
 /// 1. Each key is written once, and never overwritten or deleted.
 /// 2. An append returns after LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
@@ -41,7 +41,7 @@ final class LevelDBLog: EntryLog {
       spareByteCount: 2 * options.writeBufferByteCount)
   }
 
-  // Otherwise the thread would wait forever.
+  // Without this, the thread would wait forever.
   deinit { flusher.close() }
 
   /// Creates the database of a new journal, and its HEAD.
@@ -116,7 +116,7 @@ final class LevelDBLog: EntryLog {
     newest.raise(to: last.revision)
   }
 
-  /// - Returns: the shortage because of which LevelDB could not begin to write; nil if everything is written.
+  /// - Returns: the shortage that kept LevelDB from beginning to write; nil if everything is written.
   private func write(_ entries: [SealedEntry]) throws(JournalError) -> DatabaseError? {
     try JournalError.translatingLevelDB {
       try batch.withLock { batch in

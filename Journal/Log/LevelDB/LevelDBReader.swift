@@ -51,7 +51,7 @@ final class LevelDBReader: EntryLog {
     self.options = options
     limits = LevelDBLog.limits(options)
     head = try HeadReader(place)
-    // In this order, so that the entry that HEAD names is there.
+    // HEAD is read first, so that the files have the entry that it names.
     let mark = try head.read()
     let (view, newest) = try Self.firstView(in: place, options, through: mark)
     hasTornTail = view.database.hasTornTail

@@ -68,8 +68,8 @@ struct LevelDBView: Sendable {
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }
 
-  /// Adds the new entries of the logs. Entries that do not follow the newest one are ignored: the entries between were
-  /// moved.
+  /// Adds the new entries of the logs. An entry that does not follow the newest one is ignored, because the entries
+  /// between them were moved.
   mutating func readLogs() throws(DatabaseError) {
     try database.readLogs { key, value in
       guard let revision = unsafe LogKey.revision(key.span.bytes) else {
