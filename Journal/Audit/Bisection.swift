@@ -24,8 +24,8 @@ extension Journal {
   /// - Parameters:
   ///   - first: the earliest revision to test, by default where history begins.
   ///   - last: the latest revision to test.
-  ///   - holds: tests a state. Its errors are rethrown.
-  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
+  ///   - holds: tests a state.
+  /// - Throws: ``JournalError`` as ``revision(at:)`` does; `wrongUse` if `first` is after `last`; what `holds` throws.
   /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the last tested state, whichever
   ///   is nearer.
   public func bisect(

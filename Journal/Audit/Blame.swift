@@ -19,7 +19,7 @@ public struct Blame: Sendable {
 }
 
 extension Journal {
-  /// For each part of an entity its value, and the entry that set it, in the order of the record; nil if the entity did
+  /// The value of each part of an entity and the entry that set it, in the order of the record; nil if the entity did
   /// not exist.
   /// - Parameters:
   ///   - entity: the entity.

@@ -16,6 +16,7 @@ extension Journal {
   }
 
   /// The differences of some entities between two points in time, in the order of kinds and numbers.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of these entities, whatever the size of the journal.
   public func diff(
     of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()

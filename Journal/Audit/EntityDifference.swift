@@ -14,7 +14,7 @@ public struct EntityDifference: Hashable, Sendable {
     self.new = new
   }
 
-  /// The event that leads from the old to the new.
+  /// The operation that leads from the old record to the new one.
   public var operation: JournalEvent.Operation { old == nil ? .add : new == nil ? .delete : .update }
 
   /// The parts that differ, with their old and new values.

@@ -13,7 +13,8 @@ public struct EntityChange: Sendable {
   /// Why.
   public let note: String
   /// Whether this is the entity's state when history before ``revision`` was pruned, in place of its earlier events.
-  /// The event is an add, author and note are empty, and nothing comes before it.
+  /// The event is then an add, or a deletion if the entity was deleted; author and note are empty, and nothing comes
+  /// before it.
   public let isPruned: Bool
   /// Whether author, note and metadata have been erased. They are empty then.
   public let isAnnotationErased: Bool
@@ -37,7 +38,8 @@ extension Journal {
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
-  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or lacks the expected event.
+  /// - Throws: ``JournalError``: `notFound` if the selector names no point in time, `damaged` if an entry is missing or
+  ///   lacks the expected event.
   /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head()

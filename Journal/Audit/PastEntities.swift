@@ -12,7 +12,8 @@ extension Journal {
   }
 
   /// The parts that an event changes, with their old and new values.
-  /// - Parameter event: an event of the entry of `revision`.
+  /// - Parameter event: an event of this journal's history.
+  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or altered.
   /// - Complexity: O(k) reads of the log, where the newest event that set the same parts is k events back.
   public func parts(changedBy event: JournalEvent) throws -> [PartChange] {
     switch event.change {

@@ -55,6 +55,7 @@ extension Journal {
   /// Passes a backup to `write` in pieces, for a pipe or an upload.
   /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` if this journal is. An
   ///   incomplete backup is detected when it is restored.
+  /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
   public func backup(
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void

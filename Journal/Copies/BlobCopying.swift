@@ -30,12 +30,12 @@ struct BlobCopying {
     if let status = try target.status(of: name), status.kind == .file, status.byteCount == blob.byteCount {
       return
     }
-    // First, because its error is the most precise.
+    // Opened first, because its error is the most precise.
     let file = try BlobFile(blob, in: source, at: sourcePath)
     let unfinished = BlobNames.unfinished()
     do {
       if sharesFiles, let source, try source.link(name, in: target, as: unfinished) {
-        // By its new name, because the source may have replaced the file.
+        // Read by its new name, because the source may have replaced the file.
         try BlobFile(blob, named: unfinished, in: target, at: sourcePath).read { _, _ in }
         sharedCount += 1
       } else {

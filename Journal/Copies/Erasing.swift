@@ -42,7 +42,8 @@ extension Journal {
   ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is erased.
-  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never existed; `io` if the disk is full.
+  /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never existed; `wrongUse` for a shared
+  ///   journal; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
   @discardableResult
   public static func erase(
@@ -228,6 +229,7 @@ extension JournalCopy {
 
 extension Journal {
   /// The entry of the newest erasure of an entity, with date, author and reason; nil if it was not erased.
+  /// - Throws: ``JournalError`` if an entry can't be read.
   /// - Complexity: O(n) in the entries after that one.
   public func erasure(of entity: EntityKey) throws -> Entry? {
     let name = State.name(of: entity)

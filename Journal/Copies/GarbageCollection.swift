@@ -5,7 +5,7 @@ public import Foundation
 public struct GarbageReport: Sendable {
   /// The number of images.
   public let imageCount: Int
-  /// Their bytes.
+  /// How many bytes they have.
   public let byteCount: Int
 }
 
@@ -18,7 +18,8 @@ extension Journal {
   ///   - isDryRun: whether to only report what would be removed.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is removed.
-  /// - Throws: ``JournalError`` as `open` does; `damaged` if the history can't be read, and then nothing is removed.
+  /// - Throws: ``JournalError`` as `open` does; `wrongUse` for a shared journal; `damaged` if the history can't be
+  ///   read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(
     at url: URL, isDryRun: Bool = false, progress: (CopyProgress) throws -> Void = { _ in }

@@ -44,8 +44,8 @@ extension Journal {
   ///   - isDryRun: whether to only report what would be removed.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is pruned.
-  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a model without
-  ///   ``EventSourced/parts``; `io` if the disk is full.
+  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a shared journal, and for a model
+  ///   without ``EventSourced/parts``; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
   @discardableResult
   public static func prune(

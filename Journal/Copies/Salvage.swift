@@ -5,7 +5,7 @@ public import Foundation
 public struct SalvageReport: Sendable {
   /// The newest entry of the new journal.
   public let head: Head
-  /// The newest acknowledged revision, by a readable HEAD; nil if there is none.
+  /// The newest acknowledged revision, according to HEAD; nil if no copy has a readable one.
   public let acknowledgedRevision: Revision?
   /// Why the history ends there, with the first revision that is missing or altered; nil if no sign of a missing entry
   /// was found.

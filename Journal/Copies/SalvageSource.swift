@@ -10,7 +10,7 @@ struct SalvageSource: Sendable {
   let base: HistoryBase?
   /// The journal's id, from FORMAT or the log.
   let id: JournalID?
-  /// The newest acknowledged entry by the log's mark; nil if it can't be read.
+  /// The newest acknowledged entry, according to the log's mark; nil if it can't be read.
   let acknowledged: LogMark?
   let images: Folder?
   /// The remains of the log.

@@ -40,7 +40,7 @@ final class FolderLock: Sendable {
   }
 
   /// Takes the lock. A reader takes it for a microsecond to find out whether there is a writer (``isHeld(_:)``), so a
-  /// lock that is not free is retried for 20 milliseconds.
+  /// lock that is not free is retried for up to 20 milliseconds.
   private static func lock(_ folder: Folder) throws(JournalError) -> Bool {
     for _ in 0..<20 {
       if try folder.lock(exclusive: true) { return true }

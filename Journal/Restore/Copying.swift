@@ -4,7 +4,7 @@ public import Foundation
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
   /// keep their numbers. The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that
-  /// it came from. The progress is that of ``copy(to:through:progress:)``, but counts entities instead of entries.
+  /// it came from. `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = "",

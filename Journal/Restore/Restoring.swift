@@ -17,8 +17,8 @@ extension Journal {
   ///   - selector: the point in time.
   ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil.
   ///   - keepsNew: whether to keep entities and parts that were added since.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, or an entity never
-  ///   existed.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
+  ///   existed, or if its content at that point was erased.
   /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,

@@ -15,7 +15,7 @@ extension Journal {
   /// - Parameters:
   ///   - revision: the entry.
   ///   - later: how to treat later edits of the same parts.
-  /// - Throws: ``JournalError`` with code `notFound` if there is no such entry.
+  /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try planRevert(of: revision, later: later, assumingReverted: [])

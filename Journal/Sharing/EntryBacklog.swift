@@ -26,7 +26,7 @@ final class EntryBacklog: Sendable {
   private let stored: NewestRevision
   /// Signaled when there is something to store, and by closing.
   private let work = DispatchSemaphore(value: 0)
-  /// Signaled when somebody waits until it is stored.
+  /// Signaled when a caller waits until an entry is stored.
   private let hurry = DispatchSemaphore(value: 0)
   private let thread = DispatchGroup()
 
@@ -77,7 +77,7 @@ final class EntryBacklog: Sendable {
     }
   }
 
-  /// Returns when the folder has an entry.
+  /// Returns when the folder has the entry of a revision.
   private func settle(through revision: Revision) throws(JournalError) {
     hurry.signal()
     guard stored.wait(after: revision - 1, atMost: .seconds(3600)) != nil else {

@@ -26,7 +26,7 @@ final class NodeLog: EntryLog {
 
   /// The log in this node's folder.
   private let local: any EntryLog
-  /// The way into it.
+  /// Stores entries in it.
   private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
@@ -42,7 +42,7 @@ final class NodeLog: EntryLog {
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])
 
-  /// How many entries are fetched before others get the connection.
+  /// How many entries are fetched before other operations get the connection.
   private static let stretchCount = 65_536
 
   /// How long an append is retried after its connection was lost.
@@ -196,8 +196,8 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Fetches the entries up to one that a connection has told of, unless that was lost since. The entries of this node
-  /// cost nothing here.
+  /// Fetches the entries up to the newest one that a connection has reported, unless the connection was lost since.
+  /// Entries that this node has committed are not fetched.
   private func bring(from connection: any SharedLog, through newest: Revision) throws(JournalError) {
     var isDone = false
     while !isDone, !isEnding.withLock({ $0 }) {

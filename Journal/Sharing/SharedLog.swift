@@ -69,7 +69,7 @@ package protocol SharedLog: EntryLog, AnyObject {
 }
 
 extension SharedLog {
-  /// The same, but does nothing for a role that may only read.
+  /// Like ``confirm()``, but does nothing for a role that may only read.
   func confirmIfPermitted() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch {
       guard error.code == .permission else { throw error }

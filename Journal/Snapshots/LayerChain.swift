@@ -2,8 +2,8 @@ import Foundation
 import KeyedArchiving
 import Locks
 
-/// All layers of a journal, and the state that a replay can start from: that of the newest checkpoint at or before a
-/// revision which layers reach without a gap, otherwise the empty one of revision 0.
+/// All layers of a journal. A replay to a revision starts from the newest checkpoint at or before it that the layers
+/// reach without a gap or, if there is none, from the empty state of revision 0.
 ///
 /// 1. A layer is not trusted: it is used only if it has a record, its entry is in the log, its schema is the model's,
 ///    and everything read from it has the checksums of the record.
@@ -24,7 +24,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// The open log; nil after the journal was closed.
   private let log: Lock<(any EntryLog)?>
   private let findings: Findings
-  /// In the order of their ends. A layer refers back to this object to be rebuilt, until the journal is closed.
+  /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
 
   /// The problems that layers report.

@@ -68,6 +68,6 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   func newestLines(
     _ index: Int, from key: IndexKey, asOf revision: Revision
   ) throws(ArchiveError) -> LineCursor
-  /// Whether a query can use a declared index. A layer in memory is small, and makes each one that is asked for.
+  /// Whether a query can use a declared index. A layer in memory is small, and makes any index on demand.
   func hasIndex(_ definition: IndexDefinition) -> Bool
 }

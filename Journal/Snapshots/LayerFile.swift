@@ -17,9 +17,9 @@ final class LayerFile: LayerContents {
   ///   - shape: the shape of the model's states.
   init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
     typealias Root = SnapshotLayout.Root
-    // An XML archive would be read as a whole.
+    // An XML archive would have to be read as a whole.
     guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
-    // The record has the size of the file, which is read on demand.
+    // No limit is needed: the record has the size of the file, and the file is read on demand.
     var limits = ArchiveLimits()
     limits.byteCount = .max
     let list = try PropertyList(bytes, limits: limits)

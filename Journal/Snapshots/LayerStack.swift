@@ -218,9 +218,9 @@ private final class StackedValueLines: ValueLinesBase {
   }
 }
 
-// MARK: Going through several layers at once
+// MARK: Merging several layers
 
-/// Iterates over the contents of a layer, and switches to its replacement if the file fails on the way.
+/// Iterates over the contents of a layer, and switches to its replacement if the file fails midway.
 private protocol MergedSource: AnyObject {
   associatedtype Element
   associatedtype Key: Comparable

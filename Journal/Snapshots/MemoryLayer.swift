@@ -1,7 +1,7 @@
 import KeyedArchiving
 import Tables
 
-/// The changes between two checkpoints, in memory: what a state had above its layers, before it is in a file.
+/// The changes between two checkpoints, in memory: what a state has above its layers until a file has it.
 final class MemoryLayer: LayerContents {
   struct Entities: Sendable {
     var rows = SortedTable<Int, EntityRow>()

@@ -49,7 +49,7 @@ struct KeyLists {
   private static let byteLimit = 1_024
 
   private var lists: [[UInt8]: KeyedArchiveWriter.Keys] = [:]
-  /// The most recent list, which is mostly the next one too.
+  /// The most recent list, which is usually the next one too.
   private var newest: (encoded: [UInt8], keys: KeyedArchiveWriter.Keys)?
 
   /// The object of a list of keys, written unless it is cached.

@@ -13,7 +13,7 @@ public struct Snapshot: Sendable {
   public let entityCount: Int
   /// The name and version of the model that wrote it; a snapshot of another schema is not used.
   public let schema: String
-  /// The SHA-256 of the state in canonical form, which a replay must also have.
+  /// The SHA-256 of the state in canonical form. A replay to the same revision must give the same one.
   public let stateDigest: ContentDigest
 }
 

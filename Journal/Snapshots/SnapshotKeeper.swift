@@ -9,8 +9,8 @@ import Synchronization
 /// A layer is first frozen in memory, under the write lock, which takes almost no time; from then on the state is
 /// backed by it. The thread writes its file, flushes it and renames it, then does the same with its record, and the
 /// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
-/// leaves a file without a record, or layers that another one has replaced; the next writer removes both. Commits wait
-/// only if 65,536 events are in no file, so that an opening never has more to replay.
+/// leaves a file without a record, or layers that another one has replaced; the next writer removes both. To bound what
+/// an opening has to replay, a commit waits, for ten seconds at most, while 65,536 events are in no file.
 ///
 /// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
@@ -101,8 +101,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Does the same without a new commit: the changes of the newest version above its layers may have waited for those
-  /// to be written.
+  /// Does the same without a new commit, for changes that were not frozen because earlier layers were waiting to be
+  /// written.
   ///
   /// Called with the write lock held.
   func freezeRest(of version: Version<State>) -> Version<State> {
@@ -249,14 +249,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.isWriting = false }
   }
 
-  /// Freezes changes that waited, unless a commit is in progress, which does it.
+  /// Freezes changes that waited, unless a commit is in progress: that commit freezes them.
   /// - Returns: whether there is a layer to write now.
   private func freezesRest() -> Bool {
     whenIdle.withLock { $0 }?()
     return chain.hasPending(through: progress.withLock { $0.published.revision })
   }
 
-  /// Nothing depends on layers. They are retried after as many events again.
+  /// Nothing depends on layers, so the next attempt is made only after as many events as a layer has.
   private func putOff(because error: JournalError) {
     if error.code != .closed { chain.note(error) }
     progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
@@ -548,7 +548,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if policy.isAutomatic, let layer = chain.layers.first(where: { $0.name == name }),
       let checkpoint = layer.checkpoints.last, !chain.reaches(checkpoint.revision, without: layer)
     {
-      // What leads up from it leads up from a layer with the same contents then, and opening stays fast.
+      // The layers that begin at this snapshot then begin at a layer with the same contents, so opening stays fast.
       let name = LayerName(from: 0, to: revision)
       let facts = try write(
         [layer.contents], name, from: layer.start, to: [checkpoint], generation: 1,

@@ -6,7 +6,7 @@ import Locks
 final class SnapshotKeyList: Sendable {
   /// The object number of the array of keys.
   let number: Int
-  /// All keys, one behind the other.
+  /// All keys, concatenated.
   let bytes: [UInt8]
   /// Where each of them ends.
   private let ends: [Int]

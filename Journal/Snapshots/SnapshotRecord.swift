@@ -93,7 +93,7 @@ struct SnapshotFacts: Sendable, Equatable {
 extension SnapshotFacts {
   private static let version: UInt64 = 3
   private static let checksumByteCount = 4
-  /// Counts are added up; no valid one comes near this limit.
+  /// Keeps sums of counts from overflowing; no valid count comes near this limit.
   private static let countLimit = 1 << 56
 
   /// The bytes of a record's file: an item of CBOR and its checksum.

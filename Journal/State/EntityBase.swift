@@ -23,7 +23,7 @@ package protocol EntityBase: AnyObject, Sendable {
   func revisions() -> BaseIterator<Int, Revision>
   /// The lines of a declared index; nil if some layer lacks them.
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)?
-  /// Whether the two bases differ only by layers, so that ``numbers(changedSince:)`` can compare them.
+  /// Whether the two have one history, so that the layers of the newer one list what changed since the older one.
   func isRelated(to other: any EntityBase) -> Bool
   /// The numbers of all entities that may differ in a related base.
   func numbers(changedSince other: any EntityBase) -> Set<Int>

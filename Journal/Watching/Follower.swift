@@ -116,7 +116,8 @@ extension Journal {
   ///
   /// A follower shows it some milliseconds later anyway; call this if you were told of a commit and need to see it now.
   /// In a shared journal that is open for writing, it asks the server. In other modes it does nothing.
-  /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or altered, or `closed`.
+  /// - Throws: ``JournalError``: `damaged` if an entry is missing or altered, `closed`; in a shared journal also
+  ///   `unreachable` or `diverged`.
   public func catchUp() throws {
     try follower?.catchUp()
     try bringShared()

@@ -14,7 +14,7 @@ enum LevelDBFiles {
   }
 
   /// Separates the files that LevelDB opens for writing from those of a backup of hard links. Only the lock file is
-  /// one; LevelDB creates it again if it is missing. All other files are replaced and never changed.
+  /// one, and LevelDB creates it again if it is missing. LevelDB replaces all others.
   static func partFromBackups(_ entries: Folder) throws(JournalError) {
     if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
   }
