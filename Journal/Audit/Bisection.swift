@@ -25,7 +25,8 @@ extension Journal {
   ///   - first: the earliest revision to test, by default where history begins.
   ///   - last: the latest revision to test.
   ///   - holds: tests a state.
-  /// - Throws: ``JournalError`` as ``revision(at:)`` does; `wrongUse` if `first` is after `last`; what `holds` throws.
+  /// - Throws: ``JournalError`` as ``revision(at:)`` does; `wrongUse` if `first` is after `last`; and what `holds`
+  ///   throws.
   /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the last tested state, whichever
   ///   is nearer.
   public func bisect(

@@ -23,7 +23,7 @@ final class LogReplacement {
   private let building: Folder
   /// The FORMAT for the new log.
   let format: JournalFormat
-  /// Whether the journal's FORMAT announces already what the new log has: a base, or none.
+  /// Whether the journal's FORMAT already announces what the new log has: a base, or none.
   private let isFormatWritten: Bool
 
   /// Creates the new, empty log.

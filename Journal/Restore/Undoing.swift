@@ -29,7 +29,7 @@ extension Journal {
   /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has made another entry
   /// since.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``.
+  /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var redone: Set<Revision> = []
     let cursor = entries(newestFirst: true)

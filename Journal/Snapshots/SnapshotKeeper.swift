@@ -256,7 +256,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return chain.hasPending(through: progress.withLock { $0.published.revision })
   }
 
-  /// Nothing depends on layers, so the next attempt is made only after as many events as a layer has.
+  /// Nothing depends on layers, so the next attempt waits for as many events as make a layer due.
   private func putOff(because error: JournalError) {
     if error.code != .closed { chain.note(error) }
     progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
@@ -333,7 +333,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let declared = progress.withLock { $0.published.state.parts?.declaredIndexes } ?? [:]
     let kept = chain.layers.last { $0.facts != nil }?.indexes ?? []
     let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
-    // The same state makes the same file.
+    // Sorted, so that the same state makes the same file.
     return indexes.sorted {
       ($0.scope.text, $0.path.names.joined(separator: ".")) < (
         $1.scope.text, $1.path.names.joined(separator: ".")

@@ -44,7 +44,8 @@ extension CBORReader {
 /// Reads deterministic CBOR from borrowed bytes.
 ///
 /// Marked safe although it has a pointer: a reader is only made inside a closure that borrows the bytes, and each read
-/// is checked against their end first. All reads throw ``CBORError`` and leave the offset at the error.
+/// is checked against their end first. A read that fails throws ``CBORError``, which has the offset of the error; the
+/// reader's own offset is then unspecified.
 @safe package struct CBORReader {
   @usableFromInline let base: UnsafeRawPointer
   @usableFromInline let end: Int

@@ -76,8 +76,8 @@ package struct CBORWriter: ~Copyable {
   package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
   package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
-  /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that this takes
-  /// a bounded stack; the result is still too deep.
+  /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that the
+  /// recursion is bounded; readers reject the result as too deep.
   package mutating func append(_ value: FieldValue) { append(value, depth: 0) }
 
   private mutating func append(_ value: FieldValue, depth: Int) {

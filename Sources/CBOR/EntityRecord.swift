@@ -36,16 +36,16 @@ public struct EntityRecord: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Checks that encoded bytes are as ``bytes`` specifies.
-  /// - Throws: ``CBORError``
+  /// Makes a record of encoded bytes, after checking that they are as ``bytes`` specifies.
+  /// - Throws: ``CBORError`` if they are not.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
     try unsafe FieldMap.check(bytes, allowingUndefined: false)
     self.bytes = unsafe Array(bytes)
   }
 
-  /// Checks that encoded bytes are as ``bytes`` specifies.
-  /// - Throws: ``CBORError``
+  /// Makes a record of encoded bytes, after checking that they are as ``bytes`` specifies.
+  /// - Throws: ``CBORError`` if they are not.
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: false)
     self.bytes = bytes
@@ -143,15 +143,15 @@ public struct RecordChanges: Hashable, Sendable {
   /// The encoded map.
   public let bytes: [UInt8]
 
-  /// Checks encoded bytes.
-  /// - Throws: ``CBORError``
+  /// Makes changes of encoded bytes, after checking them.
+  /// - Throws: ``CBORError`` if they do not have the form of ``bytes``.
   public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
     try unsafe FieldMap.check(bytes, allowingUndefined: true)
     self.bytes = unsafe Array(bytes)
   }
 
-  /// Checks encoded bytes.
-  /// - Throws: ``CBORError``
+  /// Makes changes of encoded bytes, after checking them.
+  /// - Throws: ``CBORError`` if they do not have the form of ``bytes``.
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: true)
     self.bytes = bytes

@@ -70,7 +70,7 @@ extension EntityRecord {
   }
 }
 
-/// One part of a record that differs before and after.
+/// A part of a record that differs between two versions of it.
 public struct PartChange: Hashable, Sendable {
   /// The part.
   public let key: FieldKey

@@ -12,7 +12,7 @@ package struct Timestamp: Hashable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// All timestamps whose text has a year of RFC 3339: 0001 to 9999.
+  /// All timestamps in the years 0001 to 9999.
   package static let fourDigitYears: ClosedRange<Timestamp> = {
     let first = daysSince1970(year: 1, month: 1, day: 1) * microsecondsPerDay
     let end = daysSince1970(year: 10_000, month: 1, day: 1) * microsecondsPerDay
@@ -161,7 +161,7 @@ extension Timestamp: CustomStringConvertible {
       guard let read = reader.readTime(), reader.isAtEnd else { return nil }
       time = read
     }
-    // Counted from the end of a day before 1970, because the start of the first day is out of range.
+    // Before 1970, time is counted back from the end of the day, because the start of the first day is out of range.
     let (wholeDays, rest) = days < 0 ? (days + 1, time - Self.microsecondsPerDay) : (days, time)
     let (start, startOverflow) = wholeDays.multipliedReportingOverflow(by: Self.microsecondsPerDay)
     let (sum, sumOverflow) = start.addingReportingOverflow(rest)

@@ -4,10 +4,11 @@
 //  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. Each change to the disk is passed to the hook first, if there is one.
-//  3. No file is ever truncated or overwritten: a new file must not exist, under whatever name a file is known.
+//  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
+//     exist. So hard links to existing files are safe too.
 //  4. After one failed create (unless the system had no descriptor to give), write, flush or rename, no further change
 //     is made ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's idea of a log's length is
-//     wrong after a failed append: whatever is written later may be lost in silence.
+//     wrong after a failed append: whatever is written later may be silently lost.
 //
 // Safe to use from any thread.
 

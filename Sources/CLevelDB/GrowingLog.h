@@ -34,7 +34,7 @@ class GrowingLog {
   const Folder& folder_;
   const std::string name_;
   const int descriptor_;
-  uint64_t offset_ = 0;  // where the first record begins that was not seen
+  uint64_t offset_ = 0;  // where the first unseen record begins
 };
 
 }  // namespace cldb

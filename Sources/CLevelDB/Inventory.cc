@@ -40,7 +40,7 @@ Status Inventory::TakeInUse(const Folder& folder, Inventory* result, std::string
   status = result->TakeManifest(folder);
   if (status.ok()) status = result->CheckTables(folder, key);
   if (!status.ok()) return status;
-  // Those created after the listing. LevelDB compares the list with the manifest.
+  // Adds tables that were created after the listing, because LevelDB compares the names with the manifest.
   for (const TableInfo& table : result->manifest.tables)
     result->names.insert(FileName::Of(FileName::Kind::kTable, table.number));
   status = result->OpenLogs(folder);

@@ -38,8 +38,8 @@ struct Inventory {
   // missing key, if known.
   static leveldb::Status Take(const Folder& folder, Inventory* result, std::string* key);
 
-  // The same while another process may be writing the database. Its logs are opened and not read, and are neither in
-  // `names` nor in `contents`: `growing`, in order.
+  // The same while another process may be writing the database. Its logs are opened but not read. They are in
+  // `growing`, in order, and neither in `names` nor in `contents`.
   static leveldb::Status TakeInUse(const Folder& folder, Inventory* result, std::string* key);
   std::vector<std::unique_ptr<GrowingLog>> growing;
 

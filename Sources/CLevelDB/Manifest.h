@@ -21,7 +21,7 @@ struct TableInfo {
 };
 
 struct Manifest {
-  // Logs below this number are in tables, except the one that is named here; 0 for none.
+  // The contents of logs with lower numbers are in tables, except those of the previous log, if its number is not 0.
   uint64_t log_number = 0;
   uint64_t previous_log_number = 0;
   // By level, then by number.

@@ -57,8 +57,8 @@ struct Successor {
   }
 };
 
-// Whether a whole record begins after a wrong place. The position of the next fragment is unknown there, so every
-// position is tried.
+// Whether a whole record begins after an error. The position of the next fragment is unknown there, so every position
+// is tried.
 bool HasLaterRecord(const char* block, size_t position, size_t count, const Successor& successor) {
   // A hole in the file.
   if (block[0] == 0 && std::memcmp(block, block + 1, count - 1) == 0) return false;
@@ -83,8 +83,8 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   const std::unique_ptr<char[]> block(new char[kBlockSize]);
   size_t good = 0;          // where the last whole record ends
   bool in_record = false;   // whether fragments of another one follow it
-  uint64_t wrong = size;    // where the first thing is that is wrong
-  size_t start = 0;         // where the record begins that is read
+  uint64_t wrong = size;    // where the first error is
+  size_t start = 0;         // where the record that is being read begins
   Successor successor = {kind};
   for (uint64_t offset = 0; offset < size; offset += kBlockSize) {
     if (wrong < size && size - wrong > kLongestTail) {

@@ -193,7 +193,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   if (!status.ok()) return status;
   status = folder_->Rename(temporary, "CURRENT");
   if (!status.ok()) {
-    // Once it has its new name, the files that it names must stay.
+    // If the rename took effect nevertheless, CURRENT names these files, so they must stay.
     bool is_there;
     uint64_t size;
     if (!folder_->Find(temporary, &is_there, &size).ok() || !is_there) made->clear();
@@ -346,7 +346,7 @@ Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
     return Status::OK();
   }
   if (name == kept_log_name_) {
-    // Without a torn tail.
+    // The size without a torn tail.
     *size = kept_log_bytes_.size();
     return Status::OK();
   }

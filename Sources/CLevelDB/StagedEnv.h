@@ -124,7 +124,7 @@ class StagedEnv final : public leveldb::EnvWrapper {
   KeyRanges kept_log_ranges_;
   std::shared_ptr<StagedFile> kept_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
-  std::set<std::string> session_;  // names that are LevelDB's to remove, once writing has begun
+  std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
 
   // Last, so that its thread ends first.
   Worker worker_;

@@ -19,7 +19,8 @@ Status ReadRanges(leveldb::Iterator* position, KeyRanges* ranges) {
     std::string first = UserKey(position->key()).ToString();
     unsigned char tag = static_cast<unsigned char>(first[0]);
     const std::string next(1, static_cast<char>(tag + 1));
-    // The order of bytes is not quite LevelDB's own order, but it is where the first byte differs.
+    // The iterator compares whole keys bytewise, which differs from LevelDB's order, but not for keys with different
+    // first bytes.
     if (tag < 0xff) position->Seek(next);
     bool is_last = tag == 0xff || !position->Valid();
     if (!position->status().ok()) break;

@@ -14,7 +14,7 @@ package struct FileError: Error, Sendable {
     case isNoFile
     /// Something else where a folder is expected.
     case isNoFolder
-    /// The file is larger than it can be.
+    /// The file is larger than any valid file of its kind.
     case isTooLarge
     /// The system lacks descriptors or memory.
     case outOfResources

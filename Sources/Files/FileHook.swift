@@ -35,6 +35,7 @@ extension Optional where Wrapped == FileHook {
   }
 }
 
-/// Called before each read of a file, with its path and the requested bytes: `short` returns fewer bytes, as the system
-/// may; a ``File`` then continues to read. For tests only.
+/// Called before each read of a file, with its path and the number of requested bytes. `short` makes one read of
+/// LevelDB's files return fewer bytes, as the system may, and the rest is read next; a ``File`` ignores it. For tests
+/// only.
 package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict

@@ -3,7 +3,7 @@
 /// All writes report to the same hook, including those of LevelDB, so that a test sees all changes in order.
 package struct FileOperation: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// A file is created, or truncated if it exists.
+    /// A file is created, or an existing one gets a second name.
     case create
     /// One system call that writes `bytes` at `offset`.
     case write

@@ -110,7 +110,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return names.sorted()
   }
 
-  /// Calls `body` with each name and its kind, in no order, until it returns false.
+  /// Calls `body` with each name and its kind, in no particular order, until it returns false.
   /// - Complexity: O(n) in the number of names, none of which becomes a `String`.
   package func forEachName(_ body: (UnsafePointer<CChar>, FileStatus.Kind) -> Bool) throws(Failure) {
     typealias Body = (UnsafePointer<CChar>, FileStatus.Kind) -> Bool
@@ -250,8 +250,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return true
   }
 
-  /// Takes the lock of the folder; returns false if another holder has it. ``unlock()`` releases the lock, or
-  /// deinitializing this object.
+  /// Takes the lock of the folder; returns false if another holder has it. ``unlock()`` or deinitializing this object
+  /// releases the lock.
   package func lock(exclusive: Bool) throws(Failure) -> Bool {
     let result = cfiles_lock(descriptor, exclusive)
     if result == -EWOULDBLOCK { return false }

@@ -65,7 +65,7 @@ package struct Cursor: ~Copyable {
   ///
   /// - Returns: whether there is one.
   /// - Throws: `damaged` or `io` if something on the way here could not be read.
-  /// - Complexity: O(1), amortised.
+  /// - Complexity: O(1), amortized.
   package mutating func next() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
     let found = unsafe cldb_iterator_next(handle, &entry)
@@ -76,7 +76,7 @@ package struct Cursor: ~Copyable {
   ///
   /// - Returns: whether there is one.
   /// - Throws: `damaged` or `io` if something on the way here could not be read.
-  /// - Complexity: O(1), amortised; slower than `next()` by a factor.
+  /// - Complexity: O(1), amortized; slower than `next()` by a constant factor.
   package mutating func previous() throws(DatabaseError) -> Bool {
     var entry = unsafe cldb_entry()
     let found = unsafe cldb_iterator_previous(handle, &entry)

@@ -147,7 +147,8 @@ package final class Database: Sendable {
     return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
   }
 
-  /// The first and the last key of each table and of the log, as of opening, for each first byte that their keys have.
+  /// The first and the last key of each table and of the log, as of opening. Keys that begin with different bytes have
+  /// separate ranges.
   ///
   /// - Complexity: O(*n*) in the number of tables; most are not read.
   package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {
@@ -214,8 +215,9 @@ package final class Database: Sendable {
   /// - Parameters:
   ///   - batch: the batch, which is not changed.
   ///   - sync: whether to wait until the drive has confirmed it.
-  /// - Throws: `io` or another error if it is unknown whether the batch is stored; `refused` if nothing was stored for
-  ///   want of a descriptor; `poisoned` if nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
+  /// - Throws: `io` or another error if it is unknown whether the batch is stored; `refused` if nothing was stored
+  ///   because no descriptor was free; `poisoned` if nothing was tried, because an earlier write has failed;
+  ///   `readOnly`; `closed`.
   package func write(_ batch: inout WriteBatch, sync: Bool = true) throws(DatabaseError) {
     let batch = unsafe batch.handle
     try unsafe DatabaseError.check(path: path) { status in

@@ -119,7 +119,7 @@ extension Node {
     count -= 1
   }
 
-  // MARK: Splitting and levelling
+  // MARK: Splitting and rebalancing
 
   /// Moves everything from `index` on into a new node, which must follow this one.
   @inlinable

@@ -1,7 +1,7 @@
-/// A set in order that shares what its copies have in common: a `SortedTable` without values.
+/// An ordered set that shares structure with its copies: a `SortedTable` without values.
 ///
-/// An index, for instance, as a set of pairs (indexed value, number), read by `elements(in:)`. Copies,
-/// threads and costs are those of `SortedTable`.
+/// For example, an index can be a set of pairs of a value and a number, which `elements(in:)` reads. Copies, threads
+/// and costs are those of `SortedTable`.
 public struct SortedSet<Element: Comparable & Sendable>: Sendable {
   @usableFromInline var table: SortedTable<Element, Void>
 
@@ -78,7 +78,7 @@ extension SortedSet {
 }
 
 extension SortedSet: Sequence {
-  /// Iterates over the elements in order. O(1) an element.
+  /// Iterates over the elements in order. O(1) for each element.
   public struct Iterator: IteratorProtocol {
     @usableFromInline var base: SortedTable<Element, Void>.Iterator
 

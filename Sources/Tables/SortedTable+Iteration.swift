@@ -1,5 +1,5 @@
 extension SortedTable: Sequence {
-  /// Iterates over the elements in the order of their keys. O(1) an element.
+  /// Iterates over the elements in the order of their keys. O(1) for each element.
   @inlinable
   public func makeIterator() -> Iterator {
     Iterator(root: root, from: nil, end: .none)

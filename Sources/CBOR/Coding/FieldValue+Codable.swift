@@ -19,7 +19,7 @@ extension FieldValue: Codable {
   }
 
   /// Decodes the first of these that fits: null, a boolean, a number, a text, an array, a dictionary.
-  /// - Throws: `DecodingError` if none is.
+  /// - Throws: `DecodingError` if none fits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {

@@ -2,9 +2,9 @@ import Foundation
 
 /// Decodes any `Decodable` type from a ``FieldValue``: the reverse of ``ValueEncoder``.
 ///
-/// Numbers are converted between kinds if nothing is lost: an integral double to an integer, an integer to the nearest
+/// A number without a fraction can be decoded as any integer type that it fits, and any number as the nearest
 /// floating-point number. A number that does not fit is an error. No other kinds are converted: a boolean is not a 1,
-/// and a text not a date.
+/// and a text is not a date.
 public struct ValueDecoder: Sendable {
   /// Passed to the values that decode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]

@@ -1,6 +1,7 @@
 /// A range in the order of values, for lookups in an index.
 ///
-/// A range contains values of one class only: the numbers above 4 do not include texts or missing values.
+/// A range above or below a value contains only values of its class: the numbers above 4 do not include texts or
+/// missing values.
 public struct ValueRange: Hashable, Sendable {
   package let lower: ValueKey
   package let upper: ValueKey
@@ -23,31 +24,31 @@ public struct ValueRange: Hashable, Sendable {
   /// Missing and null values.
   public static var missing: ValueRange { ValueRange(.missing, true, .missing, true) }
 
-  /// The values below one, of its class.
+  /// The values of the same class below a value.
   public static func below(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key.leastOfClass, true, key, false)
   }
 
-  /// The values up to one, of its class.
+  /// The values of the same class up to a value, which is included.
   public static func through(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key.leastOfClass, true, key, true)
   }
 
-  /// The values above one, of its class.
+  /// The values of the same class above a value.
   public static func above(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, false, key.greatestOfClass, true)
   }
 
-  /// The values from one on, of its class.
+  /// The values of the same class from a value on, which is included.
   public static func from(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key.greatestOfClass, true)
   }
 
-  /// The values from one through another; none if the first is above the second.
+  /// The values from one through another, both included; none if the first is above the second.
   public static func from(_ lower: FieldValue, through upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), true)
   }

@@ -72,11 +72,11 @@ int cfiles_status_of_name(int folder, const char *name, cfiles_status *status);
 /// How many bytes the file system has left for this user.
 int64_t cfiles_free_byte_count(int descriptor);
 
-/// Calls `body` with each name in a folder except "." and "..", in no order, until it returns false.
+/// Calls `body` with each name in a folder except "." and "..", in no particular order, until it returns false.
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
-/// Exchanges two names in one step; `-EINVAL` or `-ENOSYS` if the file system can't.
+/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't.
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name);
 /// Gives a file a second name, in the same file system.
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);

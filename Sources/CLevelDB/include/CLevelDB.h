@@ -59,13 +59,13 @@ typedef struct cldb_status {
 
 // What is about to be done to the disk.
 typedef enum cldb_operation_kind : int32_t {
-  CLDB_CREATE,       // a file is made, or emptied
+  CLDB_CREATE,       // a file is created
   CLDB_WRITE,        // one write(2) at the end of a file
   CLDB_SYNC,         // a file's bytes are flushed to the drive
   CLDB_RENAME,       // `path` becomes `new_path`
   CLDB_REMOVE,       // a file is unlinked
   CLDB_SYNC_FOLDER,  // a folder's names are flushed to the drive
-  CLDB_MAKE_FOLDER,  // a folder is made
+  CLDB_MAKE_FOLDER,  // a folder is created
 } cldb_operation_kind;
 
 typedef struct cldb_operation {
@@ -145,8 +145,8 @@ typedef struct cldb_key_range {
   size_t last_size;
 } cldb_key_range;
 
-// Calls `receive` with the ranges of all tables and of the log, in no order. To be called before writing begins. It
-// reads from a table only if its keys differ in their first byte.
+// Calls `receive` with the ranges of all tables and of the log, in no particular order. To be called before writing
+// begins. It reads from a table only if its keys differ in their first byte.
 bool cldb_key_ranges(cldb_database *database, void (*receive)(void *context, const cldb_key_range *range),
                      void *context, cldb_status *status);
 
@@ -214,7 +214,7 @@ bool cldb_iterator_status(cldb_iterator *iterator, cldb_status *status);
 bool cldb_property(cldb_database *database, const char *name, cldb_receiver receive, void *context,
                    cldb_status *status);
 
-// The bytes in tables (not in the log) between two keys, about.
+// About how many bytes the tables (without the log) have between two keys.
 bool cldb_approximate_size(cldb_database *database, const void *_Nullable first, size_t first_size,
                            const void *_Nullable limit, size_t limit_size, uint64_t *size,
                            cldb_status *status);
@@ -246,7 +246,7 @@ void cldb_salvage_problems(cldb_salvage *salvage, cldb_receiver receive, void *c
 cldb_batch *_Nullable cldb_batch_new(void);
 void cldb_batch_free(cldb_batch *batch);
 
-// False if memory has run out; the batch is then unchanged.
+// False if memory has run out; the batch can then only be cleared or freed.
 bool cldb_batch_put(cldb_batch *batch, const void *_Nullable key, size_t key_size,
                     const void *_Nullable value, size_t value_size);
 
@@ -254,8 +254,9 @@ bool cldb_batch_put(cldb_batch *batch, const void *_Nullable key, size_t key_siz
 void cldb_batch_clear(cldb_batch *batch);
 size_t cldb_batch_size(const cldb_batch *batch);
 
-// Applies the batch as a whole; with `sync` it returns when the drive has confirmed it. After any failure it is unknown
-// whether the batch is stored, and all further writes return CLDB_POISONED.
+// Applies the batch as a whole; with `sync` it returns when the drive has confirmed it. CLDB_REFUSED means that nothing
+// was written, and that a later write may succeed. After any other failure to write, it is unknown whether the batch is
+// stored, and all further writes return CLDB_POISONED.
 bool cldb_write(cldb_database *database, cldb_batch *batch, bool sync, cldb_status *status);
 
 #pragma clang assume_nonnull end
