@@ -8,7 +8,7 @@ extension Journal {
   /// Closing or releasing the journal removes that folder; if the process is killed first, the system removes it
   /// eventually. `open` can't open it.
   /// - Parameter options: how the journal is kept open.
-  /// - Throws: ``JournalError`` if the temporary folder can't be made.
+  /// - Throws: ``JournalError`` if the temporary folder can't be created.
   public static func inMemory(options: JournalOptions = JournalOptions()) throws -> Journal {
     var options = options
     options.logStorage = MemoryStorage()

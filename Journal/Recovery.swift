@@ -132,7 +132,7 @@ struct Recovery<State: EventSourced> {
       throw JournalError(
         .wrongUse,
         "the journal's log is shared with other nodes, at \(address), and this program can't reach it: it lacks the "
-          + "library for that, PostgresLog; reading the journal needs none", path: place.folder.path)
+          + "library for that, PostgresLog; reading the journal does not need it", path: place.folder.path)
     }
     let storage = try sharing.storage(at: address)
     return NodeLog(try options.logStorage.open(mode.access, in: place), storage, in: place)

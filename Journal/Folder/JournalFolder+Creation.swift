@@ -116,7 +116,7 @@ private final class BuildingSite {
       }
     }
     throw JournalError(
-      .io, "the folder of the new journal is removed again and again while it is being made",
+      .io, "another process keeps removing the folder of the new journal while it is being created",
       path: parent.path(of: journal))
   }
 

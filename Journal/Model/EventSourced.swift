@@ -33,6 +33,7 @@ public protocol EventSourced: Sendable {
   /// - Parameters:
   ///   - event: the event as it was written.
   ///   - version: the version in the ``schema`` that wrote it, lower than the current one.
+  /// - Throws: ``JournalError`` for an event that can't be converted. What reads the event then fails with this error.
   static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent
 
   /// Whether an entity does not exist because its content was erased.

@@ -60,10 +60,10 @@ Status Folder::Make() {
   if (is_made) return Status::OK();
   if (!exists) {
     if (int error = Ask(CLDB_MAKE_FOLDER, path_))
-      return SystemError(path_, "the folder can't be made", error);
+      return SystemError(path_, "the folder can't be created", error);
     int error = -cfiles_make_folder(cfiles_current_folder(), path_.c_str(), 0700);
-    if (error == ENOENT) return Failed(CLDB_NOT_FOUND, path_, "there is no folder to make it in", ENOENT);
-    if (error != 0 && error != EEXIST) return SystemError(path_, "the folder can't be made", error);
+    if (error == ENOENT) return Failed(CLDB_NOT_FOUND, path_, "there is no folder to create it in", ENOENT);
+    if (error != 0 && error != EEXIST) return SystemError(path_, "the folder can't be created", error);
   }
   std::string parent = ParentOf(path_);
   int descriptor = cfiles_open(cfiles_current_folder(), parent.c_str(), CFILES_FOLDER, true, 0);
@@ -100,7 +100,7 @@ Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const
   int error = StatusOf(name, &info);
   *exists = error == 0;
   if (error == ENOENT) return Status::OK();
-  if (error != 0) return SystemError(PathOf(name), "the file can't be looked at", error);
+  if (error != 0) return SystemError(PathOf(name), "the file can't be examined", error);
   if (info.kind != CFILES_IS_FILE)
     return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file, so it is not part of the database");
   *size = info.byte_count;
@@ -125,7 +125,7 @@ Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t
   }
   cfiles_close(opened);
   if (error == 0) return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file");
-  return SystemError(PathOf(name), "the file can't be looked at", error);
+  return SystemError(PathOf(name), "the file can't be examined", error);
 }
 
 Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
@@ -153,7 +153,7 @@ Status Folder::OpenMarker(const std::string& name, int* descriptor) {
   if (!found.ok()) return found;
   if (!exists) {
     if (int error = Ask(CLDB_CREATE, PathOf(name)))
-      return SystemError(PathOf(name), "the file can't be made", error);
+      return SystemError(PathOf(name), "the file can't be created", error);
   }
   *descriptor = cfiles_open(descriptor_, name.c_str(), exists ? CFILES_UPDATE : CFILES_CREATE, false, 0600);
   if (*descriptor < 0) return SystemError(PathOf(name), "the file can't be opened", -*descriptor);
@@ -169,8 +169,8 @@ Status Folder::Create(const std::string& name, int* descriptor) {
     error = -*descriptor;
   }
   // Without a free descriptor, the system has created nothing.
-  if (error == EMFILE || error == ENFILE) return SystemError(PathOf(name), "the file can't be made", error);
-  return Failure(PathOf(name), "the file can't be made", error);
+  if (error == EMFILE || error == ENFILE) return SystemError(PathOf(name), "the file can't be created", error);
+  return Failure(PathOf(name), "the file can't be created", error);
 }
 
 Status Folder::Write(int descriptor, const std::string& name, const char* bytes, size_t count,
@@ -225,7 +225,7 @@ Status Folder::Rename(const std::string& from, const std::string& to) {
     error = hooks_.change(hooks_.change_context, &operation, &count);
   }
   if (error == 0) error = -cfiles_rename(descriptor_, from.c_str(), descriptor_, to.c_str());
-  if (error != 0) return Failure(PathOf(to), "the file can't be put in its place", error);
+  if (error != 0) return Failure(PathOf(to), "the file can't be renamed", error);
   return SyncFolder();
 }
 

@@ -11,7 +11,7 @@
 //     table is flushed and named by a flushed manifest; a file of this session that LevelDB has replaced; or a leftover
 //     of a crash whose first and last keys are in the database. Any other file stays, and if its name is needed,
 //     writing does not begin.
-//  5. If writing can't begin, the files that were made for it are removed again.
+//  5. If writing can't begin, the files that were created for it are removed.
 
 #pragma once
 
