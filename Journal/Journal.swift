@@ -246,7 +246,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - note: why.
   ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
   ///   - date: the date of the change, by default now. The date of the previous entry is the lower limit.
-  ///   - expecting: what must still hold.
+  ///   - expecting: conditions that must still hold; otherwise the commit fails with `conflict`.
   ///   - runsOnce: in a shared journal, whether the body may run only once. If another node commits in the meantime,
   ///     the commit then fails with `conflict`.
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,

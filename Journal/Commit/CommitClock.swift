@@ -1,6 +1,6 @@
 import Foundation
 
-/// The two dates of a commit: the one that orders entries, and the one by the clock or the caller.
+/// The two dates of a commit: the one that orders entries, and the one that the clock or the caller gave.
 struct CommitClock {
   private static let day: Int64 = 86_400_000_000
   private static let year: Int64 = 31_556_952_000_000

@@ -108,7 +108,7 @@ package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
   /// and never appends a larger batch.
   package let appendByteCount: Int
-  /// How many free bytes on the disk of the journal's folder commits may need. Snapshots leave as much free. 0 for a
+  /// How many free bytes commits may need on the disk of the journal's folder. Snapshots leave that many free. 0 for a
   /// log that is stored elsewhere.
   package let spareByteCount: Int
 
@@ -125,12 +125,14 @@ package enum AppendFailure: Error, Sendable {
   case conflict(newest: Revision)
   /// Nothing was stored, for the reason given.
   ///
-  /// With the code `outOfResources` the next append may succeed: the engine fails the commits of the batch and those
-  /// that build on it with that code, and the next commit starts from the durable state. With any other code no append
-  /// will succeed: the engine fails the commits with `poisoned`, and takes no more.
+  /// With the code `outOfResources`, the next append may succeed. The engine then fails the commits of the batch, and
+  /// those that build on it, with that code, and the next commit starts from the durable state. The same holds for
+  /// `unreachable` and `permission` if the log is shared. With any other code, no append will succeed: the engine fails
+  /// the commits with `poisoned`, and takes no more.
   case refused(JournalError)
   /// It is not known whether none of the entries, the first few, or all are stored, each whole. The engine fails the
   /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome.
+  /// Only if the log is shared and the code is `unreachable`, later commits are accepted again.
   case unknown(JournalError)
 
   /// The underlying error.

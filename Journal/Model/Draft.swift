@@ -46,7 +46,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     try change(entity, .add(record))
   }
 
-  /// Changes an entity's record to another one. Only the difference is recorded; if there is none, nothing is.
+  /// Changes an entity's record to another one. Only the difference is recorded, and nothing if the records are equal.
   /// - Throws: ``JournalError`` with code `rejected` if the entity does not exist, or the record is too large or nested
   ///   too deep.
   public mutating func update(_ entity: EntityKey, to record: EntityRecord) throws(JournalError) {

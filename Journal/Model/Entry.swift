@@ -17,7 +17,7 @@ public struct Entry: Sendable {
   public let metadata: [String: String]
   /// Whether author, note and metadata have been erased. They are then empty.
   public let isAnnotationErased: Bool
-  /// The version of the model that wrote the entry. Its events are nevertheless given in the current version.
+  /// The version of the model that wrote the entry. Its events are given in the current version.
   public let schemaVersion: Int
   /// The digest of the previous entry; for the first, that of the empty journal.
   public let previousDigest: ContentDigest

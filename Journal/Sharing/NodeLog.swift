@@ -77,7 +77,7 @@ final class NodeLog: EntryLog {
     try unsafe backlog.read(range, newestFirst: newestFirst, body)
   }
 
-  /// What the folder has.
+  /// The newest entry in the folder.
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {

@@ -11,9 +11,9 @@ public struct SnapshotPolicy: Hashable, Sendable {
   public var keepsPast: Bool
   /// The space that all layers may take together to keep past states, as a multiple of the log's size.
   ///
-  /// A layer has whole entities. So if many are updated in turn, a few attributes each time, their past takes several
-  /// times as much as the log. Then fewer revisions are kept, and a past state is replayed from an earlier one: 1 keeps
-  /// disks small, and 4 or more makes past states fast in such a journal too.
+  /// A layer has whole entities. So if many are updated in turn, a few attributes each time, their past states take
+  /// several times as much space as the log. Then fewer of these states are kept, and the others are replayed from an
+  /// earlier one. With 1, layers take little space; with 4 or more, past states are fast in such a journal too.
   public var pastShare = 1.0
   /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
   /// change, at 20 to 40 µs each.

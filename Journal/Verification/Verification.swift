@@ -4,7 +4,8 @@ import Files
 public struct Verification: Sendable {
   /// A problem that a verification found.
   public struct Problem: Sendable, CustomStringConvertible {
-    /// The kind of error, mostly `damaged`. With `io`, the drive failed to read something, and may succeed later.
+    /// The kind of error, usually `damaged`. With `io`, the drive failed to read something, and a later attempt may
+    /// succeed.
     public let code: JournalError.Code
     /// The first revision concerned, if any.
     public let revision: Revision?
@@ -51,10 +52,12 @@ public struct Verification: Sendable {
 }
 
 extension Journal {
-  /// Reads the whole journal and checks that it is what was committed: every checksum, the chain of digests,
-  /// that events follow from the states before them, the links of histories, the dates, HEAD, the rules of the
-  /// model, the indexes that queries have built, the bytes of every blob that was ever named, and the bytes of
-  /// every snapshot.
+  /// Reads the whole journal and checks that it is what was committed:
+  /// - every checksum, the chain of digests, and HEAD;
+  /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
+  ///   decrease;
+  /// - the rules of the model, and the indexes that queries have built;
+  /// - the bytes of every blob that was ever named, and of every snapshot.
   ///
   /// Commits can continue during the call; it verifies the journal as of its start.
   /// - Parameters:

@@ -114,8 +114,9 @@ final class Follower<State: EventSourced>: Sendable {
 extension Journal {
   /// Returns when ``state`` shows everything that any process acknowledged before the call.
   ///
-  /// A follower shows it some milliseconds later anyway; call this if you were told of a commit and need to see it now.
-  /// In a shared journal that is open for writing, it asks the server. In other modes it does nothing.
+  /// A follower shows it within some milliseconds without this call. Call it to see a commit at once, for example after
+  /// a message about it from the process that made it. In a shared journal that is open for writing, it asks the
+  /// server. In other modes it does nothing.
   /// - Throws: ``JournalError``: `damaged` if an entry is missing or altered, `closed`; in a shared journal also
   ///   `unreachable` or `diverged`.
   public func catchUp() throws {

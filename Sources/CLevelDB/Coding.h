@@ -18,7 +18,7 @@ bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value);
 // The same for up to 32 bits. LevelDB itself fails with a longer one.
 bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
 
-// Reads a length and as many bytes.
+// Reads a length, and that many bytes.
 bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value);
 
 // Whether the CRC-32C (RFC 3720, appendix B.4) of the bytes is the one that LevelDB stored as `stored`.

@@ -10,7 +10,7 @@ namespace cldb {
 struct FileName {
   enum class Kind { kCurrent, kLock, kNotes, kManifest, kLog, kTable, kTemporary, kOther };
 
-  // No database has as many files. LevelDB itself fails near 2^64.
+  // No database has that many files. LevelDB itself fails near 2^64.
   static constexpr uint64_t kLargestNumber = uint64_t(1) << 48;
 
   Kind kind = Kind::kOther;

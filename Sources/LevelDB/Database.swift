@@ -36,7 +36,7 @@ package final class Database: Sendable {
     /// Otherwise it is refused.
     package var opensUpToDamage = false
     /// The bytes that are held in memory, in addition to the log, before they become a table. Opening after a crash
-    /// reads as many.
+    /// reads up to that many.
     package var writeBufferByteCount = 8 << 20
     /// The bytes of a block, which is read and checked as one. With 16 KiB a scan is an eighth faster, and a lookup
     /// takes more than twice as long.
