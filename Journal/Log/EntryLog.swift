@@ -121,7 +121,8 @@ package struct LogLimits: Sendable {
 /// Why an append failed, and whether its entries are stored.
 package enum AppendFailure: Error, Sendable {
   /// Nothing was stored: the newest entry has another revision, because another writer has appended. The engine fails
-  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again.
+  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If the log is
+  /// shared, it runs their bodies again instead.
   case conflict(newest: Revision)
   /// Nothing was stored, for the reason given.
   ///
@@ -131,8 +132,8 @@ package enum AppendFailure: Error, Sendable {
   /// the commits with `poisoned`, and takes no more.
   case refused(JournalError)
   /// It is not known whether none of the entries, the first few, or all are stored, each whole. The engine fails the
-  /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome.
-  /// Only if the log is shared and the code is `unreachable`, later commits are accepted again.
+  /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If
+  /// the log is shared and the code is `unreachable`, later commits are accepted again.
   case unknown(JournalError)
 
   /// The underlying error.
