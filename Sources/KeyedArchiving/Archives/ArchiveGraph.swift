@@ -1,7 +1,7 @@
-/// What the handles on one archive share: its object table, and how a number becomes a value.
+/// What all handles on one archive share: its object table, and the resolution of object numbers to values.
 ///
-/// Nothing here changes after `init` but the caches, which guard themselves. No function calls itself: values hold
-/// their parts by number, so that the depth and the cycles of a graph cost no stack.
+/// After `init`, only the caches change, and they guard themselves. No function is recursive: values refer to their
+/// parts by number, so the depth and the cycles of a graph cost no stack.
 final class ArchiveGraph: Sendable {
   let list: PropertyList
   let archiver: String
@@ -16,7 +16,7 @@ final class ArchiveGraph: Sendable {
 
   init(_ list: PropertyList) throws(ArchiveError) {
     func refusal(_ reason: String) -> ArchiveError {
-      ArchiveError(.notAnArchive, "The property list is no keyed archive: \(reason)", path: list.bytes.path)
+      ArchiveError(.notAnArchive, "The property list is not a keyed archive: \(reason)", path: list.bytes.path)
     }
     guard let fields = try FieldReferences(list, dictionary: list.top) else {
       throw refusal("its top is not a dictionary")
@@ -48,15 +48,15 @@ final class ArchiveGraph: Sendable {
   /// The values at the top of the archive.
   var top: ArchivedFields { ArchivedFields(graph: self, references: topFields, holder: nil) }
 
-  /// The object of the property list that has the value, which is no reference.
+  /// The object of the property list that holds a value. It is never a reference.
   struct Place {
     let number: Int
     let header: ObjectHeader
-    /// The UID, if it is an entry of the object table and not within one.
+    /// The UID, if the object is itself an entry of the object table. Nil if it is inside one.
     let uid: Int?
   }
 
-  /// Where the value of a field or an element is, references followed. Nil for nil.
+  /// The place of the value of a field or an element, with references followed. Nil for nil.
   ///
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
   func place(of number: Int, holder: Int?) throws(ArchiveError) -> Place? {
@@ -84,7 +84,7 @@ final class ArchiveGraph: Sendable {
     return try value(at: place, holder: holder)
   }
 
-  /// The value of a field or an element: the object of the property list with a number, references followed.
+  /// The value of a field or an element: the object of the property list with that number, with references followed.
   func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try place(of: number, holder: holder) else { return .null }
     return try value(at: place, holder: holder)
@@ -103,13 +103,13 @@ final class ArchiveGraph: Sendable {
         fields: ArchivedFields(graph: self, references: fields, holder: uid)))
   }
 
-  /// The position of the field `$class`, if there is an object and not a plain value.
+  /// The position of the field `$class`, or nil if the value is not an object.
   func classField(of place: Place) throws(ArchiveError) -> Int? {
     guard place.uid != nil, place.header.kind == .dictionary else { return nil }
     return try classFields.position(in: place.header)
   }
 
-  /// The number in the property list of an entry of the object table.
+  /// The object number of an entry of the object table.
   func number(ofEntry uid: UInt64, from holder: Int?) throws(ArchiveError) -> Int {
     guard uid < UInt64(objects.count) else {
       throw ArchiveError(
@@ -126,7 +126,7 @@ final class ArchiveGraph: Sendable {
     guard try list.isString(list.header(list.reference(header, 0)), "CF$UID") else { return nil }
     let value = try list.header(list.reference(header, 1))
     guard value.kind == .integer else { return nil }
-    // A UID has 32 bits, so that a negative or a huge one can't name an entry, whatever it is converted to.
+    // A UID has 32 bits, so a negative or a larger integer can't name an entry.
     return UInt64(exactly: try list.integer(value)) ?? .max
   }
 
@@ -142,7 +142,8 @@ final class ArchiveGraph: Sendable {
     return (entry, try classes.description(at: entry, in: self, of: uid))
   }
 
-  /// The UID that an object of the property list is as a user sees it: nil also for one that can name no entry.
+  /// The UID that an object of the property list represents, as callers see it. Nil also if it is too large for an
+  /// `Int`.
   func referenceNumber(_ number: Int) throws(ArchiveError) -> Int? {
     try reference(list.header(number)).flatMap { Int(exactly: $0) }
   }
@@ -177,7 +178,8 @@ final class ArchiveGraph: Sendable {
     ArchiveError(.malformed, message, object: uid, path: list.bytes.path)
   }
 
-  /// Makes sure that a collection may be decoded as a whole. Many objects can share one long list in a small file.
+  /// Checks that a collection is small enough to be decoded as a whole. In a small file, many objects can share one
+  /// long list.
   func checkCount(_ count: Int, holder: Int?) throws(ArchiveError) {
     guard count <= list.limits.valueCount else {
       throw ArchiveError(

@@ -1,14 +1,14 @@
-/// What an archive holds, counted: which classes, with which fields, of which kinds. Enough to write a reader for an
-/// app's files without its source.
+/// What an archive holds: its classes, their fields and the kinds of values, each with a count. This is enough to write
+/// a reader for an app's files without the app's source.
 public struct ArchiveInspection: Sendable {
-  /// A field of a class, under all the objects that have it.
+  /// A field of a class, over all objects that have it.
   public struct Field: Sendable {
     /// Its name.
     public let name: String
     /// How many objects of the class have it.
     public let count: Int
-    /// How often it holds a value of each kind: `string`, `integer`, `null`, the name of a class, …, the most frequent
-    /// first.
+    /// How often it holds each kind of value, the most frequent first. A kind is `string`, `integer`, `null`, the name
+    /// of a class, and so on.
     public let kinds: [(kind: String, count: Int)]
   }
 
@@ -18,7 +18,7 @@ public struct ArchiveInspection: Sendable {
     public let description: ArchivedClass
     /// How many objects it has.
     public let count: Int
-    /// Their fields, by name.
+    /// The fields of these objects, sorted by name.
     public let fields: [Field]
   }
 
@@ -32,7 +32,7 @@ public struct ArchiveInspection: Sendable {
   public let top: [(key: String, kind: String)]
   /// How many entries the object table has.
   public let entryCount: Int
-  /// How many objects of classes can be reached from the top.
+  /// How many objects with a class can be reached from the top.
   public let objectCount: Int
   /// Whether an object can be reached from itself.
   public let isCyclic: Bool
@@ -40,9 +40,9 @@ public struct ArchiveInspection: Sendable {
   public let classes: [Class]
   /// How often fields, elements and the top hold values of each kind, the most frequent first.
   public let kinds: [(kind: String, count: Int)]
-  /// The parts that could not be read: the first hundred.
+  /// The parts that could not be read. Only the first hundred are listed.
   public let problems: [ArchiveError]
-  /// How many findings there are.
+  /// How many parts could not be read.
   public let problemCount: Int
 }
 
@@ -51,8 +51,8 @@ extension KeyedArchive {
   ///
   /// Broken parts are reported as problems and skipped.
   ///
-  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read, `limitExceeded` if the archive
-  ///   has more references than bytes, which takes collections that overlap in the file.
+  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read; `limitExceeded` if the archive
+  ///   has more references than bytes, which is possible only if its collections overlap in the file.
   /// - Complexity: O(*n*) in the number of references. Depth and cycles cost no stack.
   public func inspect() throws(ArchiveError) -> ArchiveInspection {
     var inspector = ArchiveInspector(graph)

@@ -1,11 +1,11 @@
 /// The traversal of ``KeyedArchive/inspect()``: depth first, with an explicit stack.
 struct ArchiveInspector {
-  /// A collection on the way from the top to the place of the walk.
+  /// A collection on the path from the top to the value that is being visited.
   private struct Frame {
     let place: ArchiveGraph.Place
     /// The object that the collection is or belongs to, for errors.
     let holder: Int?
-    /// Which of `classes`, if the collection is an object.
+    /// The index in `classes`, if the collection is an object.
     let classIndex: Int?
     /// The position of its field `$class`.
     let classField: Int?
@@ -15,7 +15,7 @@ struct ArchiveInspector {
   private struct Class {
     let description: ArchivedClass
     var count = 0
-    /// How often each field, by the object number of its key, holds each kind.
+    /// How often each field holds each kind. Fields are identified by the object number of their key.
     var fields: [Int: [Kind: Int]] = [:]
   }
 
@@ -46,7 +46,7 @@ struct ArchiveInspector {
     referencesLeft = graph.list.bytes.count
   }
 
-  /// The class of a collection that was visited before, if it has one.
+  /// The index in `classes` of each visited object, by object number.
   private var classesOfCollections: [Int: Int] = [:]
 
   mutating func run() throws(ArchiveError) {
@@ -79,7 +79,7 @@ struct ArchiveInspector {
     }
   }
 
-  /// Visits one value, and pushes it on the stack if it is a collection that was not visited.
+  /// Visits one value. A collection that was not visited before is pushed on the stack.
   private mutating func step(
     holder: Int? = nil, _ reference: () throws(ArchiveError) -> Int
   ) throws(ArchiveError) -> Kind {
@@ -127,7 +127,7 @@ struct ArchiveInspector {
     }
     visited.insert(place.number)
     onStack.insert(place.number)
-    // Its keys take their bytes, too.
+    // Its keys take bytes too.
     if place.header.kind == .dictionary { referencesLeft -= place.header.count }
     if let classIndex {
       classesOfCollections[place.number] = classIndex
@@ -143,7 +143,7 @@ struct ArchiveInspector {
     for (index, kind) in topKinds.enumerated() {
       top.append((try name(ofKey: graph.top.references.key(at: index)), word(kind)))
     }
-    // An archive that was merged from several may describe a class more than once.
+    // An archive that was merged from several others may describe a class more than once.
     var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]
     for one in classes {
       var entry = merged[one.description] ?? (0, [:])
@@ -175,7 +175,7 @@ struct ArchiveInspector {
     return ArchivedFields.name(ofKey: try graph.list.string(header))
   }
 
-  /// The counts by name, the largest first. Two classes of one name become one.
+  /// The counts by name, the largest first. Classes with the same name are counted together.
   private func counted(_ kinds: [Kind: Int]) -> [(kind: String, count: Int)] {
     var words: [String: Int] = [:]
     for (kind, count) in kinds { words[word(kind), default: 0] += count }

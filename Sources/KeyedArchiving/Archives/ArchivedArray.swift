@@ -1,6 +1,6 @@
-/// Values in order, of an archived array, set or similar collection. Each is read when it is asked for.
+/// The ordered values of an archived array, set or similar collection. Each is read when it is asked for.
 ///
-/// As a sequence it gives a `Result` for each element, as one of them may be broken while the others are not:
+/// Iteration gives a `Result` for each element, because one element may be broken while the others are not:
 ///
 /// ```swift
 /// for element in array { print(try element.get().kind) }
@@ -16,12 +16,12 @@ public struct ArchivedArray: Sendable {
   let storage: Storage
   /// The UID of the object that they belong to, for errors.
   let holder: Int?
-  /// The number of the entry of the object table that holds the elements: the object whose view this is, or an array
-  /// that is itself an entry. Nil for an array that stands in a field or in another one. Two arrays of one archive
-  /// with the same number are the same array.
+  /// The UID of the object table entry that holds the elements: the object that this is a view of, or an array that is
+  /// itself an entry. Nil for an array that is stored directly in a field or in another array. Two arrays of one
+  /// archive with the same UID are the same array.
   public let uid: Int?
 
-  /// How many there are, nils included.
+  /// The number of elements, including nils.
   public var count: Int {
     switch storage {
     case .references(let references): references.count
@@ -29,7 +29,7 @@ public struct ArchivedArray: Sendable {
     }
   }
 
-  /// Whether it is empty.
+  /// Whether there are no elements.
   public var isEmpty: Bool { count == 0 }
 
   /// The element at a position from 0.
@@ -39,17 +39,18 @@ public struct ArchivedArray: Sendable {
     get throws(ArchiveError) { try graph.value(number(at: position), holder: holder) }
   }
 
-  /// The UID that the element at a position is, or nil if it is in the collection directly. 0 refers to nil.
+  /// The UID that the element at a position refers to, or nil if the element is in the collection directly. UID 0 means
+  /// nil.
   ///
   /// - Throws: ``ArchiveError`` with code `missing` if there is no such position.
   public func reference(at position: Int) throws(ArchiveError) -> Int? {
     try graph.referenceNumber(number(at: position))
   }
 
-  /// All elements. Strings and data that occur more than once share their memory.
+  /// All elements. A string or data that occurs more than once is stored only once in memory.
   ///
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if they are more than ``ArchiveLimits/valueCount``, or their
-  ///   strings and data overlap in the file; what reading an element throws.
+  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more elements than ``ArchiveLimits/valueCount``,
+  ///   or if their strings and data overlap in the file; what reading an element throws.
   /// - Complexity: O(*n*).
   public func elements() throws(ArchiveError) -> [ArchivedValue] {
     try graph.checkCount(count, holder: holder)
@@ -60,7 +61,7 @@ public struct ArchivedArray: Sendable {
     return values
   }
 
-  /// The element at a position, its text or data shared with other places.
+  /// The element at a position. Its text or data shares memory with its other occurrences.
   package func value(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue
   {
     try contents.value(number(at: position), holder: holder)
@@ -69,7 +70,7 @@ public struct ArchivedArray: Sendable {
   func number(at position: Int) throws(ArchiveError) -> Int {
     guard position >= 0, position < count else {
       throw ArchiveError(
-        .missing, "there is no element \(position) in a collection of \(count)", object: holder,
+        .missing, "There is no element \(position) in a collection of \(count)", object: holder,
         path: graph.list.bytes.path)
     }
     switch storage {
@@ -87,7 +88,7 @@ extension ArchivedArray: Sequence {
 
     fileprivate init(_ array: ArchivedArray) { self.array = array }
 
-    /// The next element, or what is wrong with it. Nil after the last.
+    /// The next element, or the error of reading it. Nil after the last one.
     public mutating func next() -> Result<ArchivedValue, ArchiveError>? {
       guard position < array.count else { return nil }
       defer { position += 1 }
@@ -99,6 +100,6 @@ extension ArchivedArray: Sequence {
   /// Begins with the first element.
   public func makeIterator() -> Iterator { Iterator(self) }
 
-  /// How many there are.
+  /// The number of elements.
   public var underestimatedCount: Int { count }
 }

@@ -1,30 +1,35 @@
-/// Pairs of keys and values of an archived dictionary, in the order of the file. Each is read when it is asked for.
+/// The pairs of keys and values of an archived dictionary, in the order of the file. Each is read when it is asked for.
 public struct ArchivedDictionary: Sendable {
   let graph: ArchiveGraph
   let keys: ArchivedArray.Storage
   let values: ArchivedArray.Storage
   let holder: Int?
-  /// The number of the entry of the object table that holds the pairs, as in ``ArchivedArray/uid``.
+  /// The UID of the object table entry that holds the pairs, as in ``ArchivedArray/uid``.
   public let uid: Int?
 
   /// How many pairs there are.
   public var count: Int { keyArray.count }
 
-  /// Whether it is empty.
+  /// Whether there are no pairs.
   public var isEmpty: Bool { count == 0 }
 
   /// The key at a position from 0. Any value can be a key.
+  ///
+  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position, and what reading the key throws.
   public func key(at position: Int) throws(ArchiveError) -> ArchivedValue { try keyArray[position] }
 
-  /// The value at a position from 0. Nil is a value too.
+  /// The value at a position from 0. It may be nil.
+  ///
+  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position, and what reading the value throws.
   public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try valueArray[position] }
 
-  /// The UID that the key at a position is, or nil if it is in the dictionary directly.
+  /// The UID that the key at a position refers to, or nil if the key is in the dictionary directly.
   public func keyReference(at position: Int) throws(ArchiveError) -> Int? {
     try keyArray.reference(at: position)
   }
 
-  /// The UID that the value at a position is, or nil if it is in the dictionary directly. 0 refers to nil.
+  /// The UID that the value at a position refers to, or nil if the value is in the dictionary directly. UID 0 means
+  /// nil.
   public func valueReference(at position: Int) throws(ArchiveError) -> Int? {
     try valueArray.reference(at: position)
   }
@@ -42,7 +47,7 @@ public struct ArchivedDictionary: Sendable {
     }
   }
 
-  /// All pairs. Strings and data that occur more than once share their memory.
+  /// All pairs. A string or data that occurs more than once is stored only once in memory.
   ///
   /// - Throws: As ``ArchivedArray/elements()``.
   public func pairs() throws(ArchiveError) -> [(key: ArchivedValue, value: ArchivedValue)] {
@@ -56,12 +61,12 @@ public struct ArchivedDictionary: Sendable {
     return pairs
   }
 
-  /// The key at a position, its text shared with other places.
+  /// The key at a position. Its text shares memory with its other occurrences.
   package func key(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
     try keyArray.value(at: position, &contents)
   }
 
-  /// The value at a position, its text or data shared with other places.
+  /// The value at a position. Its text or data shares memory with its other occurrences.
   package func value(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue
   {
     try valueArray.value(at: position, &contents)

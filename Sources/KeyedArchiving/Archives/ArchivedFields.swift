@@ -1,7 +1,7 @@
-/// Named fields of an object, or the values at the top of an archive.
+/// The named fields of an object, or the values at the top of an archive.
 ///
-/// Archivers put a `$` before the user's keys that start with one, to keep them apart from their own (`$class`, and
-/// `$0`, `$1`, … for values without key). Here names are the user's.
+/// Archivers put another `$` before a user's key that starts with one, so that it differs from their own keys:
+/// `$class`, and `$0`, `$1`, … for values without a key. Names here are those of the user.
 struct ArchivedFields: Sendable {
   let graph: ArchiveGraph
   let references: FieldReferences
@@ -15,8 +15,8 @@ struct ArchivedFields: Sendable {
 
   /// The fields in the order of the file, without the class: the name of each, and the object number of its value.
   ///
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more than ``ArchiveLimits/valueCount``, or the
-  ///   names take more room than the file, as those of a sound one don't.
+  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more than ``ArchiveLimits/valueCount``, or if
+  ///   the names together are larger than the file, which those of a sound file never are.
   func named() throws(ArchiveError) -> [(name: String, number: Int)] {
     try graph.checkCount(count, holder: holder)
     var bytesLeft = 2 * graph.list.bytes.count + 1 << 16
@@ -62,8 +62,8 @@ struct ArchivedFields: Sendable {
     return try value(at: index)
   }
 
-  /// The values of all fields whose key is `prefix` and a decimal number, by that number. In this form old archivers
-  /// write collections (`NS.object.0`) and all write values without key (`$0`).
+  /// The values of all fields whose key is `prefix` and a decimal number, by that number. Old archivers write
+  /// collections in this form (`NS.object.0`), and all archivers write values without a key in it (`$0`).
   ///
   /// - Complexity: O(*n*) in the number of fields.
   func numbered(_ prefix: String) throws(ArchiveError) -> [Int: Int] {
@@ -81,9 +81,9 @@ struct ArchivedFields: Sendable {
     return numbers
   }
 
-  /// The elements that fields `prefix0`, `prefix1`, … hold, in order.
+  /// The elements in the fields `prefix0`, `prefix1`, …, in order.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing, so that nothing is lost in silence.
+  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing, so that no loss goes unnoticed.
   func numberedSequence(_ prefix: String, from start: Int = 0) throws(ArchiveError) -> [Int] {
     let numbers = try numbered(prefix)
     var sequence: [Int] = []

@@ -12,13 +12,13 @@ public struct ArchivedObject: Sendable {
   /// The name of its class.
   public var className: String { objectClass.name }
 
-  /// The names of its class and the ancestors of that, up to the root class. May be empty.
+  /// The names of its class and that class's ancestors, up to the root class. May be empty.
   public var classChain: [String] { objectClass.chain }
 
   /// The classes that may stand in for its class.
   public var classHints: [String] { objectClass.hints }
 
-  /// Whether its class is, descends from, or may be replaced by the class with the given name.
+  /// Whether its class has the given name, descends from a class of that name, or may be replaced by one.
   public func isKind(of name: String) -> Bool { objectClass.isKind(of: name) }
 
   /// The names of its fields in the order of the file, as the object's `encode(with:)` named them. Values that were
@@ -31,7 +31,7 @@ public struct ArchivedObject: Sendable {
 
   /// The value of a field, or nil if the object has no such field.
   ///
-  /// - Throws: ``ArchiveError`` if it refers to an object that is not there, or whose class is not described.
+  /// - Throws: ``ArchiveError`` if the field refers to an object that does not exist, or whose class is not described.
   /// - Complexity: O(*n*) in the number of fields.
   public func value(forKey key: String) throws(ArchiveError) -> ArchivedValue? {
     try fields.value(named: key)
@@ -52,33 +52,32 @@ public struct ArchivedObject: Sendable {
     }
   }
 
-  /// The UID in a field that is a reference, or nil if there is no such field or its value is in it directly. 0
-  /// refers to nil.
+  /// The UID that a field refers to, or nil if there is no such field or it holds its value directly. UID 0 means nil.
   ///
-  /// It distinguishes values that are equal in the views, for example whether two fields share one string.
+  /// This distinguishes values that look equal in the views. For example, it shows whether two fields share one string.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
     try fields.reference(named: key)
   }
 
-  /// All fields, for a reader that iterates over them: no field is looked for among the others.
+  /// All fields, for a reader that iterates over them instead of looking each one up.
   ///
   /// - Throws: As ``keys``.
   package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }
 }
 
-/// A field in place: its name, and access to its value.
+/// A field: its name, and access to its value.
 package struct ArchivedField {
   package let name: String
   fileprivate let number: Int
   fileprivate let graph: ArchiveGraph
   fileprivate let holder: Int?
 
-  /// The value, its text or data shared with other places.
+  /// The value. Its text or data shares memory with its other occurrences.
   package func value(_ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
     try contents.value(number, holder: holder)
   }
 
-  /// Whether the field refers to its value, and doesn't hold it.
+  /// Whether the field refers to its value instead of holding it.
   package var isReference: Bool {
     get throws(ArchiveError) { try graph.referenceNumber(number) != nil }
   }

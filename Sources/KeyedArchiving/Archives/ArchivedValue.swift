@@ -1,12 +1,12 @@
 public import Foundation
 
-/// One value of a keyed archive: what a field, an element or an entry of the object table holds, with references
-/// followed.
+/// A value of a keyed archive, with references followed: what a field, an element or an entry of the object table
+/// holds.
 ///
-/// The cases are the forms of values in the archive. The views interpret them: `string`, `number`, `date`, `data`,
-/// `array`, `dictionary`, `url`, `color` and so on. Each gives nil for a value of another type, and throws for a
-/// broken value of its type. So `try object["name"]?.string` reads a string whether the archive holds it
-/// plainly or as an object of some class derived from `NSString`.
+/// The cases are the forms that values have in the archive. The views interpret them: `string`, `number`, `date`,
+/// `data`, `array`, `dictionary`, `url`, `color` and so on. Each view gives nil for a value of another type, and throws
+/// for a broken value of its own. So `try object["name"]?.string` reads a string whether the archive holds it plainly
+/// or as an object of a class derived from `NSString`.
 public enum ArchivedValue: Sendable {
   /// Nil: UID 0, or an entry that is the string `$null`.
   case null
@@ -16,13 +16,13 @@ public enum ArchivedValue: Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`.
   case unsigned(UInt64)
-  /// A floating-point number, maybe not finite. Writers may store an integral one as an integer.
+  /// A floating-point number, which may be infinite or NaN. Writers may store an integral one as an integer.
   case real(Double)
-  /// A string: `NSString` is archived as such, its subclasses as objects.
+  /// A string. `NSString` is archived in this form, its subclasses as objects.
   case string(String)
-  /// Bytes: `NSData` is archived as such, its subclasses as objects.
+  /// Bytes. `NSData` is archived in this form, its subclasses as objects.
   case data(Data)
-  /// A date of the property list itself, in seconds since 2001-01-01 00:00 UTC, maybe not finite. `NSDate` is
+  /// A date of the property list itself, in seconds since 2001-01-01 00:00 UTC. It may be infinite or NaN. `NSDate` is
   /// archived as an object.
   case date(Double)
   /// An array of the property list itself. `NSArray` is archived as an object.

@@ -2,17 +2,17 @@ import Foundation
 
 /// Where the field `$class` is in the dictionaries of one archive.
 ///
-/// Most dictionaries have a few keys, which are compared each time. The position in a longer one is looked for once,
-/// so that many references to one long dictionary cost no more than the bytes that they take.
+/// Most dictionaries have a few keys, which are compared each time. In a longer dictionary the position is looked up
+/// once, so many references to one long dictionary cost no more than the bytes that they take.
 ///
 /// 1. `positions` and `keysLeft` are read and changed only while `lock` is held.
-/// 2. All searches in long dictionaries together look at no more keys than the file has bytes. Each key of a sound file
-///    takes a byte of its own; only dictionaries that overlap in the file can have more.
+/// 2. All searches in long dictionaries together look at no more keys than the file has bytes. In a sound file each key
+///    takes at least one byte; only dictionaries that overlap in the file can have more keys.
 final class ClassFieldTable: @unchecked Sendable {
   // Sendable: see 1.
   private let list: PropertyList
   private let lock = NSLock()
-  /// The position, or -1 for none, by the offset of the dictionary.
+  /// The position by the offset of the dictionary; -1 if it has no such field.
   private var positions: [Int: Int] = [:]
   private var keysLeft: Int
 
@@ -43,7 +43,7 @@ final class ClassFieldTable: @unchecked Sendable {
     return found
   }
 
-  /// The first counts, as in Apple's reader.
+  /// If the key is repeated, the first one counts, as in Apple's reader.
   private func search(_ header: ObjectHeader) throws(ArchiveError) -> Int? {
     for index in 0..<header.count
     where try list.isString(list.header(list.reference(header, index)), "$class") {

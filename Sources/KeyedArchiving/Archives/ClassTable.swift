@@ -3,9 +3,9 @@ import Foundation
 /// The classes of one archive, each decoded once.
 ///
 /// 1. `classes` and `byteCount` are read and changed only while `lock` is held.
-/// 2. A class never changes, and is the one at that object number of the archive.
-/// 3. The texts in it have no more than `byteLimit` bytes, and no more than some times what the file has: a hostile
-///    archive can let a million classes share one long list of names.
+/// 2. An entry never changes: it is the class at that object number of the archive.
+/// 3. The names together have at most `byteLimit` bytes, and at most 32 times the bytes of the file plus 64 KiB: in a
+///    hostile archive, a million classes can share one long list of names.
 final class ClassTable: @unchecked Sendable {
   // Sendable: see 1.
   private let lock = NSLock()
@@ -22,7 +22,7 @@ final class ClassTable: @unchecked Sendable {
   {
     if let known = lock.withLock({ classes[number] }) { return known }
     let made = try decode(number, in: graph, of: uid)
-    // The cost of the array and the string headers counts too: empty names are not free.
+    // The array and the string headers count too: even an empty name takes memory.
     let size = (made.chain + made.hints).reduce(made.name.utf8.count + 64) { $0 + $1.utf8.count + 16 }
     let fits = lock.withLock {
       guard byteCount + size <= min(Self.byteLimit, 32 * graph.list.bytes.count + 1 << 16) else {
@@ -64,7 +64,7 @@ final class ClassTable: @unchecked Sendable {
     var result: [String] = []
     for index in 0..<names.count {
       guard case .string(let name) = try graph.list.object(names.number(at: index)) else {
-        throw graph.malformed("\(key) of the object's class holds what is not a string", uid)
+        throw graph.malformed("\(key) of the object's class contains something that is not a string", uid)
       }
       result.append(name)
     }

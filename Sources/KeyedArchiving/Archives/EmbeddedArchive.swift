@@ -1,55 +1,57 @@
 public import Foundation
 
-/// An archive or property list that is embedded as data in another one, as apps keep their objects in user
-/// defaults.
+/// An archive or property list that is embedded in another one as data. Apps keep objects in user defaults this way.
 public struct EmbeddedArchive: Sendable {
-  /// What the data are.
+  /// What the data contain.
   public enum Content: Sendable {
     /// A keyed archive.
     case keyedArchive(KeyedArchive)
-    /// A property list that is no keyed archive.
+    /// A property list that is not a keyed archive.
     case propertyList(PropertyList)
-    /// Of another format that holds archived objects: ``DataFormat/typedStream`` or ``DataFormat/nibArchive``.
+    /// Archived objects in another format: ``DataFormat/typedStream`` or ``DataFormat/nibArchive``.
     case other(DataFormat)
-    /// A binary property list that can't be opened, or one too deep inside others.
+    /// A binary property list that can't be opened, or one that is nested too deeply.
     case unreadable(ArchiveError)
   }
 
-  /// What the data are.
+  /// What the data contain.
   public let content: Content
-  /// How many bytes they have.
+  /// The number of bytes.
   public let byteCount: Int
-  /// The number of embedded archives and property lists around them.
+  /// How many embedded archives and property lists enclose the data.
   public let depth: Int
   let paths: KeyPaths
   let path: Int
   let list: PropertyList
   let range: Range<Int>
 
-  /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or `people[2]`;
-  /// after ` > ` it continues inside the archive that was found there. A path of more than 64 steps is cut to its last
-  /// ones, after `…`.
+  /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or `people[2]`.
+  /// After ` > `, the path continues inside the archive that was found there. A path of more than 64 steps is shortened
+  /// to `…` and its last 64.
   public var keyPath: String { paths.text(path) }
 
-  /// The archive, if the data are one.
+  /// The archive, if the data contain one.
   public var archive: KeyedArchive? {
     guard case .keyedArchive(let archive) = content else { return nil }
     return archive
   }
 
-  /// The data.
+  /// A copy of the data.
+  ///
+  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read.
   public func data() throws(ArchiveError) -> Data { try list.bytes.data(in: range) }
 }
 
 extension PropertyList {
-  /// Finds the archives and property lists that are embedded as data in this property list, or in the objects of the
-  /// archive that it is, at any depth, and in what was found.
+  /// Finds the archives and property lists that are embedded as data in this property list or, if it is a keyed
+  /// archive, in its objects. Embedded archives and property lists are searched too, at any depth up to
+  /// ``ArchiveLimits/nestedArchiveDepth``.
   ///
-  /// Every place that refers to data is reported, by one of the shortest ways to it. What can't be reached from the
+  /// Every place that refers to data is reported with one of the shortest paths to it. What can't be reached from the
   /// top is not searched.
   ///
   /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read; `malformed` and others if a
-  ///   collection can't; `limitExceeded` if its collections overlap in the file.
+  ///   collection is broken; `limitExceeded` if collections or data overlap in the file.
   /// - Complexity: O(*n*) in the number of references. The data of what is found are copied.
   public func embeddedArchives() throws(ArchiveError) -> [EmbeddedArchive] {
     var search = EmbeddedArchiveSearch(self)
@@ -58,8 +60,8 @@ extension PropertyList {
 }
 
 extension KeyedArchive {
-  /// Finds the archives and property lists that are embedded as data in the archive's objects, at any depth, and in
-  /// what was found.
+  /// Finds the archives and property lists that are embedded as data in the archive's objects, and in what was found,
+  /// at any depth.
   ///
   /// - Throws: As ``PropertyList/embeddedArchives()``.
   public func embeddedArchives() throws(ArchiveError) -> [EmbeddedArchive] {

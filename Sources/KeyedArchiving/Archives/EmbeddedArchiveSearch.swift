@@ -1,4 +1,4 @@
-/// The walk behind ``PropertyList/embeddedArchives()``: breadth first, so that the ways that are reported are short.
+/// The search behind ``PropertyList/embeddedArchives()``. It is breadth first, so that the reported paths are short.
 struct EmbeddedArchiveSearch {
   /// A property list to be searched.
   private struct Source {
@@ -9,7 +9,7 @@ struct EmbeddedArchiveSearch {
     let index: Int
   }
 
-  /// A collection whose values are to be looked at.
+  /// A collection whose values are still to be visited.
   private struct Collection {
     let header: ObjectHeader
     let path: Int
@@ -26,7 +26,8 @@ struct EmbeddedArchiveSearch {
   private var paths = KeyPaths()
   private var sources: [Source] = []
   private var findings: [Finding] = []
-  /// Sound files need fewer, because data is nested only as deeply as the limit.
+  /// The bytes of data that may still be copied. Sound files need fewer, because data can be nested only as deeply as
+  /// the limit.
   private var bytesLeft: Int
 
   init(_ list: PropertyList) {
@@ -51,11 +52,11 @@ struct EmbeddedArchiveSearch {
     }
   }
 
-  /// What is known while one property list is searched.
+  /// The state of the search in one property list.
   private struct Scan {
     let source: Source
     var visited: Bits
-    /// What each data object holds, nil for data of no interest.
+    /// What each data object contains. Nil for data of no interest.
     var opened: [Int: EmbeddedArchive.Content?] = [:]
     var queue: [Collection] = []
     /// Each reference of a sound file takes at least one byte.
@@ -86,7 +87,7 @@ struct EmbeddedArchiveSearch {
     }
   }
 
-  /// Visits the value at the next step of a path: enters collections and opens data.
+  /// Visits the value at the next step of a path: enqueues a collection, and opens data.
   private mutating func look(
     at number: Int, _ step: KeyPaths.Step?, after parent: Int, _ scan: inout Scan
   ) throws(ArchiveError) {
@@ -142,7 +143,7 @@ struct EmbeddedArchiveSearch {
     guard source.depth < source.list.limits.nestedArchiveDepth else {
       return .unreadable(
         ArchiveError(
-          .limitExceeded, "Archives stand inside each other more than \(source.depth) deep",
+          .limitExceeded, "Archives are nested more than \(source.depth) deep",
           offset: range.lowerBound))
     }
     bytesLeft -= range.count
@@ -152,7 +153,7 @@ struct EmbeddedArchiveSearch {
       let list = try PropertyList(bytes, limits: source.list.limits)
       return try KeyedArchive.isKeyedArchive(list) ? .keyedArchive(KeyedArchive(list)) : .propertyList(list)
     } catch {
-      // Other XML, and HTML, is no archive that failed to open.
+      // Other XML, and HTML, is not an archive that failed to open.
       return format == .xmlPropertyList ? nil : .unreadable(error)
     }
   }

@@ -1,5 +1,5 @@
-/// The fields of one dictionary of a property list, read in place: numbers of key and value objects. Nothing is
-/// decoded or allocated before it is asked for.
+/// The fields of one dictionary of a property list, read in place, as the numbers of their key and value objects.
+/// Nothing is decoded or allocated before it is asked for.
 package struct FieldReferences: Sendable {
   package let list: PropertyList
   package let header: ObjectHeader
@@ -56,7 +56,7 @@ package struct FieldReferences: Sendable {
   /// - Complexity: O(*n*) in the number of fields.
   package func index(of key: String) throws(ArchiveError) -> Int? {
     var key = key
-    // The standard library's function passes only untyped errors on.
+    // The standard library's function rethrows only untyped errors.
     let found: Result<Int?, ArchiveError> = key.withUTF8 { utf8 in
       Result { () throws(ArchiveError) in
         let utf8 = UnsafeRawBufferPointer(utf8)
@@ -75,7 +75,7 @@ package struct FieldReferences: Sendable {
     return try list.object(value(at: index))
   }
 
-  /// The text of a key, or nil if the key is not a string, as other writers' keys may be.
+  /// The text of a key, or nil if the key is not a string. Other writers may use such keys.
   func name(at index: Int) throws(ArchiveError) -> String? {
     let header = try list.header(key(at: index))
     return header.kind.isString ? try list.string(header) : nil

@@ -1,4 +1,4 @@
-/// The ways to many places in property lists, each a step from another. Only those that are asked for become text.
+/// Paths to places in property lists, each a step from another path. A path becomes text only when it is asked for.
 struct KeyPaths: Sendable {
   enum Step {
     /// The value of a key, by the key's object number.
@@ -23,16 +23,16 @@ struct KeyPaths: Sendable {
     return lists.count - 1
   }
 
-  /// Adds a way that goes a step further than another one, -1 being the beginning.
+  /// Adds a path that extends another one by a step. The empty path is -1.
   mutating func add(_ step: Step, after parent: Int, list: Int) -> Int {
     nodes.append(Node(parent: parent, list: list, step: step))
     return nodes.count - 1
   }
 
-  /// How many steps of a way are put into words: a hostile file can have a million ways of a million steps.
+  /// How many steps of a path become text: in a hostile file, a million paths can have a million steps each.
   private static let stepLimit = 64
 
-  /// A way in words. Long keys are cut, and so is the beginning of a long way.
+  /// A path as text. Long keys are replaced by `?`, and the beginning of a long path by `…`.
   func text(_ path: Int) -> String {
     var steps: [Node] = []
     var next = path

@@ -1,4 +1,4 @@
-/// Access without decoding, for a reader of millions of objects whose shape it knows.
+/// Access without decoding, for readers of millions of objects whose form they know.
 extension KeyedArchive {
   /// The object numbers of the entries, by UID.
   @inline(__always)
@@ -14,7 +14,7 @@ extension KeyedArchive {
     try FieldReferences(graph.list, dictionary: graph.objects.number(at: uid))
   }
 
-  /// The object number of the entry that a value refers to, or that of the value itself if it is no reference. Nil for
+  /// The object number of the entry that a value refers to, or of the value itself if it is not a reference. Nil for
   /// nil.
   ///
   /// - Throws: ``ArchiveError`` with code `danglingReference` if there is no such entry.

@@ -9,48 +9,48 @@
 /// }
 /// ```
 ///
-/// No class has to exist in the program that reads: every class becomes an ``ArchivedObject`` with the names of its
-/// ancestors and its fields. Objects keep their identity (``ArchivedObject/uid``), and a reference is followed when
-/// its field is read and not before, so that cycles are nothing special.
+/// The classes need not exist in the reading program: an object of any class becomes an ``ArchivedObject`` with the
+/// names of its ancestors and its fields. Objects keep their identity (``ArchivedObject/uid``). A reference is followed
+/// only when its field is read, so cycles need no special care.
 ///
-/// Opening reads a few small objects, whatever the size of the archive. An archive never changes and may be used
-/// from several threads at once.
+/// Opening reads a few small objects, however large the archive is. An archive never changes and may be used from
+/// several threads at once.
 public struct KeyedArchive: Sendable {
   let graph: ArchiveGraph
 
   /// Opens the archive in the given bytes, a binary or an XML property list.
   ///
-  /// - Throws: ``ArchiveError`` with code `notAnArchive` if the bytes are a property list that is no keyed archive,
-  ///   and what ``PropertyList/init(_:limits:)`` throws.
+  /// - Throws: ``ArchiveError`` with code `notAnArchive` if the bytes are a property list but not a keyed archive, and
+  ///   what ``PropertyList/init(_:limits:)`` throws.
   public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     try self.init(PropertyList(bytes, limits: limits))
   }
 
-  /// Opens the archive that a property list is.
+  /// Opens a property list as a keyed archive.
   ///
-  /// - Throws: ``ArchiveError`` with code `notAnArchive` if it is none: if its top is not a dictionary with a string
-  ///   `$archiver`, an array `$objects` and a dictionary `$top`.
+  /// - Throws: ``ArchiveError`` with code `notAnArchive` if its top is not a dictionary with a string `$archiver`, an
+  ///   array `$objects` and a dictionary `$top`.
   public init(_ list: PropertyList) throws(ArchiveError) {
     graph = try ArchiveGraph(list)
   }
 
-  /// The property list that the archive is kept in.
+  /// The property list that contains the archive.
   public var propertyList: PropertyList { graph.list }
 
   /// The class of the archiver that wrote it: `NSKeyedArchiver`, or an app's subclass of it.
   public var archiver: String { graph.archiver }
 
   /// The version of the layout. All known archivers write 100000; other versions are read the same way. Nil if the
-  /// archive names none.
+  /// archive has no version.
   public var version: Int? { graph.version }
 
   /// How many entries the archive's object table has: objects, strings, numbers, data and descriptions of classes.
   /// UIDs are below this number.
   public var objectCount: Int { graph.objects.count }
 
-  /// The keys of the values that were archived, in the order of the file. Usually `root` alone.
+  /// The keys of the values that were archived, in the order of the file. Usually there is only `root`.
   ///
-  /// - Complexity: O(*n*) in their number.
+  /// - Complexity: O(*n*) in the number of keys.
   public var topKeys: [String] {
     get throws(ArchiveError) { try graph.top.names() }
   }
@@ -61,14 +61,14 @@ public struct KeyedArchive: Sendable {
     return try graph.top.value(at: index)
   }
 
-  /// The UID under a key of the top, or nil if there is no such key or its value stands there directly. 0 refers to
-  /// nil.
+  /// The UID that a value at the top refers to, or nil if there is no such key or the value is there directly. UID 0
+  /// means nil.
   public func reference(forTopKey key: String) throws(ArchiveError) -> Int? {
     try graph.top.reference(named: key)
   }
 
-  /// The value under the key `root`, or the only value at the top. Nil if there are several, none of them `root`, or
-  /// none at all.
+  /// The value under the key `root`, or the only value at the top. Nil if the top is empty, or has several values and
+  /// none is `root`.
   public var root: ArchivedValue? {
     get throws(ArchiveError) {
       if let value = try top("root") { return value }
@@ -76,16 +76,16 @@ public struct KeyedArchive: Sendable {
     }
   }
 
-  /// The entry of the object table with a number. Entry 0 is always null.
+  /// The entry of the object table with a UID. Entry 0 is always null.
   ///
-  /// - Throws: ``ArchiveError`` with code `danglingReference` if there is no such entry, `malformed` if it is an
-  ///   object whose class is not properly described.
+  /// - Throws: ``ArchiveError`` with code `danglingReference` if there is no such entry; `malformed` if it is an object
+  ///   whose class is not properly described.
   public func object(_ uid: Int) throws(ArchiveError) -> ArchivedValue {
     try graph.entry(UInt64(exactly: uid) ?? .max, from: nil)
   }
 
-  /// Whether a property list looks like a keyed archive: a dictionary with the keys `$archiver`, `$objects` and
-  /// `$top`. Opening it may fail all the same.
+  /// Whether a property list looks like a keyed archive: a dictionary with the keys `$archiver`, `$objects` and `$top`.
+  /// Opening it may still fail.
   ///
   /// - Throws: ``ArchiveError`` if the property list can't be read.
   public static func isKeyedArchive(_ list: PropertyList) throws(ArchiveError) -> Bool {

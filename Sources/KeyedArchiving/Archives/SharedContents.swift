@@ -1,26 +1,26 @@
-/// Strings and data of one archive, each decoded once, for a caller that keeps them.
+/// The strings and data of one archive, each decoded once, for callers that keep them.
 ///
-/// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all those
-/// references share its memory. What is decoded is bounded by the size of the file, as strings and data of a sound one
+/// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all these
+/// references share its memory. The size of the file bounds what is decoded, because strings and data of a sound file
 /// don't overlap.
 package struct SharedContents {
   private let graph: ArchiveGraph
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// Shorter ones take hardly any memory besides the value.
+  /// Shorter strings and data take hardly any memory besides the value.
   private static let shortCount = 15
 
   init(_ graph: ArchiveGraph) {
     self.graph = graph
-    // Twice, because a few overlaps are legal and occur, and UTF-8 can take more bytes than UTF-16.
+    // Twice the file, because a few overlaps are legal and occur, and because UTF-8 can take more bytes than UTF-16.
     bytesLeft = 2 * graph.list.bytes.count + 1 << 16
   }
 
   /// The contents of an archive.
   package init(_ archive: KeyedArchive) { self.init(archive.graph) }
 
-  /// The value of a field or an element: the object of the property list with a number, references followed.
+  /// The value of a field or an element: the object of the property list with that number, with references followed.
   ///
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
   /// - Throws: ``ArchiveError`` with code `limitExceeded` if strings and data overlap too much in the file.

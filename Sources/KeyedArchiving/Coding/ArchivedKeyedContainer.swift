@@ -2,13 +2,13 @@
 struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private enum Source {
     case fields(ArchivedFields)
-    /// The object numbers of many fields by name.
+    /// The object numbers of the fields by name, for an object with many fields.
     case manyFields([String: Int], holder: Int?)
     /// The positions of the pairs by key.
     case dictionary(ArchivedDictionary, [String: Int])
   }
 
-  /// Above this many fields, a table is used to find them.
+  /// An object with more fields than this gets a table of them.
   private static var fewFields: Int { 32 }
 
   private let decoder: ArchivedValueDecoder
@@ -58,7 +58,7 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool {
     switch source {
-    // An unreadable object has the key, so that decoding it reports the error.
+    // If the object is unreadable, it counts as having the key, so that decoding reports the error.
     case .fields(let fields):
       names(key).contains { name in
         do throws(ArchiveError) { return try fields.index(ofName: name) != nil } catch { return true }
@@ -131,14 +131,14 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try part(key).unkeyedContainer()
   }
 
-  /// The same object: `NSCoding` has the fields of a class and of its superclass side by side.
+  /// The same object: `NSCoding` stores the fields of a class and of its superclass in one object.
   func superDecoder() throws -> any Decoder { decoder }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { try part(key) }
 }
 
 extension ArchivedDictionary {
-  /// The position of the first pair with each key that is a string or an integer, the latter in decimal.
+  /// The position of the first pair of each key that is a string or an integer. An integer key is given in decimal.
   fileprivate func positionsByKey() throws(ArchiveError) -> [String: Int] {
     try graph.checkCount(count, holder: holder)
     var contents = SharedContents(graph)

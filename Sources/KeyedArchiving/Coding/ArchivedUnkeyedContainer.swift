@@ -1,5 +1,5 @@
-/// The elements of an array or a set, for a `Decodable` type. For a Swift dictionary whose keys are neither strings nor
-/// integers, the keys and values of an archived one in turn, as Swift decodes them.
+/// The elements of an array or a set, for a `Decodable` type. A Swift dictionary whose keys are neither strings nor
+/// integers is decoded from alternating keys and values, so an archived dictionary gives them in that order.
 struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
   private enum Source {
     case elements(ArchivedArray)
@@ -67,7 +67,7 @@ struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
 
   mutating func decodeNil() throws -> Bool {
     let isNil = try next(Never.self) { $0.decodeNil() }
-    // Only a nil is used up.
+    // Only a nil is consumed.
     if !isNil { currentIndex -= 1 }
     return isNil
   }

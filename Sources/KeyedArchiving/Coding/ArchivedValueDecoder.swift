@@ -1,15 +1,15 @@
 import Foundation
 
-/// The decoder that a `Decodable` type meets: one value and its place.
+/// The decoder that a `Decodable` type gets: one value and its coding path.
 struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: ArchivedValue
   let codingPath: [any CodingKey]
   let state: DecodingState
-  /// The archive's keys for coding keys, for the type that is being decoded.
+  /// The archive's keys for each coding key of the type that is being decoded.
   var keys: [String: [String]]?
   /// Whether the type that is being decoded is a Swift dictionary.
   var isDictionary = false
-  /// The values at the top of the archive, for a type whose fields they are.
+  /// The values at the top of the archive, for a type whose fields they are. Nil for other types.
   var topFields: ArchivedFields?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -60,9 +60,9 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     return result
   }
 
-  /// The value, for types that have a class of their own in archives. Nil for other types.
+  /// The value, for types that archives store as objects of a class of their own. Nil for other types.
   ///
-  /// Those types know `Decodable` too, but in forms of their own that no archiver writes.
+  /// These types are `Decodable` too, but in forms that no archiver writes.
   private func foundationValue(_ type: any Decodable.Type) throws -> (any Decodable)? {
     func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> any Decodable {
       try require(type, reading(codingPath, body))
@@ -114,14 +114,14 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   func mismatch(_ type: Any.Type) -> DecodingError {
     if value.isNull {
       return .valueNotFound(
-        type, DecodingError.Context(codingPath: codingPath, debugDescription: "The archive has nil there"))
+        type, DecodingError.Context(codingPath: codingPath, debugDescription: "The archive has nil here"))
     }
     let kind = value.kind
     return .typeMismatch(
       type,
       DecodingError.Context(
         codingPath: codingPath,
-        debugDescription: "The archive has \(kind) there, from which no \(type) can be made"))
+        debugDescription: "The archive has \(kind) here, which can't be decoded as \(type)"))
   }
 
   /// A decoder for a part of this value.
@@ -130,7 +130,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   }
 }
 
-/// A dictionary as a type that is decoded.
+/// Marks Swift's dictionaries, so that the decoder can recognize them.
 private protocol DecodableDictionary {}
 
 extension Dictionary: DecodableDictionary where Key: Decodable, Value: Decodable {}
@@ -144,12 +144,12 @@ extension ArchivedValue: Decodable {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: decoder.codingPath,
-          debugDescription: "An archived value can be decoded from a keyed archive only"))
+          debugDescription: "An archived value can be decoded only from a keyed archive"))
     }
     self = decoder.value
   }
 
-  /// The decimal number of a decimal or any other number.
+  /// The exact value of any number.
   fileprivate var exactDecimal: Decimal? {
     get throws(ArchiveError) {
       switch self {

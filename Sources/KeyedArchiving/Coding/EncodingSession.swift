@@ -1,11 +1,11 @@
 import Foundation
 
-/// What all encoders of one call share.
+/// The state that all encoders of one call share.
 final class EncodingSession {
   let configuration: KeyedArchiveEncoder
-  /// Instances of classes that were met, which are kept so that no other gets their identifier.
+  /// The class instances that were encoded. They are kept alive, so that no other instance gets the same identifier.
   private var instances: [ObjectIdentifier: (instance: AnyObject, value: ArchiveNode.Value)] = [:]
-  /// The keys of dictionaries are no part of anybody's identity, so each is written once.
+  /// The keys of dictionaries have no identity, so each is written once.
   private var keyNodes: [ExactString: ArchiveNode] = [:]
   private var objects: [ObjectUnderConstruction] = []
   private var superEncoders: [ValueEncoder] = []
@@ -14,8 +14,8 @@ final class EncodingSession {
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
 
-  /// - Parameter isField: whether the value stands in a field of an object of a named class. Points, sizes and
-  ///   rectangles are texts there, as `encodeCGPoint` writes them, and elsewhere objects.
+  /// - Parameter isField: whether the value is in a field of an object of a named class. There, points, sizes and
+  ///   rectangles are strings, as `encodeCGPoint` writes them. Elsewhere they are objects.
   func encode<T: Encodable>(
     _ value: T, at path: [any CodingKey], isField: Bool = false
   ) throws -> ArchiveNode.Value {
@@ -68,7 +68,7 @@ final class EncodingSession {
         value,
         EncodingError.Context(
           codingPath: path,
-          debugDescription: "Values stand inside each other more than \(configuration.depth) deep."))
+          debugDescription: "Values are nested more than \(configuration.depth) deep."))
     }
     let encoder = ValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
     try value.encode(to: encoder)
@@ -81,7 +81,8 @@ final class EncodingSession {
     return encoded
   }
 
-  /// Encodes a value whose fields are to be the top of the archive. They are known when the session is closed.
+  /// Encodes a value whose fields are to become the top of the archive. The fields are known when the session is
+  /// closed.
   func encodeTop<T: Encodable>(_ value: T) throws -> ObjectUnderConstruction {
     let node = ArchiveNode(content: .undefined)
     topNode = node
@@ -90,7 +91,7 @@ final class EncodingSession {
       throw EncodingError.invalidValue(
         value,
         EncodingError.Context(
-          codingPath: [], debugDescription: "A value of type \(T.self) has no keys to stand at the top."))
+          codingPath: [], debugDescription: "A value of type \(T.self) has no keys for the top of the archive."))
     }
     return top
   }
@@ -116,13 +117,13 @@ final class EncodingSession {
     return encoder
   }
 
-  /// A collection that is put in order when all is encoded. Those inside it were given here before.
+  /// Registers a collection to be sorted when everything is encoded. Collections inside it were registered before it.
   func sortLater(_ members: UnorderedMembers) -> ArchiveNode {
     unordered.append(members)
     return members.node
   }
 
-  /// Turns the collected values of the containers into nodes, when no more can be added.
+  /// Turns the collected values of the containers into nodes. No values can be added after this.
   func close() throws(ArchiveError) {
     for object in objects { object.close(self) }
     for encoder in superEncoders where encoder.encoded == nil {
@@ -139,11 +140,12 @@ final class EncodingSession {
   }
 }
 
-/// An object or collection to which containers still add.
+/// An object or collection to which containers still add values.
 final class ObjectUnderConstruction {
   let node: ArchiveNode
   let isKeyed: Bool
-  /// Whether a class that the value is named for is one of dictionaries, and not one with fields.
+  /// Whether the value is a dictionary or a set, so that a class set for it is one of collections and not one with
+  /// fields.
   private let isDictionary: Bool
   private let naming: KeyedArchiveEncoder.Naming?
   private(set) var fields: [(key: String, value: ArchiveNode.Value)] = []
@@ -157,7 +159,7 @@ final class ObjectUnderConstruction {
     self.naming = naming
   }
 
-  /// Gives a key its value; the last one counts.
+  /// Sets the value of a key. If a key is set again, the last value counts.
   func set(_ key: any CodingKey, _ value: ArchiveNode.Value) {
     let key = naming?.key(for: key) ?? key.stringValue
     if let place = places[ExactString(key)] {
@@ -168,10 +170,10 @@ final class ObjectUnderConstruction {
     }
   }
 
-  /// Whether values are in fields, and not in a dictionary or an array.
+  /// Whether the values are fields, and not members of a dictionary or an array.
   var hasFields: Bool { isKeyed && naming != nil && !isDictionary }
 
-  /// Notes that there is no object under the key. Archivers write that down, and some readers insist on it.
+  /// Records that the key has no object. Archivers write this down, and some readers require it.
   func setAbsent<T>(_ key: any CodingKey, _ type: T.Type) {
     guard hasFields, !(type is any Numeric.Type), type != Bool.self else { return }
     if let raw = type as? any RawRepresentable.Type, hasNumber(raw) { return }
@@ -197,7 +199,7 @@ final class ObjectUnderConstruction {
 }
 
 extension ArchiveNode.Value {
-  /// The value as Foundation's collections hold it: they can't hold nil, and have `NSNull` for it.
+  /// The value as Foundation's collections hold it: they can't contain nil, and contain `NSNull` instead.
   var inCollection: Self {
     if case .null = self { .node(.null()) } else { self }
   }

@@ -1,7 +1,7 @@
 /// Decodes values of `Decodable` types from archived objects of any classes.
 ///
-/// A struct whose coding keys are the keys that the `encode(with:)` of an old class used reads that class's archives.
-/// Where versions of an app used other keys for one property, `name(_:keys:)` gives them all:
+/// A struct reads the archives of an old class if its coding keys are the keys that the class used in `encode(with:)`.
+/// If versions of an app used different keys for one property, list them with `name(_:keys:)`:
 ///
 /// ```swift
 /// struct PointOfInterest: Decodable { var name: String; var note: String?; var category: Catalog.Category? }
@@ -11,43 +11,44 @@
 /// let places = try decoder.decode([PointOfInterest].self, from: archive)
 /// ```
 ///
-/// Arrays are read from `NSArray`, sets and ordered sets; dictionaries from `NSDictionary`, whatever their keys;
-/// `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` from their
-/// Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable` class
-/// that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` has them.
+/// Arrays are read from `NSArray`, sets and ordered sets, and dictionaries from `NSDictionary` with keys of any type.
+/// `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` are read from
+/// their Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable`
+/// class that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` stores them.
 ///
-/// Values have no identity: an object that is referred to twice is decoded twice, and one that can be reached from
-/// itself is refused when ``depth`` is reached. How many values a decoding may make, and how much text and data, grows
-/// with the size of the archive; a small one whose objects are shared again and again is refused. For such graphs there
-/// is ``KeyedArchive``.
+/// Values have no identity: an object that is referred to twice is decoded twice, and an object that can be reached
+/// from itself is refused when ``depth`` is reached. The size of the archive limits how many values, and how much text
+/// and data, a decoding may produce. So a small archive whose objects are shared very often is refused; read such
+/// graphs with ``KeyedArchive``.
 public struct KeyedArchiveDecoder: Sendable {
   private var namings: [ObjectIdentifier: [String: [String]]] = [:]
 
   /// How deeply objects may be nested. By default 128.
   public var depth = 128
 
-  /// A decoder that takes coding keys for the names of fields.
+  /// A decoder that uses coding keys as the names of fields.
   public init() {}
 
   /// Sets the keys of a type's fields in archives.
   ///
   /// - Parameters:
   ///   - type: The Swift type.
-  ///   - keys: The archive's keys for each coding key that is called otherwise, of which the first that is there is
-  ///     taken. One that may be called as the coding key too is to be listed.
+  ///   - keys: For each coding key with another name in archives, the archive's keys. The first one that an object has
+  ///     is used. If archives may also use the coding key itself, list it too.
   public mutating func name<T: Decodable>(_ type: T.Type, keys: [String: [String]]) {
     namings[ObjectIdentifier(type)] = keys
   }
 
-  /// Sets the keys of a type's fields in archives, in the form that ``KeyedArchiveEncoder`` takes.
+  /// Sets the keys of a type's fields in archives, one for each coding key, in the form that ``KeyedArchiveEncoder``
+  /// takes.
   public mutating func name<T: Decodable>(_ type: T.Type, keys: [String: String]) {
     name(type, keys: keys.mapValues { [$0] })
   }
 
   /// Decodes the root of an archive.
   ///
-  /// - Throws: `DecodingError` with the coding path. If the archive itself is broken there, its underlying error is an
-  ///   ``ArchiveError``.
+  /// - Throws: ``ArchiveError`` if the root can't be read. Otherwise `DecodingError` with the coding path; if the
+  ///   archive is broken at that path, its underlying error is an ``ArchiveError``.
   public func decode<T: Decodable>(_ type: T.Type, from archive: KeyedArchive) throws -> T {
     guard let root = try archive.root else {
       throw DecodingError.valueNotFound(
@@ -58,8 +59,8 @@ public struct KeyedArchiveDecoder: Sendable {
 
   /// Decodes a value of an archive.
   ///
-  /// - Throws: `DecodingError` with the coding path. If the archive itself is broken there, its underlying error is an
-  ///   ``ArchiveError``.
+  /// - Throws: `DecodingError` with the coding path. If the archive is broken at that path, its underlying error is
+  ///   an ``ArchiveError``.
   public func decode<T: Decodable>(_ type: T.Type, from value: ArchivedValue) throws -> T {
     let graph: ArchiveGraph? =
       switch value {
@@ -72,10 +73,10 @@ public struct KeyedArchiveDecoder: Sendable {
     return try ArchivedValueDecoder(value: value, codingPath: [], state: state).decode(type)
   }
 
-  /// Decodes a type whose fields are the values at the top of an archive, as an app writes them with several calls of
-  /// `encode(_:forKey:)` on one archiver.
+  /// Decodes a type whose fields are the values at the top of an archive. An app writes such an archive by calling
+  /// `encode(_:forKey:)` several times on one archiver.
   ///
-  /// - Throws: As ``decode(_:from:)-(_,KeyedArchive)``.
+  /// - Throws: As ``decode(_:from:)-(_,ArchivedValue)``.
   public func decodeTop<T: Decodable>(_ type: T.Type, of archive: KeyedArchive) throws -> T {
     let state = DecodingState(namings: namings, depth: depth, graph: archive.graph)
     var decoder = ArchivedValueDecoder(value: .null, codingPath: [], state: state)
@@ -85,15 +86,15 @@ public struct KeyedArchiveDecoder: Sendable {
   }
 }
 
-/// What the decoders of one call share.
+/// The state that all decoders of one call share.
 final class DecodingState {
   let namings: [ObjectIdentifier: [String: [String]]]
   let depth: Int
   /// The archive that is being decoded; nil for a value without one.
   let graph: ArchiveGraph?
   private var contents: SharedContents?
-  /// A small archive can refer to one object from many places, each of which decodes it anew. A sound one has a few
-  /// values for each byte at most.
+  /// How many more values may be decoded. A small archive can refer to one object from many places, each of which
+  /// decodes it again. A sound archive has at most a few values for each byte.
   private var valuesLeft: Int
   private var bytesLeft: Int
 
@@ -108,7 +109,7 @@ final class DecodingState {
     bytesLeft = 32 * byteCount + 1 << 20
   }
 
-  /// The object of the property list with a number, references followed.
+  /// The object of the property list with that number, with references followed.
   func value(_ number: Int, in graph: ArchiveGraph, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard graph === self.graph else { return try graph.value(number, holder: holder) }
     return try contents?.value(number, holder: holder) ?? .null
@@ -130,8 +131,8 @@ final class DecodingState {
     return try dictionary.key(at: position, &contents)
   }
 
-  /// Checks that text or data of a size may be kept. What stands in the archive plainly shares its memory with all
-  /// that refer to it; what objects hold does not.
+  /// Checks that text or data of this size may be kept. Plain strings and data of the archive share their memory among
+  /// all references; those inside objects don't.
   func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
     guard case .object = value else { return }
     bytesLeft -= bytes
@@ -143,37 +144,37 @@ final class DecodingState {
     }
   }
 
-  /// Makes sure that fields or pairs may be looked at.
+  /// Checks that this many fields or pairs may be visited.
   func charge(count: Int, _ codingPath: [any CodingKey]) throws {
     valuesLeft -= count
     guard valuesLeft >= 0 else {
       throw corrupted(
         codingPath,
         ArchiveError(
-          .limitExceeded, "The archive's objects are shared so often that it makes too many values"))
+          .limitExceeded, "The archive's objects are shared so often that they decode to too many values"))
     }
   }
 
-  /// Makes sure that one more value may be decoded at a place.
+  /// Checks that one more value may be decoded at this path.
   func charge(_ codingPath: [any CodingKey]) throws {
     try charge(count: 1, codingPath)
     guard codingPath.count <= depth else {
       throw corrupted(
         codingPath,
         ArchiveError(
-          .limitExceeded, "Objects stand inside each other more than \(depth) deep, or inside themselves"))
+          .limitExceeded, "Objects are nested more than \(depth) deep, or contain themselves"))
     }
   }
 }
 
-/// The error of `Decodable` for something that the archive has not right.
+/// The `DecodingError` for an error of the archive.
 func corrupted(_ codingPath: [any CodingKey], _ error: ArchiveError) -> DecodingError {
   .dataCorrupted(
     DecodingError.Context(
       codingPath: codingPath, debugDescription: error.description, underlyingError: error))
 }
 
-/// Runs a read of the archive and puts the coding path to its error.
+/// Reads from the archive, and adds the coding path to an error.
 func reading<T>(_ codingPath: [any CodingKey], _ body: () throws(ArchiveError) -> T) throws(DecodingError)
   -> T
 {

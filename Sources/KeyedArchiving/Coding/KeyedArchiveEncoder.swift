@@ -1,7 +1,6 @@
 public import Foundation
 
-/// Encodes `Encodable` values as the archives of classes that code themselves with keys, so that an app with those
-/// classes reads them.
+/// Encodes `Encodable` values as archives of classes with `NSCoding`, so that apps with those classes can read them.
 ///
 /// ```swift
 /// struct Bug: Codable { var title: String; var rating: Float }
@@ -10,21 +9,20 @@ public import Foundation
 /// let data = try encoder.encode(Bug(title: "Potato Bug", rating: 4), forKey: "Data")
 /// ```
 ///
-/// - A type with a name becomes an object of that class; numbers and booleans stand in its fields. Another type with
-///   keys becomes an `NSDictionary`, its keys in the order of their bytes.
-/// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are not
-///   strings or integers, stand in the order of their encoded bytes, as Swift keeps them in another order each
-///   time.
-/// - `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` become Foundation's objects; text becomes an
-///   `NSString`, a `Float` a number of four bytes. `CGPoint`, `CGSize` and `CGRect` become texts in fields, as
-///   `encodeCGPoint` writes them, and elsewhere `NSValue` objects.
-/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it; where a number would stand in the field, the
-///   key is left out. nil in a collection becomes `NSNull`.
+/// - A type with a name becomes an object of that class, with numbers and booleans stored directly in its fields. Any
+///   other type with keys becomes an `NSDictionary`, with its keys sorted by their bytes.
+/// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are neither
+///   strings nor integers, are sorted by their encoded bytes, because Swift orders them differently in each process.
+/// - `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` become Foundation's objects. A string becomes
+///   an `NSString`, a `Float` a number of four bytes. `CGPoint`, `CGSize` and `CGRect` become strings in fields, as
+///   `encodeCGPoint` writes them, and `NSValue` objects elsewhere.
+/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it. If the field would hold a number, its key is
+///   left out instead. nil in a collection becomes `NSNull`.
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
-/// - An instance of a class is one object however often it is met, and may hold itself.
+/// - An instance of a class becomes one object however often it occurs, and may contain itself.
 ///
-/// Equal values give equal bytes, in every process, unless elements of a set are alike in the first 512 objects that
-/// they reach. ``KeyedArchiveDecoder`` makes the same values of them again.
+/// Equal values give equal bytes in every process, with one exception: elements of a set that differ only after the
+/// first 512 objects that they reach. ``KeyedArchiveDecoder`` decodes the bytes to the same values.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   public struct Naming: Sendable {
@@ -32,8 +30,8 @@ public struct KeyedArchiveEncoder {
     private let keys: [ExactString: String]
 
     /// - Parameters:
-    ///   - archivedClass: the class that a reader will look for.
-    ///   - keys: the archive's key for each coding key that is called otherwise.
+    ///   - archivedClass: the class that a reader looks for.
+    ///   - keys: the archive's key for each coding key that has another name there.
     public init(_ archivedClass: ArchivedClass, keys: [String: String] = [:]) {
       self.archivedClass = archivedClass
       self.keys = Dictionary(keys.map { (ExactString($0.key), $0.value) }) { first, _ in first }
@@ -42,34 +40,34 @@ public struct KeyedArchiveEncoder {
     func key(for key: any CodingKey) -> String { keys[ExactString(key.stringValue)] ?? key.stringValue }
   }
 
-  /// Values for the types that encode themselves, as in Foundation's encoders.
+  /// Contextual information for the types that encode themselves, as in Foundation's encoders.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// Asked for the class of a type that ``name(_:_:keys:)`` was not called for. If it returns nil, a value with keys
+  /// Gives the class of a type for which ``name(_:_:keys:)`` was not called. If it returns nil, a value with keys
   /// becomes a dictionary.
   ///
-  /// It gets the type, which is nil for containers that a type nests in its own, and the coding path.
+  /// Its arguments are the type and the coding path. The type is nil for a container that a type nests in its own.
   public var nameOthers: (((any Any.Type)?, [any CodingKey]) -> Naming?)?
 
-  /// The class of the archiver that the archive names, for readers that require an app's own subclass.
+  /// The class that the archive names as its archiver. Some readers require an app's own subclass.
   public var archiver = KeyedArchiveWriter.standardArchiver
 
   /// How deeply values may be nested. By default 128, as in ``KeyedArchiveDecoder``.
   ///
-  /// `Codable` encodes by recursion, so a chain of thousands would end the process.
+  /// `Codable` encodes recursively, so a chain of thousands of values would overflow the stack and end the process.
   public var depth = 128
 
   private var namings: [ObjectIdentifier: Naming] = [:]
 
-  /// An encoder that writes all types as dictionaries, until they are named.
+  /// An encoder that writes all types as dictionaries until they are named.
   public init() {}
 
-  /// Sets the class as which the values of a type are written.
+  /// Sets the class that the values of a type are written as.
   ///
   /// - Parameters:
   ///   - type: the Swift type.
-  ///   - archivedClass: the class that a reader will look for.
-  ///   - keys: the archive's key for each coding key that is called otherwise.
+  ///   - archivedClass: the class that a reader looks for.
+  ///   - keys: the archive's key for each coding key that has another name there.
   public mutating func name<T: Encodable>(
     _ type: T.Type, _ archivedClass: ArchivedClass, keys: [String: String] = [:]
   ) {
@@ -80,18 +78,18 @@ public struct KeyedArchiveEncoder {
   ///
   /// - Parameters:
   ///   - value: what to encode.
-  ///   - key: the name that a reader asks for; `root` is the one that `unarchivedObject(ofClass:from:)` does.
+  ///   - key: the name that a reader asks for. `unarchivedObject(ofClass:from:)` asks for `root`.
   /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing or is nested
   ///   deeper than ``depth``; ``ArchiveError`` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
     try Data(ArchiveNode.archive([(key, node(value))], archiver: archiver))
   }
 
-  /// An archive in which the fields of a value are what a reader asks for first, as an app writes it that calls
-  /// `encode(_:forKey:)` on one archiver for each of its properties.
+  /// An archive whose top has the fields of a value. An app writes such an archive by calling `encode(_:forKey:)` on
+  /// one archiver for each of its properties.
   ///
-  /// - Parameter value: of a type that encodes itself with keys; a name that it has gives the keys, and its class is
-  ///   not written.
+  /// - Parameter value: a value of a type that encodes itself with keys. If the type has a name, its keys are used; its
+  ///   class is not written.
   /// - Throws: as ``encode(_:forKey:)`` does, and `EncodingError` if the value encodes itself without keys.
   public func encodeTop<T: Encodable>(_ value: T) throws -> Data {
     let session = EncodingSession(configuration: self)
@@ -102,7 +100,7 @@ public struct KeyedArchiveEncoder {
 
   /// A value as a part of a graph, to be archived together with others.
   ///
-  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing.
+  /// - Throws: as ``encode(_:forKey:)`` does.
   public func node<T: Encodable>(_ value: T) throws -> ArchiveNode.Value {
     let session = EncodingSession(configuration: self)
     let encoded = try session.encode(value, at: [])

@@ -1,6 +1,6 @@
-/// A collection that Swift keeps in another order in each process.
+/// A collection whose order in Swift differs from process to process.
 protocol UnorderedEncodable {
-  /// The collection, of which the session takes care; nil if it encodes itself with keys.
+  /// The node of the collection, which the session will sort. Nil if the collection encodes itself with keys.
   func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode?
 }
 
@@ -14,7 +14,7 @@ extension Set: UnorderedEncodable where Element: Encodable {
 
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
   func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode? {
-    // Strings and integers become coding keys, which are sorted as those of any dictionary.
+    // Strings and integers become coding keys, which are sorted as in any dictionary.
     if Key.self is any CodingKeyRepresentable.Type { return nil }
     var keys: [ArchiveNode.Value] = []
     var values: [ArchiveNode.Value] = []
@@ -28,16 +28,17 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
   }
 }
 
-/// What is in a set or a dictionary, until it is put in order.
+/// The members of a set or a dictionary, until they are sorted.
 ///
-/// The order is that of the bytes that each element or key has in an archive of its own. Of elements that reach many
-/// objects only as many are compared as tell them apart: written whole, each would cost what all together do. In
-/// these bytes collections that are not in order yet are empty, so that hash values have no part in them.
+/// The order is that of the bytes that each element or key has in an archive of its own. If elements reach many
+/// objects, only as many objects are compared as are needed to tell the elements apart: comparing whole archives would
+/// cost as much for each element as for all of them together. In these bytes, collections that are not sorted yet are
+/// empty, so hash values have no influence.
 ///
-/// Elements that reach each other all alike can't be told apart at any length, and their order makes no difference. So
-/// no more is compared than ``mostCompared``.
+/// Elements that all reach each other in the same way can't be told apart at any length, and their order makes no
+/// difference. So at most ``mostCompared`` objects are compared.
 struct UnorderedMembers {
-  /// How many objects and elements of lists are compared at most, of those that an element reaches.
+  /// How many of the objects and list elements that an element reaches are compared at most.
   private static let mostCompared = 512
 
   let node = ArchiveNode(content: .undefined)
@@ -66,9 +67,9 @@ struct UnorderedMembers {
     fill(order)
   }
 
-  /// Sorts a part of the order by the beginnings of archives.
+  /// Sorts a range of the order by the beginnings of archives.
   ///
-  /// - Returns: the parts of it in which these are the same, and more is to come.
+  /// - Returns: the subranges whose beginnings are equal, and whose archives continue.
   private func sort(
     _ order: inout [Int], _ range: Range<Int>, limit: Int
   ) throws(ArchiveError) -> [Range<Int>] {
@@ -102,7 +103,7 @@ struct UnorderedMembers {
   }
 }
 
-/// The place of an element in the coding path.
+/// The index of an element, in a coding path.
 struct IndexKey: CodingKey {
   let intValue: Int?
   var stringValue: String { "Index \(intValue ?? 0)" }

@@ -1,11 +1,11 @@
-/// The encoder that a value gets to encode itself with.
+/// The encoder that a value gets to encode itself.
 final class ValueEncoder: Encoder {
   let session: EncodingSession
   let codingPath: [any CodingKey]
-  /// What the value will be, if it becomes an object.
+  /// The node of the value, if it becomes an object.
   let node: ArchiveNode
   private let type: (any Any.Type)?
-  /// The object of the subclass, if this encodes its superclass: NSCoding has the fields of both in one object.
+  /// The object of the subclass, if this encodes its superclass: NSCoding stores the fields of both in one object.
   private let inherited: ObjectUnderConstruction?
   private var object: ObjectUnderConstruction?
   private var single: ArchiveNode.Value?
@@ -23,7 +23,7 @@ final class ValueEncoder: Encoder {
 
   var userInfo: [CodingUserInfoKey: Any] { session.configuration.userInfo }
 
-  /// What the value became; nil if it did nothing.
+  /// What the value was encoded as. Nil if it encoded nothing.
   var encoded: ArchiveNode.Value? { single ?? object.map { .node($0.node) } }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -37,7 +37,7 @@ final class ValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
-  /// A second request adds to the same object.
+  /// A second container adds to the same object.
   private func construction(isKeyed: Bool) -> ObjectUnderConstruction {
     if isKeyed, let inherited { return inherited }
     if let object {
@@ -203,7 +203,7 @@ struct SingleContainer: SingleValueEncodingContainer {
   }
 }
 
-/// Where a superclass is kept that has no keys, and so can't be a part of the same object.
+/// The key of a superclass that encodes itself without keys, and so can't be part of the same object.
 private struct SuperKey: CodingKey {
   var stringValue: String { "super" }
   var intValue: Int? { nil }

@@ -3,13 +3,15 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read once, checked once, and kept. A file that is cut or written over
-///    while it is open gives errors for pages not yet read, and never a signal or other bytes than those checked.
+/// 1. The bytes never change: each page is read once, checked once, and kept. If a file is truncated or overwritten
+///    while it is open, pages not yet read give errors. There is never a signal, and never bytes other than those
+///    checked.
 /// 2. Each access is checked against ``count``.
-/// 3. Any number of threads may read at once. A page that is being read by one makes others wait.
+/// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need a new
+///    page wait.
 @safe public final class ArchiveBytes: @unchecked Sendable {
-  // Unchecked as the compiler can't see that memory is only written before it is published: by `init`, or by the
-  // file's loader, which sets the page's bit after it has written and checked the page.
+  // Unchecked because the compiler can't see that memory is written only before it is published: by `init`, or by the
+  // file's loader, which sets a page's bit after it has written and checked the page.
 
   /// The number of bytes.
   public let count: Int
@@ -19,7 +21,8 @@ import Synchronization
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
   private let pageShift: Int
-  /// The file's bits. Kept here too, so that checking for a page that was read costs almost nothing.
+  /// The bits of the file's pages. They are kept here too, so that checking whether a page was read costs almost
+  /// nothing.
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
 
   /// Copies bytes.
@@ -50,21 +53,21 @@ import Synchronization
     unsafe loaded = nil
   }
 
-  /// Opens a file, and reads nothing yet.
+  /// Opens a file. Nothing is read yet.
   ///
-  /// - Throws: `io` if it can't be opened or is not a plain file, `limitExceeded` if it is too large.
+  /// - Throws: `io` if the file can't be opened or is not a regular file; `limitExceeded` if it is too large.
   public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
   }
 
-  /// Reads an open file page by page, each of which must pass a check when it is first touched.
+  /// Reads an open file page by page. Each page must pass a check when it is first used.
   ///
   /// - Parameters:
-  ///   - descriptor: Owned from now on, even if this throws.
-  ///   - byteCount: How much of the file there is to read.
+  ///   - descriptor: The open file. This object closes it, even if this initializer throws.
+  ///   - byteCount: How many bytes of the file belong to the archive.
   ///   - pageSize: A power of two, at least 4,096.
-  ///   - check: Whether the bytes of the page of that number, from 0, are as they should be. The last page may be
-  ///     shorter than the others.
+  ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
+  ///     than the others.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
@@ -88,13 +91,13 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
-  /// How many bytes take memory: all, or those of the pages of a file that were read.
+  /// How many bytes are in memory: all, or those of the pages of a file that were read.
   package var loadedByteCount: Int { file?.loadedByteCount ?? count }
 
   /// Calls `body` with the bytes of a range.
   ///
-  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if the file can't give them, and
-  ///   what `body` throws. The message names the place.
+  /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if the file can't be read; what
+  ///   `body` throws.
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
@@ -117,7 +120,7 @@ import Synchronization
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
-  /// The address of `count` bytes from `offset` on, after they are read. Valid as long as this object exists.
+  /// The address of `count` bytes at `offset`, after they are read. It is valid as long as this object exists.
   @inline(__always)
   func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
     guard offset >= 0, count >= 0, offset <= self.count - count else {
@@ -131,7 +134,7 @@ import Synchronization
     return unsafe UnsafeRawPointer(base + offset)
   }
 
-  /// The same, if the bytes are in one page that was already read. Nil means nothing about the bytes.
+  /// The same, but only if the bytes are in one page that was already read. Nil says nothing about the bytes.
   @inline(__always)
   func pointerIfLoaded(at offset: Int, count: Int) -> UnsafeRawPointer? {
     guard offset >= 0, count >= 0, offset <= self.count &- count else { return nil }
@@ -148,7 +151,7 @@ import Synchronization
     try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
   }
 
-  /// The big-endian number of `width` bytes at an offset, of which all but the last eight must be zero.
+  /// The big-endian number of `width` bytes at an offset. All but its last eight bytes must be zero.
   @inline(__always)
   func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
     let start = try unsafe pointer(at: offset, count: width)
@@ -174,12 +177,12 @@ import Synchronization
     return number
   }
 
-  /// The count of a range that is within the bytes. For any other range, `Range.count` can overflow.
+  /// The count of a range, after a check that it is within the bytes. For other ranges, `Range.count` can overflow.
   @inline(__always)
   func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw ArchiveError(
-        .malformed, "Bytes \(range) are not there: there are \(count)", offset: count, path: path)
+        .malformed, "Bytes \(range) are out of range: there are \(count)", offset: count, path: path)
     }
     return range.count
   }
@@ -197,7 +200,7 @@ import Synchronization
   @inline(never)
   private func outOfBounds(_ offset: Int, _ count: Int) -> ArchiveError {
     ArchiveError(
-      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are \(self.count) in all",
+      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are only \(self.count) in total",
       offset: offset, path: path)
   }
 }

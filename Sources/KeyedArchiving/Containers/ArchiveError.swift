@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Why an archive or a property list can't be read or written, and where.
+/// The reason why an archive or a property list can't be read or written, and the place.
 public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of an error. Later versions may add kinds: switch with a `default`.
+  /// The kind of an error. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `malformed`.
     public let rawValue: String
@@ -11,23 +11,23 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The bytes break the rules of their format.
     public static let malformed = Code(rawValue: "malformed")
-    /// The bytes are of another format, or of a version of it that is not read here. The message names it.
+    /// The bytes have another format, or a version of it that is not supported. The message names it.
     public static let unsupportedFormat = Code(rawValue: "unsupportedFormat")
-    /// Reading on would cost more than ``ArchiveLimits`` allow.
+    /// Reading would exceed ``ArchiveLimits``.
     public static let limitExceeded = Code(rawValue: "limitExceeded")
-    /// A sound property list that holds no keyed archive.
+    /// The property list is sound, but it is not a keyed archive.
     public static let notAnArchive = Code(rawValue: "notAnArchive")
-    /// The requested object does not exist.
+    /// The requested element does not exist.
     public static let missing = Code(rawValue: "missing")
-    /// The value has another kind than the requested one.
+    /// The value is of another kind than the requested one.
     public static let wrongType = Code(rawValue: "wrongType")
-    /// A reference to an object that the file doesn't have.
+    /// A reference names an object that does not exist.
     public static let danglingReference = Code(rawValue: "danglingReference")
-    /// A collection holds itself, where a tree is asked for.
+    /// A collection contains itself, and so has no tree.
     public static let cyclic = Code(rawValue: "cyclic")
     /// The operating system failed to read or write.
     public static let io = Code(rawValue: "io")
-    /// The bytes do not have their checksum, or the file was truncated while it was open.
+    /// The bytes don't match their checksum, or the file was truncated while it was open.
     public static let damaged = Code(rawValue: "damaged")
     /// The format can't express the value.
     public static let unencodable = Code(rawValue: "unencodable")
@@ -35,7 +35,7 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The kind of error.
   public let code: Code
-  /// The failure, in words that a person can act on.
+  /// What failed and, where possible, what to do about it.
   public let message: String
   /// The byte offset in the input, if it is known.
   public let offset: Int?

@@ -1,25 +1,25 @@
-/// Bounds that keep a hostile file from costing more than its size lets expect.
+/// Limits on the cost of reading a hostile file.
 ///
-/// Opening a binary property list costs the same whatever it holds, and each object's length is checked against
-/// the bytes that are there. The limits bound what remains: what grows with the size of the input, and what small
-/// inputs can blow up to.
+/// Opening a binary property list takes the same time whatever it contains, and each object's length is checked against
+/// the bytes that exist. These limits bound the rest: what grows with the size of the input, and what a small input can
+/// expand to.
 public struct ArchiveLimits: Hashable, Sendable {
   /// How many bytes an input may have. By default 4 GiB.
   ///
-  /// A file is read page by page as it is used. XML, and no other form, is kept in memory as a whole, together with
-  /// a binary form of about the same size.
+  /// A file is read page by page, as it is used. Only XML is kept in memory as a whole, together with a binary form of
+  /// about the same size.
   public var byteCount = 1 << 32
   /// How many objects a container may have. By default 2³².
   public var objectCount = 1 << 32
-  /// How deep the collections of an XML property list, or of a tree of values, may be nested. By default 512, as
-  /// in Apple's own reader.
+  /// How deeply the collections of an XML property list or of a tree of values may be nested. By default 512, as in
+  /// Apple's own reader.
   ///
-  /// Reading needs no stack, but releasing and comparing trees does: a few hundred bytes a level.
+  /// Reading needs no stack, but releasing and comparing trees needs a few hundred bytes of it for each level.
   public var depth = 512
-  /// How many values a tree may have, each counted as often as it occurs in it, and how many a decoder may make. By
+  /// How many values a tree may have, and how many a decoder may produce. A shared value counts each time it occurs. By
   /// default 8 million.
   ///
-  /// A small input is held to less: to twice its bytes, and 65,536 more.
+  /// The limit for a small input is lower: twice its bytes, plus 65,536.
   public var valueCount = 8_000_000
   /// How deeply archives may be nested in each other's data. By default 8.
   public var nestedArchiveDepth = 8

@@ -1,6 +1,6 @@
-/// The format of bytes, detected from their beginning.
+/// A data format, detected from the first bytes.
 ///
-/// Apps have stored their data in many formats. The ones that this module doesn't read are recognized, so that an
+/// Apps have stored their data in many formats. Formats that this module doesn't read are recognized too, so that an
 /// error can name the format and what to do.
 public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The name of the format, such as `binary property list`.
@@ -10,19 +10,19 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// A binary property list of version 0, which this module reads.
   public static let binaryPropertyList = DataFormat(rawValue: "binary property list")
-  /// An XML property list, or other XML; this module reads the former.
+  /// An XML property list, or other XML. This module reads only the former.
   public static let xmlPropertyList = DataFormat(rawValue: "XML property list")
   /// A binary property list of another version: `bplist15`, `bplist16` or `bplist17`.
   public static let otherBinaryPropertyList = DataFormat(rawValue: "binary property list of another version")
   /// A property list in the text form of OpenStep and GNUstep, or a `.strings` file.
   public static let openStepPropertyList = DataFormat(rawValue: "OpenStep property list")
-  /// The `typedstream` of NSArchiver, which came before keyed archives.
+  /// The `typedstream` of NSArchiver, which preceded keyed archives.
   public static let typedStream = DataFormat(rawValue: "typedstream")
   /// A compiled interface file of iOS 6 and later.
   public static let nibArchive = DataFormat(rawValue: "NIBArchive")
   /// JSON.
   public static let json = DataFormat(rawValue: "JSON")
-  /// An SQLite database, as Core Data makes it.
+  /// An SQLite database, such as one of Core Data.
   public static let sqlite = DataFormat(rawValue: "SQLite database")
   /// Data compressed by gzip.
   public static let gzip = DataFormat(rawValue: "gzip")
@@ -32,7 +32,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let png = DataFormat(rawValue: "PNG image")
   /// A JPEG image.
   public static let jpeg = DataFormat(rawValue: "JPEG image")
-  /// A bookmark, which is how apps keep the places of files.
+  /// A bookmark, with which an app remembers the location of a file.
   public static let bookmark = DataFormat(rawValue: "bookmark")
   /// No bytes at all.
   public static let empty = DataFormat(rawValue: "empty")
@@ -44,9 +44,9 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// Detects the format of bytes, or of a part of them.
   ///
-  /// At most 4 KiB are looked at.
+  /// At most the first 4 KiB are read.
   ///
-  /// - Throws: `malformed` if the range is not within the bytes, `io` or `damaged` if a file can't be read.
+  /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if a file can't be read.
   public init(of bytes: ArchiveBytes, in range: Range<Int>? = nil) throws(ArchiveError) {
     let range = range ?? 0..<bytes.count
     let count = min(try bytes.checkedCount(range), Self.lookahead)
@@ -80,7 +80,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("book\0".utf8), .bookmark),
   ]
 
-  /// Why bytes of this format are not read as a property list, and what to do.
+  /// The error message for bytes of this format: why they are not read as a property list, and what to do.
   var refusal: String {
     switch self {
     case .otherBinaryPropertyList:

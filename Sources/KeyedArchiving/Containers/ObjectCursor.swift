@@ -1,10 +1,10 @@
 /// Reads many small objects of a property list in quick succession.
 ///
-/// A throwing call at each step costs more than the step. So the cursor notes the first error, returns null or zero for
-/// unreadable values, and ``check()`` throws before the values are used. A loop over the members of a collection checks
-/// ``hasFailed``, because the count may be invalid.
+/// A throwing call costs more than the step that it makes. So the cursor records the first error, returns null or zero
+/// for unreadable values, and ``check()`` throws before the values are used. A loop over the members of a collection
+/// checks ``hasFailed``, because the count may be invalid.
 ///
-/// Everything is checked against the bytes, as everywhere in this module. Used by one thread.
+/// Everything is checked against the bytes, as everywhere in this module. A cursor is used by one thread.
 @safe package struct ObjectCursor {
   private let list: PropertyList
   /// The first error.
@@ -12,15 +12,15 @@
 
   package init(_ list: PropertyList) { self.list = list }
 
-  /// Whether anything was wrong so far.
+  /// Whether there was an error so far.
   package private(set) var hasFailed = false
 
-  /// Throws what was wrong first, if anything was.
+  /// Throws the first error, if there was one.
   package func check() throws(ArchiveError) {
     if let failure { throw failure }
   }
 
-  /// Notes that what was read is not what was to be there.
+  /// Records an error, unless there was one before.
   package mutating func fail(_ error: ArchiveError) {
     if hasFailed { return }
     hasFailed = true
@@ -29,7 +29,7 @@
 
   // MARK: - Objects
 
-  /// What an object is.
+  /// The header of an object.
   package mutating func header(_ number: Int) -> ObjectHeader {
     guard number >= 0, number < list.objectCount else { return slowHeader(number) }
     let offset = self.number(at: list.objectsEnd &+ number &* list.offsetWidth, width: list.offsetWidth)
@@ -38,7 +38,8 @@
     else { return slowHeader(number) }
     let marker = unsafe start.load(as: UInt8.self)
     let low = Int(marker & 0xF)
-    // The kinds that snapshots are made of, in their short forms. All others, and what is wrong, take the long way.
+    // The kinds that snapshots consist of, in their short forms. Everything else, including errors, takes the slow
+    // path.
     switch marker >> 4 {
     case 0x0 where low == 0x8 || low == 0x9: return short(.bool, offset, count: low - 8, byteCount: 0)
     case 0x1 where low <= 3: return short(.integer, offset, count: 1 << low, byteCount: 1 << low)
@@ -61,7 +62,7 @@
     return ObjectHeader(kind: kind, offset: offset, start: offset &+ 1, count: count)
   }
 
-  /// A string of ASCII whose length, if it is below 256, stands in the two bytes behind the marker.
+  /// An ASCII string whose length, if it is below 256, is in the two bytes after the marker.
   private mutating func longText(_ offset: Int) -> ObjectHeader {
     guard let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: 3),
       unsafe start.load(fromByteOffset: 1, as: UInt8.self) == 0x10
@@ -87,15 +88,15 @@
     }
   }
 
-  /// What an object is; of a UID what the object is that it names.
+  /// The header of an object or, if the object is a UID, of the object that it refers to.
   ///
-  /// - Parameter objects: all archived objects, the array of a keyed archive to which UIDs point.
+  /// - Parameter objects: the array `$objects` of a keyed archive, to which UIDs refer.
   package mutating func resolved(_ number: Int, in objects: ObjectHeader) -> ObjectHeader {
     let header = header(number)
     guard header.kind == .uid else { return header }
     let uid = self.number(at: header.start, width: header.count)
     guard uid >= 0, uid < objects.count, objects.kind == .array else {
-      fail(list.malformed("A UID is \(uid), and \(objects.count) objects were archived", header.offset))
+      fail(list.malformed("A UID is \(uid), but only \(objects.count) objects were archived", header.offset))
       return .nothing
     }
     let width = list.referenceWidth
@@ -104,8 +105,8 @@
 
   // MARK: - What a header describes
 
-  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values. The
-  /// reader of that object checks that it exists.
+  /// The object number of a member of a collection. A dictionary of n members has n keys, and then n values. Whether
+  /// that object exists is checked when it is read.
   package mutating func reference(_ header: ObjectHeader, _ index: Int) -> Int {
     guard header.kind.isCollection, index >= 0, index < list.memberCount(header) else {
       do throws(ArchiveError) { return try list.reference(header, index) } catch {
@@ -117,8 +118,8 @@
     return number(at: header.start &+ index &* width, width: width)
   }
 
-  /// The numbers of all members of a collection, checked once to be in the bytes and not one by one. The reader of the
-  /// objects checks that they exist. Valid as long as the list's bytes are.
+  /// The object numbers of all members of a collection. Their bytes are checked once for all of them. Whether the
+  /// objects exist is checked when they are read. Valid as long as the bytes of the list.
   package mutating func members(_ header: ObjectHeader) -> MemberNumbers {
     let width = list.referenceWidth
     let count = header.kind.isCollection ? list.memberCount(header) : 0
@@ -131,12 +132,12 @@
     return unsafe MemberNumbers(UnsafeRawBufferPointer(start: start, count: count &* width), width: width)
   }
 
-  /// The integer that an object is; 0, and noted, when it is none.
+  /// The integer that an object is. If it is not an integer, the cursor records an error and returns 0.
   package mutating func integer(_ number: Int) -> Int {
     integer(header(number))
   }
 
-  /// An integer of up to 8 bytes; those of fewer have no sign.
+  /// An integer of up to 8 bytes. Integers of fewer than 8 bytes are unsigned.
   package mutating func integer(_ header: ObjectHeader) -> Int {
     guard header.kind == .integer, header.count <= 8 else {
       fail(list.malformed("This is not an integer of 64 bits", header.offset))
@@ -145,7 +146,7 @@
     return number(at: header.start, width: header.count)
   }
 
-  /// A real.
+  /// A floating-point number.
   package mutating func real(_ header: ObjectHeader) -> Double {
     guard header.kind == .real else {
       fail(list.malformed("This is not a real number", header.offset))
@@ -156,7 +157,7 @@
       ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
   }
 
-  /// The bytes of data, or of a string as it is stored, valid as long as the list's bytes are.
+  /// The bytes of data, or of a string as it is stored. Valid as long as the bytes of the list.
   package mutating func content(_ header: ObjectHeader) -> UnsafeRawBufferPointer {
     let size = header.kind == .utf16String ? 2 &* header.count : header.count
     guard let start = unsafe pointer(at: header.start, count: size) else {
@@ -178,7 +179,7 @@
 
   // MARK: - Bytes
 
-  /// The big-endian number of `width` bytes; of 8 bytes with its sign.
+  /// The big-endian number of `width` bytes. A number of 8 bytes is signed.
   @inline(__always)
   private mutating func number(at offset: Int, width: Int) -> Int {
     guard let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: width) else {
@@ -218,7 +219,7 @@
   }
 }
 
-/// The numbers of the members of a collection.
+/// The object numbers of the members of a collection.
 @safe package struct MemberNumbers {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline let width: Int
@@ -228,7 +229,7 @@
     self.width = width
   }
 
-  /// The number of the member at an index; -1, which no object has, where there is none.
+  /// The object number of the member at an index. Out of range it is -1, which no object has.
   @inlinable package subscript(index: Int) -> Int {
     let offset = index &* width
     guard index >= 0, unsafe offset <= bytes.count &- width else { return -1 }
@@ -241,6 +242,6 @@
 }
 
 extension ObjectHeader {
-  /// What is read of an object that can't be read.
+  /// Stands for an object that can't be read.
   fileprivate static let nothing = ObjectHeader(kind: .null, offset: 0, start: 0, count: 0)
 }

@@ -1,12 +1,12 @@
-/// The kind of an object and the range of its content, which was checked to be within the objects' bytes.
+/// The kind of an object and the range of its content, which is known to be within the bytes of the objects.
 package struct ObjectHeader: Sendable {
   package let kind: ObjectKind
   /// Where the object begins, in bytes from the start.
   package let offset: Int
   /// Where its content begins.
   package let start: Int
-  /// Bytes of a number, date, datum or ASCII string; UTF-16 code units; 0 or 1 for false or true; how many members
-  /// a collection has.
+  /// The size of the content: bytes of a number, date, data or ASCII string; UTF-16 code units; members of a
+  /// collection. For a boolean, 0 is false and 1 is true.
   package let count: Int
 }
 
@@ -28,7 +28,7 @@ package enum ObjectKind: UInt8, Sendable {
   package var isCollection: Bool { rawValue >= Self.array.rawValue }
   package var isString: Bool { self == .asciiString || self == .utf16String }
 
-  /// The kind in a sentence, with its article.
+  /// The kind for use in a sentence, with its article.
   package var words: String {
     switch self {
     case .null: "a null"
@@ -47,14 +47,14 @@ package enum ObjectKind: UInt8, Sendable {
 }
 
 extension PropertyList {
-  /// Where an object begins.
+  /// The offset of an object.
   @inline(__always)
   package func offset(of number: Int) throws(ArchiveError) -> Int {
     guard number >= 0, number < objectCount else { throw noObject(number) }
     let place = objectsEnd + number * offsetWidth
     let offset = try bytes.number(at: place, width: offsetWidth)
     guard offset >= Self.headerSize, offset < objectsEnd else {
-      throw malformed("Object number \(number) is said to be at byte \(offset), where no objects are", place)
+      throw malformed("Object number \(number) has the offset \(offset), where no object can be", place)
     }
     return Int(offset)
   }
@@ -107,12 +107,12 @@ extension PropertyList {
     return try sized(kind, offset, offset + 2 + width, Int(count), size)
   }
 
-  /// An object whose content is `count` times `unit` bytes, which must all be there.
+  /// An object whose content has `count` times `unit` bytes. All of them must be within the objects.
   @inline(__always)
   private func sized(
     _ kind: ObjectKind, _ offset: Int, _ start: Int, _ count: Int, _ unit: Int
   ) throws(ArchiveError) -> ObjectHeader {
-    // A hostile count can overflow. A division could not, but would take longer than everything else here.
+    // A hostile count can overflow. A division couldn't, but it would take longer than everything else here.
     let size = count.multipliedReportingOverflow(by: unit)
     guard !size.overflow, start <= objectsEnd, size.partialValue <= objectsEnd - start else {
       throw cut(kind, offset)
@@ -135,7 +135,7 @@ extension PropertyList {
   @inline(never)
   private func unknown(_ marker: UInt8, _ offset: Int) -> ArchiveError {
     let hex = String(marker, radix: 16, uppercase: true)
-    return malformed("0x\(marker < 16 ? "0" : "")\(hex) marks no kind of object of this format", offset)
+    return malformed("0x\(marker < 16 ? "0" : "")\(hex) is not the marker of any kind of object in this format", offset)
   }
 
   @inline(never)
@@ -143,6 +143,6 @@ extension PropertyList {
     ArchiveError(.malformed, message, offset: place(offset), path: bytes.path)
   }
 
-  /// The position in the input, for errors; nil for XML, in which it has another position.
+  /// The position in the input, for errors. Nil for XML, where the binary form has other offsets.
   func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
 }

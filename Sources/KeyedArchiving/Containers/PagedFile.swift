@@ -10,11 +10,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// A file whose pages are read into a reserved range of addresses, each when it is first used.
+/// A file whose pages are read into a reserved address range, each when it is first used.
 ///
-/// It is not mapped: truncating a mapped file ends the process, and its bytes can change after their check.
+/// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
-/// 1. A page's bit in `loaded` is set after the page was written and has passed its check, and never unset.
+/// 1. A page's bit in `loaded` is set after the page was written and has passed its check. It is never cleared.
 /// 2. Pages are written only by the holder of `lock`, and only while their bit is not set. It also guards
 ///    `loadedCount`.
 @safe final class PagedFile {
@@ -32,7 +32,7 @@ import Synchronization
   private let lock = NSLock()
   private var loadedCount = 0
 
-  /// - Parameter descriptor: Owned from now on, even if this throws.
+  /// - Parameter descriptor: The open file. This object closes it, even if this initializer throws.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool
@@ -44,7 +44,7 @@ import Synchronization
     self.path = path
     unsafe self.check = unsafe check
     pageShift = pageSize.trailingZeroBitCount
-    // Addresses only: memory is given to a page when it is written.
+    // This reserves only addresses. A page gets memory when it is written.
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
     #else
@@ -55,7 +55,7 @@ import Synchronization
       let number = errno
       _ = cfiles_close(descriptor)
       throw ArchiveError(
-        .io, "There is no room in memory for a file of \(byteCount) bytes: \(reason(number))", path: path)
+        .io, "There is not enough address space for a file of \(byteCount) bytes: \(reason(number))", path: path)
     }
     unsafe base = address
     words = ((byteCount >> pageShift) >> 6) + 1
@@ -96,7 +96,7 @@ import Synchronization
     unsafe loaded.deallocate()
   }
 
-  /// Makes sure that pages are there.
+  /// Reads those of the pages that were not read before.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
     for page in pages where !isLoaded(page) {
       lock.lock()
@@ -126,7 +126,7 @@ import Synchronization
     }
     guard count == size else {
       throw ArchiveError(
-        .damaged, "The file was cut while it was open: it had \(byteCount) bytes", offset: start + Int(count),
+        .damaged, "The file was truncated while it was open: it had \(byteCount) bytes", offset: start + Int(count),
         path: path)
     }
     guard unsafe check(page, UnsafeRawBufferPointer(start: base + start, count: size)) else {
@@ -137,7 +137,7 @@ import Synchronization
   }
 }
 
-/// The system's words for an error number.
+/// The system's message for an error number.
 private func reason(_ number: Int32) -> String {
   unsafe String(cString: strerror(number))
 }

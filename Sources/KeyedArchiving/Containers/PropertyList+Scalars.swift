@@ -1,8 +1,8 @@
-// Reads the object that a header describes. Each function requires a header of its kind. The header was checked against
-// the bytes, so only reading them can fail.
+// These functions read the object that a header describes. Unless a function returns an optional, the header must be of
+// its kind. The header was checked against the bytes, so only reading them can fail.
 
 extension PropertyList {
-  /// An integer of any width. Those of 1, 2 and 4 bytes have no sign, the others do.
+  /// An integer of any width. Integers of 1, 2 and 4 bytes are unsigned, all others signed.
   package func integer(_ header: ObjectHeader) throws(ArchiveError) -> Int128 {
     switch header.count {
     case 16:
@@ -16,7 +16,7 @@ extension PropertyList {
     }
   }
 
-  /// An integer, if the object is one that fits.
+  /// The integer, or nil if the object is not an integer or doesn't fit.
   @inline(__always)
   package func int64(_ header: ObjectHeader) throws(ArchiveError) -> Int64? {
     guard header.kind == .integer else { return nil }
@@ -24,7 +24,7 @@ extension PropertyList {
     return Int64(truncatingIfNeeded: try bytes.number(at: header.start, width: header.count))
   }
 
-  /// A real or a date.
+  /// A floating-point number or a date.
   @inline(__always)
   package func real(_ header: ObjectHeader) throws(ArchiveError) -> Double {
     let bits = try bytes.number(at: header.start, width: header.count)
@@ -32,7 +32,8 @@ extension PropertyList {
       ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
   }
 
-  /// A real or an integer as a number. Archivers sometimes write one for the other.
+  /// A floating-point number or an integer as a `Double`. Archivers sometimes write one for the other. Nil for other
+  /// kinds.
   @inline(__always)
   package func double(_ header: ObjectHeader) throws(ArchiveError) -> Double? {
     switch header.kind {
@@ -42,7 +43,7 @@ extension PropertyList {
     }
   }
 
-  /// A UID. Apple's reader refuses those above 2³² - 1 too.
+  /// A UID. UIDs above 2³² - 1 are refused, as in Apple's reader.
   @inline(__always)
   package func uid(_ header: ObjectHeader) throws(ArchiveError) -> UInt32 {
     guard let uid = UInt32(exactly: try bytes.number(at: header.start, width: header.count)) else {

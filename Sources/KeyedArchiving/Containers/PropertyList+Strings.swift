@@ -3,8 +3,8 @@ import Foundation
 extension PropertyList {
   /// A string.
   ///
-  /// Old writers put UTF-8 into strings marked as ASCII. Bytes above 127 are read as UTF-8 or, if invalid, as Latin-1.
-  /// Half of a surrogate pair becomes U+FFFD, as a Swift string has no place for it.
+  /// Old writers put UTF-8 into strings marked as ASCII. If such a string has bytes above 127, it is read as UTF-8 or,
+  /// if that is invalid, as Latin-1. Half of a surrogate pair becomes U+FFFD, because a Swift string can't contain it.
   package func string(_ header: ObjectHeader) throws(ArchiveError) -> String {
     guard header.kind == .asciiString else {
       return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
@@ -12,7 +12,7 @@ extension PropertyList {
       }
     }
     return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
-      // Nearly all are ASCII, which is known faster than the library finds out.
+      // Nearly all strings are ASCII, and this check is faster than the standard library's validation.
       if unsafe isASCII(content) { return unsafe String(decoding: content, as: UTF8.self) }
       if let string = unsafe String(validating: content, as: UTF8.self) { return string }
       let scalars = unsafe content.lazy.map { Unicode.Scalar($0) }
@@ -20,7 +20,7 @@ extension PropertyList {
     }
   }
 
-  /// Whether an object is a string of the given UTF-8. Allocates nothing.
+  /// Whether an object is a string with the given UTF-8. Allocates nothing.
   package func isString(_ header: ObjectHeader, _ utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Bool {
     switch header.kind {
     case .asciiString:
@@ -51,7 +51,8 @@ extension PropertyList {
     try unsafe isString(header, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// The number of the value under a key of a dictionary: the first, if the key is there more than once.
+  /// The object number of the value under a key of a dictionary. If the key occurs more than once, the first one
+  /// counts.
   ///
   /// - Complexity: O(the dictionary's count).
   package func member(
@@ -66,13 +67,13 @@ extension PropertyList {
     return nil
   }
 
-  /// The number of the value under a key of a dictionary.
+  /// The object number of the value under a key of a dictionary.
   package func member(_ key: StaticString, of header: ObjectHeader) throws(ArchiveError) -> Int? {
     try unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount), of: header)
   }
 }
 
-/// Looks at eight bytes at a time.
+/// Checks eight bytes at a time.
 private func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0
   var index = 0

@@ -1,8 +1,8 @@
 /// A property list as a container with random access: nothing is decoded before it is asked for.
 ///
-/// A property list is a numbered set of objects, in which collections refer to others by number. Opening a binary one
-/// reads only its last 32 bytes. An XML one is checked as a whole and converted to binary form in memory, so that
-/// everything else is the same for both.
+/// A property list is a numbered set of objects, in which collections refer to other objects by number. Opening a
+/// binary one reads only its first bytes and its last 32. An XML one is checked as a whole and converted to binary form
+/// in memory, so that everything else works the same for both.
 ///
 /// ```swift
 /// let list = try PropertyList(ArchiveBytes(contentsOf: url))
@@ -10,7 +10,7 @@
 /// let tree = try list.value()
 /// ```
 ///
-/// A value of this type may be used by any number of threads at once.
+/// Any number of threads may use a value of this type at once.
 public struct PropertyList: Sendable {
   /// The form that a property list was read from.
   public enum Format: Hashable, Sendable {
@@ -22,27 +22,27 @@ public struct PropertyList: Sendable {
 
   /// The form that the property list was read from.
   public let format: Format
-  /// The bytes of the objects: the given ones, or for XML its binary form.
+  /// The bytes of the objects: those that were given or, for XML, the binary form.
   public let bytes: ArchiveBytes
-  /// The limits that it was opened with.
+  /// The limits with which the property list was opened.
   public let limits: ArchiveLimits
   /// How many objects there are. They are numbered from 0.
   public let objectCount: Int
-  /// The number of the object that holds all others.
+  /// The number of the object that contains all others.
   public let top: Int
 
   /// Where the objects end and the table of their offsets begins.
   let objectsEnd: Int
-  /// The bytes of an offset in the table.
+  /// How many bytes an offset in the table has.
   let offsetWidth: Int
-  /// The bytes of an object's number in a collection.
+  /// How many bytes an object's number in a collection has.
   let referenceWidth: Int
 
   /// Opens a property list.
   ///
-  /// - Throws: `unsupportedFormat` if the bytes are of another format, which the message names; `malformed` with the
-  ///   place if they break the rules of theirs; `limitExceeded`; `io` or `damaged` when a file can't be read.
-  /// - Complexity: O(1) for a binary property list, O(count) for XML.
+  /// - Throws: `unsupportedFormat` if the bytes have another format, which the message names; `malformed` with the
+  ///   place if they break the rules of their format; `limitExceeded`; `io` or `damaged` if a file can't be read.
+  /// - Complexity: O(1) for a binary property list, O(*n*) in the bytes of XML.
   public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     guard bytes.count <= limits.byteCount else {
       throw ArchiveError(
@@ -61,14 +61,14 @@ public struct PropertyList: Sendable {
     }
   }
 
-  /// Reads the trailer. Offsets are checked when they are used, so that opening touches nothing else.
+  /// Reads the trailer. Offsets are checked when they are used, so opening touches nothing else.
   private init(binary bytes: ArchiveBytes, format: Format, limits: ArchiveLimits) throws(ArchiveError) {
     func refusal(_ message: String, at offset: Int) -> ArchiveError {
       ArchiveError(.malformed, "The binary property list \(message)", offset: offset, path: bytes.path)
     }
     // The header, one object, one offset, and the trailer.
     guard bytes.count >= Self.headerSize + 2 + Self.trailerSize else {
-      throw refusal("has \(bytes.count) bytes; the smallest one has 42: it was cut", at: bytes.count)
+      throw refusal("has \(bytes.count) bytes; the smallest one has 42: it was truncated", at: bytes.count)
     }
     let trailer = bytes.count - Self.trailerSize
     let offsetWidth = Int(try bytes.byte(at: trailer + 6))
@@ -78,7 +78,7 @@ public struct PropertyList: Sendable {
     let table = try bytes.number(at: trailer + 24, width: 8)
 
     guard offsetWidth > 0, referenceWidth > 0 else {
-      throw refusal("gives numbers no bytes: its end is damaged or missing", at: trailer + 6)
+      throw refusal("has offsets or references of 0 bytes: its end is damaged or missing", at: trailer + 6)
     }
     guard table > Self.headerSize, table < UInt64(trailer) else {
       throw refusal(

@@ -1,4 +1,4 @@
-/// One object of a property list, with collections as numbers of other objects.
+/// An object of a property list. A collection has the numbers of other objects.
 public enum PropertyListObject: Sendable {
   /// The marker 0x00, which some writers use for nothing.
   case null
@@ -10,15 +10,15 @@ public enum PropertyListObject: Sendable {
   case unsigned(UInt64)
   /// An integer that fits into neither.
   case bigInteger(Int128)
-  /// A number of single or double precision.
+  /// A floating-point number of single or double precision.
   case real(Double)
-  /// Seconds since 2001-01-01T00:00:00Z. May be anything that a `Double` can be, NaN too.
+  /// Seconds since 2001-01-01T00:00:00Z. May be infinite or NaN.
   case date(Double)
   /// The range of the data in ``PropertyList/bytes``.
   case data(Range<Int>)
   /// A string.
   case string(String)
-  /// A number that a keyed archive uses to name its own objects.
+  /// A number with which a keyed archive refers to its own objects.
   case uid(UInt32)
   /// The members, in their order.
   case array(References)
@@ -31,10 +31,10 @@ public enum PropertyListObject: Sendable {
 extension PropertyList {
   /// An object, by its number.
   ///
-  /// A string is decoded as ``PropertyListValue`` describes; other objects cost nothing to speak of.
+  /// A string is decoded as ``PropertyListValue`` describes. Other objects take hardly any time.
   ///
-  /// - Throws: `danglingReference` if there is no such object, `malformed` if it breaks the rules of the format, `io`
-  ///   or `damaged` when a file can't be read.
+  /// - Throws: `danglingReference` if there is no such object; `malformed` if it breaks the rules of the format; `io`
+  ///   or `damaged` if a file can't be read.
   public func object(_ number: Int) throws(ArchiveError) -> PropertyListObject {
     try object(header(number))
   }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A property list as a tree of values.
 ///
-/// Parts that a file shares occur in each place where they are used. Strings marked as ASCII that contain other
-/// bytes are read as UTF-8 or, if that is invalid, as Latin-1; half of a surrogate pair becomes U+FFFD.
+/// A part that is shared in the file occurs in each place that uses it. Strings marked as ASCII that contain other
+/// bytes are read as UTF-8 or, if that is invalid, as Latin-1. Half of a surrogate pair becomes U+FFFD.
 public enum PropertyListValue: Hashable, Sendable {
   /// The marker 0x00, which some writers use for nothing.
   case null
@@ -15,27 +15,27 @@ public enum PropertyListValue: Hashable, Sendable {
   case unsigned(UInt64)
   /// An integer that fits into neither.
   indirect case bigInteger(Int128)
-  /// A number of single or double precision.
+  /// A floating-point number of single or double precision.
   case real(Double)
-  /// Seconds since 2001-01-01T00:00:00Z. May be anything that a `Double` can be, NaN too.
+  /// Seconds since 2001-01-01T00:00:00Z. May be infinite or NaN.
   case date(Double)
   /// Bytes.
   case data(Data)
   /// A string.
   case string(String)
-  /// A number that a keyed archive uses to name its own objects.
+  /// A number with which a keyed archive refers to its own objects.
   case uid(UInt32)
   /// The members, in their order.
   case array([PropertyListValue])
   /// The members, in the order of the file.
   case set([PropertyListValue])
-  /// The members, in the order of the file. A repeated key is kept. Dictionaries are equal
-  /// when their members are equal in the same order.
+  /// The members, in the order of the file. Repeated keys are kept. Two dictionaries are equal if their members are
+  /// equal and in the same order.
   case dictionary([Member])
 
   /// A member of a dictionary.
   public struct Member: Hashable, Sendable {
-    /// The key: a string in all but very strange files, and never a collection.
+    /// The key. It is a string in almost all files, and never a collection.
     public let key: PropertyListValue
     /// The value.
     public let value: PropertyListValue
@@ -47,8 +47,8 @@ public enum PropertyListValue: Hashable, Sendable {
     }
   }
 
-  /// The value under a string key, if this is a dictionary that has it: the first, if there are several, as in
-  /// Apple's reader.
+  /// The value under a string key, or nil if this is not a dictionary or has no such key. If the key occurs more than
+  /// once, the first one counts, as in Apple's reader.
   ///
   /// - Complexity: O(the dictionary's count).
   public subscript(key: String) -> PropertyListValue? {
@@ -60,11 +60,10 @@ public enum PropertyListValue: Hashable, Sendable {
 extension PropertyList {
   /// The tree below an object, or below the top.
   ///
-  /// What collections share is read once and shared in memory too. The work is bounded by
-  /// ``ArchiveLimits/valueCount``.
+  /// Shared parts are read once and share their memory. ``ArchiveLimits/valueCount`` bounds the work.
   ///
-  /// - Throws: `cyclic` if a collection holds itself, `limitExceeded` if the tree is deeper or larger than the limits
-  ///   allow, `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
+  /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
+  ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
     var builder = TreeBuilder(self)
     return try builder.tree(number ?? top)

@@ -4,10 +4,10 @@ public struct References: Sendable {
   private let start: Int
   private let width: Int
   private let objectCount: Int
-  /// How many there are.
+  /// How many numbers there are.
   public let count: Int
 
-  /// Whether it is empty.
+  /// Whether the collection is empty.
   public var isEmpty: Bool { count == 0 }
 
   init(_ list: PropertyList, start: Int, count: Int) {
@@ -20,8 +20,8 @@ public struct References: Sendable {
 
   /// The number at an index from 0.
   ///
-  /// - Throws: `missing` if there is no such index, `danglingReference` if the property list has no such object, `io`
-  ///   or `damaged` when a file can't be read.
+  /// - Throws: `missing` if there is no such index; `danglingReference` if the property list has no such object; `io`
+  ///   or `damaged` if a file can't be read.
   /// - Complexity: O(1).
   public func number(at index: Int) throws(ArchiveError) -> Int {
     guard index >= 0, index < count else {
@@ -35,7 +35,7 @@ public struct References: Sendable {
   /// - Throws: as ``number(at:)``.
   public func numbers() throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
-    // The count is bounded by the bytes that are there.
+    // The count can't be larger than the number of bytes.
     numbers.reserveCapacity(count)
     for index in 0..<count { numbers.append(try number(at: index)) }
     return numbers

@@ -1,13 +1,13 @@
-/// The encodings that XML is read in, as their marks of byte order tell them.
+/// The encodings of XML that a byte order mark can announce.
 enum TextEncoding: CaseIterable {
-  // UTF-32's mark begins with UTF-16's, so it comes first.
+  // The little-endian mark of UTF-32 begins with that of UTF-16, so UTF-32 comes first.
   case utf32BigEndian
   case utf32LittleEndian
   case utf16BigEndian
   case utf16LittleEndian
   case utf8
 
-  /// The bytes at the start of a text that tell its encoding.
+  /// The byte order mark.
   var mark: [UInt8] {
     switch self {
     case .utf32BigEndian: [0, 0, 0xFE, 0xFF]
@@ -18,7 +18,7 @@ enum TextEncoding: CaseIterable {
     }
   }
 
-  /// The bytes of a code unit.
+  /// The bytes of one code unit.
   var unitSize: Int {
     switch self {
     case .utf32BigEndian, .utf32LittleEndian: 4
@@ -29,7 +29,7 @@ enum TextEncoding: CaseIterable {
 
   var isLittleEndian: Bool { self == .utf32LittleEndian || self == .utf16LittleEndian }
 
-  /// The encoding of the byte order mark, if the first bytes are one.
+  /// The encoding that the first bytes announce, or nil if they are not a byte order mark.
   init?(mark start: [UInt8]) {
     guard let encoding = Self.allCases.first(where: { start.starts(with: $0.mark) }) else { return nil }
     self = encoding

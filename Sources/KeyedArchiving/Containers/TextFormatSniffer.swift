@@ -1,6 +1,6 @@
 /// Detects formats of text by their first characters.
 struct TextFormatSniffer {
-  /// The first characters without a byte order mark, with `?` for everything that is not ASCII.
+  /// The first characters after the byte order mark, with `?` for each character that is not ASCII.
   private let text: [UInt8]
   private let isWide: Bool
 
@@ -36,13 +36,13 @@ struct TextFormatSniffer {
     case UInt8(ascii: "("): return .openStepPropertyList
     case UInt8(ascii: "{"): return dictionary(after: start + 1)
     case UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "'"):
-      // A string or a comment: a .strings file, if there is an assignment.
+      // A string or a comment. With an assignment, it is a .strings file.
       return text.contains(UInt8(ascii: "=")) ? .openStepPropertyList : .unknown
     default: return .unknown
     }
   }
 
-  /// `{` begins a dictionary in both: JSON continues with a string and a colon.
+  /// `{` begins a dictionary in JSON and OpenStep. JSON continues with a string and a colon.
   private func dictionary(after start: Int) -> DataFormat {
     var position = skipBlanks(start)
     guard position < text.count else { return .unknown }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Makes a tree of numbered objects, with an explicit stack.
+/// Builds a tree of numbered objects with an explicit stack.
 ///
-/// 1. A collection, and a leaf that takes memory, is made once for each offset at which one stands, however many
-///    objects and collections name it.
-/// 2. `valuesLeft` is lowered by the size of a collection before memory is taken for it, and by the size of a whole
-///    tree when that is used again, so it bounds both memory and the size of the tree.
-/// 3. `bytesLeft` bounds the bytes of strings and data: objects may overlap, so that a small file could hold
-///    thousands of long strings.
+/// 1. A collection, or a leaf that takes memory, is built once for each offset, however many objects and collections
+///    refer to it.
+/// 2. `valuesLeft` is lowered by the size of a collection before memory is allocated for it, and by the size of a tree
+///    each time the tree is used again. So it bounds both the memory and the size of the result.
+/// 3. `bytesLeft` bounds the bytes of strings and data: objects may overlap, so a small file could contain thousands of
+///    long strings.
 struct TreeBuilder {
   private struct Frame {
     let header: ObjectHeader
@@ -29,10 +29,10 @@ struct TreeBuilder {
 
   init(_ list: PropertyList) {
     self.list = list
-    // Each value of a sound list takes a byte of its own; what collections share is counted each time.
+    // Each value of a sound list takes at least one byte. Shared values count each time.
     valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + 1 << 16)
     valuesLeft = valueLimit
-    // Twice, as a few overlaps are legal and occur.
+    // Twice the file, because a few overlaps are legal and occur.
     bytesLeft = 2 * list.bytes.count + 1 << 16
   }
 
@@ -57,12 +57,12 @@ struct TreeBuilder {
         (made, size) = (value, frame.size)
       }
     }
-    // The stack is only empty once something was made.
+    // The stack is empty only after something was built.
     return made ?? .null
   }
 
-  /// The value of an object and the size of its tree, or nothing but a new frame where the object is a collection
-  /// that has to be made first.
+  /// The value of an object and the size of its tree. If the object is a collection that has to be built first, this
+  /// pushes a frame and returns nil.
   private mutating func visit(_ number: Int) throws(ArchiveError) -> (PropertyListValue?, Int) {
     let header = try list.header(number)
     switch header.kind {
@@ -73,14 +73,14 @@ struct TreeBuilder {
         return (value, size)
       case .open:
         throw ArchiveError(
-          .cyclic, "A collection (\(header.kind.words)) holds itself, so it has no tree",
+          .cyclic, "A collection (\(header.kind.words)) contains itself, so it has no tree",
           offset: list.place(header.offset), path: list.bytes.path)
       case nil:
         try open(header)
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // Shorter ones take hardly any memory besides the value.
+      // Shorter strings and data take hardly any memory besides the value.
       guard header.count > 15 else { return (try content(header), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)

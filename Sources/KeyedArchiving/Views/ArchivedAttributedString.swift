@@ -10,15 +10,15 @@ public struct ArchivedAttributedString: Sendable {
 
   /// The text.
   public let string: String
-  /// The parts in order. Together they are the whole text.
+  /// The parts in order. Together they cover the whole text.
   public let runs: [Run]
 }
 
 extension ArchivedValue {
-  /// The text with attributes that an `NSAttributedString` holds.
+  /// The text and attributes that an `NSAttributedString` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the parts don't cover the text, or name attributes that are
-  ///   not there.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the parts don't cover the text, or refer to attributes that do
+  ///   not exist.
   public var attributedString: ArchivedAttributedString? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSAttributedString") else { return nil }
@@ -43,7 +43,7 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-  /// Each run is two numbers: its length, and which of the attributes it has.
+  /// Each run is two numbers: its length, and the index of its attributes.
   fileprivate func runs(
     _ choices: ArchivedArray, _ length: Int
   ) throws(ArchiveError) -> [ArchivedAttributedString.Run] {

@@ -6,9 +6,9 @@ public struct ArchivedColor: Hashable, Sendable {
   public enum Space: Hashable, Sendable {
     /// One component, from black to white.
     case white
-    /// Red, green and blue of a device or of sRGB, as UIKit has it.
+    /// Red, green and blue of a device or of sRGB, as in UIKit.
     case rgb
-    /// Red, green and blue as AppKit's calibrated ("generic") space has them.
+    /// Red, green and blue in AppKit's calibrated ("generic") space.
     case calibratedRGB
     /// Cyan, magenta, yellow and black.
     case cmyk
@@ -18,18 +18,18 @@ public struct ArchivedColor: Hashable, Sendable {
 
   /// The meaning of the components.
   public var space: Space
-  /// The components without the opacity, usually from 0 to 1; wide colors go beyond.
+  /// The components without the opacity, usually from 0 to 1. Those of wide colors may be outside this range.
   public var components: [Double]
   /// The opacity, from 0 to 1.
   public var alpha: Double
   /// The name of a color that the system or a catalog defines, such as `systemBlueColor`.
   public var name: String?
-  /// For a color in its own color space: red, green and blue in the calibrated space, as AppKit keeps them for readers
-  /// that don't know that space.
+  /// For a color in a color space of its own: red, green and blue in the calibrated space. AppKit stores them for
+  /// readers that don't know the color's space.
   public var fallback: [Double]?
 
-  /// Red, green, blue and opacity. For a color in a space with a profile, those that the archive has for readers
-  /// that don't know the profile, or without them the first three components. No profile is applied.
+  /// Red, green, blue and opacity. For a color in a space with a profile, these are the values that the archive has for
+  /// readers that don't know the profile or, without those, the first three components. No profile is applied.
   public var rgba: (red: Double, green: Double, blue: Double, alpha: Double) {
     let parts = fallback ?? components
     switch (space, parts.count) {
@@ -45,8 +45,8 @@ public struct ArchivedColor: Hashable, Sendable {
 }
 
 extension ArchivedValue {
-  /// The color that a `UIColor` or an `NSColor` holds. Nil for colors without components, such as patterns: their
-  /// fields are in the object.
+  /// The color that a `UIColor` or an `NSColor` holds. Nil for colors without components, such as patterns: read the
+  /// fields of the object instead.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if components are missing, not numbers or not finite.
   public var color: ArchivedColor? {
@@ -64,7 +64,8 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-  /// UIKit's own fields. Components are of single precision; where that is inexact, newer systems add the double.
+  /// UIKit's own fields. Components have single precision; if that is inexact, newer systems add the value in double
+  /// precision.
   fileprivate func touchColor() throws(ArchiveError) -> ArchivedColor? {
     func component(_ key: String) throws(ArchiveError) -> Double? { try double("\(key)-Double", key) }
     let name = try string("UISystemColorName")
@@ -118,7 +119,7 @@ extension ArchivedObject {
     return nil
   }
 
-  /// Numbers in ASCII with a space between them, and sometimes a zero byte at the end.
+  /// Numbers in ASCII, separated by spaces, and sometimes followed by a zero byte.
   private func numbers(_ key: String, _ counts: ClosedRange<Int>) throws(ArchiveError) -> [Double]? {
     guard let data = try data(key) else { return nil }
     let words = data.prefix { $0 != 0 }.split(separator: UInt8(ascii: " "))

@@ -2,14 +2,14 @@ public import Foundation
 
 /// An image as UIKit or AppKit archived it.
 public struct ArchivedImage: Sendable {
-  /// The files of the image: one for UIKit's, which is PNG; one for each representation of AppKit's, mostly TIFF. Empty
-  /// for an image of the app's own resources, which is known by its name alone.
+  /// The files of the image. UIKit stores one, a PNG; AppKit stores one for each representation, mostly TIFF. Empty for
+  /// an image from the app's own resources, of which only the name is stored.
   public let files: [Data]
   /// The name of the resource that the image came from.
   public let name: String?
-  /// How many pixels a point has.
+  /// The number of pixels per point.
   public let scale: Double?
-  /// How it is turned: the number of UIKit's `UIImage.Orientation`.
+  /// Its orientation, as the raw value of UIKit's `UIImage.Orientation`.
   public let orientation: Int?
   /// Its size in points.
   public let size: CGSize?
@@ -34,7 +34,8 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-  /// The files in AppKit's list of representations, whose elements are a representation or a pair of a number and one.
+  /// The files in AppKit's list of representations. Each element is a representation, or a pair of a number and a
+  /// representation.
   fileprivate func representations() throws(ArchiveError) -> [Data] {
     var files: [Data] = []
     for element in try self["NSReps"]?.array?.elements() ?? [] {

@@ -6,27 +6,27 @@ public struct ArchivedLocation: Hashable, Sendable {
   public var latitude: Double
   /// Degrees east of Greenwich.
   public var longitude: Double
-  /// Meters around the coordinate within which the place is; negative if the coordinate is not known.
+  /// The radius of uncertainty around the coordinate, in meters. Negative if the coordinate is not known.
   public var horizontalAccuracy: Double?
   /// Meters above sea level.
   public var altitude: Double?
-  /// Meters by which the altitude may be wrong; negative if it is not known.
+  /// The uncertainty of the altitude, in meters. Negative if the altitude is not known.
   public var verticalAccuracy: Double?
-  /// Meters a second; negative if not known.
+  /// The speed in meters per second. Negative if it is not known.
   public var speed: Double?
-  /// Meters a second by which the speed may be wrong; negative if it is not known.
+  /// The uncertainty of the speed, in meters per second. Negative if the speed is not known.
   public var speedAccuracy: Double?
-  /// Degrees from true north, clockwise; negative if not known.
+  /// The direction of travel, in degrees clockwise from true north. Negative if it is not known.
   public var course: Double?
-  /// Degrees by which the course may be wrong; negative if it is not known.
+  /// The uncertainty of the course, in degrees. Negative if the course is not known.
   public var courseAccuracy: Double?
   /// When the place was determined.
   public var timestamp: Date?
-  /// The floor of a building, 0 being the ground floor.
+  /// The floor of a building. The ground floor is 0.
   public var floor: Int?
 }
 
-/// A circle on Earth that an app watches.
+/// A circle on Earth that an app monitors.
 public struct ArchivedRegion: Hashable, Sendable {
   /// What the app calls it.
   public var identifier: String
@@ -34,7 +34,7 @@ public struct ArchivedRegion: Hashable, Sendable {
   public var latitude: Double
   /// Degrees east of Greenwich.
   public var longitude: Double
-  /// Meters.
+  /// The radius in meters.
   public var radius: Double
   /// Whether the app is notified when the device enters.
   public var notifiesOnEntry: Bool?
@@ -79,7 +79,7 @@ extension ArchivedValue {
         speed: try number("Speed"), speedAccuracy: try number("SpeedAccuracy"), course: try number("Course"),
         courseAccuracy: try number("CourseAccuracy"),
         timestamp: timestamp,
-        // The largest number of 32 bits means that there is no floor.
+        // The largest signed number of 32 bits means that the floor is not known.
         floor: floor == 0x7FFF_FFFF ? nil : floor)
     }
   }

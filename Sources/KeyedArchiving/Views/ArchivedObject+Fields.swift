@@ -1,24 +1,24 @@
 import Foundation
 
-// Fields for the views: nil if a field is absent, and an error if it has a value of another type.
+// Fields for the views. Each function returns nil if a field is absent, and throws if it has a value of another type.
 
 extension ArchivedObject {
   func malformed(_ message: String) -> ArchiveError {
     fields.graph.malformed("\(message) (\(className))", uid)
   }
 
-  /// The object in a field, nil if there is no such field or it holds nil.
+  /// The object in a field, or nil if there is no such field or it holds nil.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func object(_ key: String, of className: String) throws(ArchiveError) -> ArchivedObject? {
     switch try self[key] {
     case nil, .null?: return nil
     case .object(let object)? where object.isKind(of: className): return object
-    case .some: throw malformed("\(key) is no \(className)")
+    case .some: throw malformed("\(key) is not an object of class \(className)")
     }
   }
 
-  /// The number in the first of some fields that is there and doesn't hold nil, or nil.
+  /// The number in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func double(_ keys: String...) throws(ArchiveError) -> Double? {
@@ -30,7 +30,7 @@ extension ArchivedObject {
     return nil
   }
 
-  /// The integer in the first of some fields that is there and doesn't hold nil, or nil.
+  /// The integer in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func integer(_ keys: String...) throws(ArchiveError) -> Int? {
@@ -42,7 +42,7 @@ extension ArchivedObject {
     return nil
   }
 
-  /// The text in the first of some fields that is there and doesn't hold nil, or nil.
+  /// The text in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func string(_ keys: String...) throws(ArchiveError) -> String? {
@@ -54,7 +54,7 @@ extension ArchivedObject {
     return nil
   }
 
-  /// The data in a field, nil if there is no such field or it holds nil.
+  /// The data in a field, or nil if there is no such field or it holds nil.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func data(_ key: String) throws(ArchiveError) -> Data? {
@@ -63,7 +63,7 @@ extension ArchivedObject {
     return data
   }
 
-  /// The date in a field, nil if there is no such field or it holds nil.
+  /// The date in a field, or nil if there is no such field or it holds nil.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
   func date(_ key: String) throws(ArchiveError) -> Date? {

@@ -1,13 +1,13 @@
-/// Objects and how often each is in a counted set.
+/// The members of a counted set, and how often each occurs.
 public struct ArchivedCountedSet: Sendable {
   /// The distinct members, in the order of the file.
   public let members: ArchivedArray
-  /// How often each member is in the set, in the same order.
+  /// How often each member occurs, in the same order.
   public let counts: [Int]
 }
 
 extension ArchivedValue {
-  /// The elements of an array: of one of the property list, or of an object derived from `NSArray`. Nils are kept.
+  /// The elements of an array of the property list, or of an object derived from `NSArray`. Nils are kept.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if elements are missing.
   public var array: ArchivedArray? {
@@ -18,8 +18,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The members of an `NSSet`, in no meaningful order, or of an `NSOrderedSet`. Those of an `NSCountedSet` are given
-  /// once each.
+  /// The members of an `NSSet`, in no meaningful order, or of an `NSOrderedSet`. Each member of an `NSCountedSet` is
+  /// given once.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if members are missing.
   public var set: ArchivedArray? {
@@ -37,7 +37,7 @@ extension ArchivedValue {
     get throws(ArchiveError) { try kind(of: "NSOrderedSet")?.elements() }
   }
 
-  /// The members of an `NSCountedSet` and how often each is in it.
+  /// The members of an `NSCountedSet` and how often each occurs.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if members or counts are missing.
   public var countedSet: ArchivedCountedSet? {
@@ -59,8 +59,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The pairs of a dictionary: of one of the property list, or of an object derived from `NSDictionary`. Pairs whose
-  /// value is nil are kept.
+  /// The pairs of a dictionary of the property list, or of an object derived from `NSDictionary`. Pairs whose value is
+  /// nil are kept.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't have as many keys as values, or some are missing.
   public var dictionary: ArchivedDictionary? {
@@ -106,13 +106,13 @@ extension ArchivedValue {
     }
   }
 
-  /// The elements of a C array, which `NSCoder` wraps into a separate object.
+  /// The elements of a C array, which `NSCoder` wraps in a separate object.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong.
   private var oldStyleArray: ArchivedArray? {
     get throws(ArchiveError) {
       guard let object = kind(of: "_NSKeyedCoderOldStyleArray") else { return nil }
-      // The count is compared with what is there, never trusted: an archive of 274 bytes may claim 2⁴⁰.
+      // The count is only compared with the elements, never trusted: an archive of 274 bytes may claim 2⁴⁰.
       let elements = try object.unkeyedValues
       guard try object.integer("NS.count") == elements.count else {
         throw object.malformed("The array has \(elements.count) elements, not as many as it says")
@@ -123,14 +123,14 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-  /// The elements of a collection: references in one array, or a field for each as old archivers, and ordered sets,
-  /// have them.
+  /// The elements of a collection: references in one array or, for old archivers and ordered sets, one field for each
+  /// element.
   func elements(_ key: String = "NS.objects", old prefix: String = "NS.object.") throws(ArchiveError)
     -> ArchivedArray
   {
     guard let value = try self[key] else { return array(.numbers(try fields.numberedSequence(prefix))) }
     guard case .array(let elements) = value else { throw malformed("\(key) is not an array") }
-    // The holder is this object, not the one that happens to hold the list.
+    // The holder is this object, not the entry that may hold the list.
     return array(elements.storage)
   }
 
@@ -138,8 +138,8 @@ extension ArchivedObject {
     ArchivedArray(graph: fields.graph, storage: storage, holder: uid, uid: uid)
   }
 
-  /// The object numbers of what a hash table, map table or pointer array holds: after the options, which are numbers
-  /// that stand in their fields directly, up to a nil.
+  /// The object numbers of the entries of a hash table, map table or pointer array. They begin after the options, which
+  /// are numbers stored directly in their fields, and end before a nil.
   func tableEntries() throws(ArchiveError) -> [Int] {
     let graph = fields.graph
     var entries: [Int] = []

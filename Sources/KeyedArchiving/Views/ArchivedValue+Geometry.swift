@@ -12,11 +12,11 @@ public struct ArchivedInsets: Hashable, Sendable {
   public var right: Double
 }
 
-/// A C value of an Objective-C type that an `NSValue` holds.
+/// A C value that an `NSValue` holds, with its Objective-C type.
 public struct ArchivedCValue: Sendable {
   /// The type in Objective-C's encoding, such as `[3i]`.
   public let type: String
-  /// The value; the elements of an array are in its `array`.
+  /// The value. If it is a C array, ``ArchivedValue/array`` gives its elements.
   public let value: ArchivedValue
 }
 
@@ -106,7 +106,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The C value that an `NSValue` of another sort holds.
+  /// The C value that an `NSValue` of any other kind holds.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if it has no type or no value.
   public var cValue: ArchivedCValue? {
@@ -120,7 +120,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The numbers of a text in the form of `template`, which is the value itself or is under `key` of an `NSValue`.
+  /// The numbers of a text in the form of `template`. The text is this value, or is under `key` of an `NSValue`.
   private func geometry(
     _ key: String, _ template: String, special number: Int
   ) throws(ArchiveError) -> [Double]? {
@@ -133,7 +133,7 @@ extension ArchivedValue {
     return numbers
   }
 
-  /// The object, if it is an `NSValue` of the sort with this number.
+  /// The object, if it is an `NSValue` of the kind with this number.
   private func special(_ number: Int) throws(ArchiveError) -> ArchivedObject? {
     guard let object = kind(of: "NSValue"), try object.integer("NS.special") == number else { return nil }
     return object

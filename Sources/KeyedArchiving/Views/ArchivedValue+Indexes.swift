@@ -16,7 +16,7 @@ extension ArchivedValue {
         }
         return [index]
       default:
-        // As bits: an index below zero is packed as a very large one.
+        // The bits are kept: a negative index is packed as a very large number.
         let indexes = try object.packedNumbers("NSIndexPathData").map { Int(truncatingIfNeeded: $0) }
         guard indexes.count == length else {
           throw object.malformed("The index path doesn't have as many indexes as it says")
@@ -26,7 +26,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The ranges of indexes that an `NSIndexSet` holds, as they are stored: ascending.
+  /// The ranges of indexes that an `NSIndexSet` holds, in ascending order.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong, or they are not in order.
   public var indexSet: [Range<Int>]? {

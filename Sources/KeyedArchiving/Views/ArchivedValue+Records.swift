@@ -2,11 +2,11 @@ public import Foundation
 
 /// An error as it was archived.
 public struct ArchivedNSError: Sendable {
-  /// Which part of a system the code belongs to, such as `NSCocoaErrorDomain`.
+  /// The domain that defines the code, such as `NSCocoaErrorDomain`.
   public let domain: String
-  /// What went wrong, as a number of the domain.
+  /// The number of the error in its domain.
   public let code: Int
-  /// More about it.
+  /// Further information.
   public let userInfo: ArchivedDictionary?
 }
 
@@ -14,9 +14,9 @@ public struct ArchivedNSError: Sendable {
 public struct ArchivedNotification: Sendable {
   /// Its name.
   public let name: String
-  /// Who sent it.
+  /// Its sender.
   public let object: ArchivedValue?
-  /// More about it.
+  /// Further information.
   public let userInfo: ArchivedDictionary?
 }
 
@@ -123,7 +123,8 @@ extension ArchivedValue {
   public var personName: PersonNameComponents? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSPersonNameComponents") else { return nil }
-      // Apple's class keeps its parts in an object of a private class; that of other systems keeps them itself.
+      // Apple's class stores the parts in an object of a private class. Other implementations store them in the object
+      // itself.
       var holder = object
       if case .object(let parts)? = try object["NS.nameComponentsPrivate"] { holder = parts }
       var name = PersonNameComponents()

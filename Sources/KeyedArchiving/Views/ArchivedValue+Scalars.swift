@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ArchivedValue {
-  /// The text of a string: of a plain one, or of an object derived from `NSString`.
+  /// The text of a plain string, or of an object derived from `NSString`.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no text.
   public var string: String? {
@@ -13,7 +13,7 @@ extension ArchivedValue {
       case nil: break
       default: throw object.malformed("NS.string is not a string")
       }
-      // Archivers of other makers, and those of interface files, write UTF-8.
+      // Third-party archivers, and those of interface files, write UTF-8.
       guard let bytes = try object["NS.bytes"]?.data, let text = String(validating: bytes, as: UTF8.self)
       else {
         throw object.malformed("The string has neither NS.string nor NS.bytes in UTF-8")
@@ -22,10 +22,10 @@ extension ArchivedValue {
     }
   }
 
-  /// The number that a boolean, an integer, a real or an `NSDecimalNumber` holds, rounded to the precision of a
-  /// double. Maybe not finite.
+  /// The number that a boolean, an integer, a real or an `NSDecimalNumber` holds, rounded to double precision. May be
+  /// infinite or NaN.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it is a decimal number whose parts are not there.
+  /// - Throws: ``ArchiveError`` with code `malformed` if it is a decimal number with missing parts.
   public var double: Double? {
     get throws(ArchiveError) {
       switch self {
@@ -41,7 +41,7 @@ extension ArchivedValue {
   /// The integer that a boolean, an integer or an integral real holds. Nil for numbers that are not integral or don't
   /// fit.
   ///
-  /// A real counts because archivers store equal numbers once, whichever kind came first.
+  /// A real is accepted because archivers store equal numbers only once, as the kind that came first.
   public var integer: Int? {
     switch self {
     case .bool(let value): value ? 1 : 0
@@ -52,7 +52,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The integer that is not below zero, up to `UInt64.max`, that a boolean, an integer or an integral real holds.
+  /// The non-negative integer, up to `UInt64.max`, that a boolean, an integer or an integral real holds.
   public var unsignedInteger: UInt64? {
     switch self {
     case .bool(let value): value ? 1 : 0
@@ -73,7 +73,7 @@ extension ArchivedValue {
 
   /// The exact value of an `NSDecimalNumber`. Nil for other numbers.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its parts are not there or out of range.
+  /// - Throws: ``ArchiveError`` with code `malformed` if its parts are missing or out of range.
   public var decimal: Decimal? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSDecimalNumber") else { return nil }
@@ -84,7 +84,7 @@ extension ArchivedValue {
         throw object.malformed("The decimal number has no exponent, length, sign or mantissa, or a wrong one")
       }
       if length == 0 { return isNegative ? Decimal.nan : 0 }
-      // 1 means that the lower byte is first, as all of Apple's current platforms write it.
+      // 1 means that the lower byte comes first, as on all of Apple's current platforms.
       let isLowFirst = try object["NS.mantissa.bo"]?.integer ?? 1 == 1
       let bytes = [UInt8](mantissa)
       var value: Decimal = 0
@@ -96,7 +96,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The bytes of data: of plain ones, or of an object derived from `NSData`.
+  /// The bytes of plain data, or of an object derived from `NSData`.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no bytes.
   public var data: Data? {
@@ -114,8 +114,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The seconds from 2001-01-01 00:00 UTC to the date that an `NSDate` or a date of the property list holds. Maybe
-  /// not finite.
+  /// The seconds from 2001-01-01 00:00 UTC to the date that an `NSDate` or a date of the property list holds. May be
+  /// infinite or NaN.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if an `NSDate` has no time.
   public var secondsSince2001: Double? {
@@ -131,14 +131,14 @@ extension ArchivedValue {
 
   /// The date that an `NSDate` or a date of the property list holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it is not a number, or further from 2001 than 100,000 years,
-  ///   which Foundation can't put into words. ``secondsSince2001`` gives those too.
+  /// - Throws: ``ArchiveError`` with code `malformed` if the date is NaN, or more than 100,000 years from 2001, which
+  ///   Foundation can't format. ``secondsSince2001`` gives such values too.
   public var date: Date? {
     get throws(ArchiveError) {
       guard let seconds = try secondsSince2001 else { return nil }
       guard abs(seconds) <= 100_000 * 365.2425 * 86400 else {
         throw ArchiveError(
-          .malformed, "The date is not a number, or more than 100,000 years from today", object: uid)
+          .malformed, "The date is not a number, or more than 100,000 years from 2001", object: uid)
       }
       return Date(timeIntervalSinceReferenceDate: seconds)
     }
@@ -161,8 +161,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The URL that an `NSURL` holds, on top of its base if it has one. Nil also for text that Foundation takes for no
-  /// URL: apps archive empty ones. ``urlTexts`` gives it.
+  /// The URL that an `NSURL` holds, relative to its base if it has one. Nil also for a text that Foundation doesn't
+  /// accept as a URL, such as the empty ones that apps archive; ``urlTexts`` gives that text.
   ///
   /// - Throws: As ``urlTexts``.
   public var url: URL? {
@@ -179,14 +179,14 @@ extension ArchivedValue {
 
   /// The text of an `NSURL`, then that of its base if it has one, and so on.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if there is no text, `cyclic` if a URL is its own base.
+  /// - Throws: ``ArchiveError`` with code `malformed` if there is no text; `cyclic` if a URL is its own base.
   public var urlTexts: [String]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSURL") else { return nil }
       var texts: [String] = []
       var next: ArchivedObject? = object
       while let current = next {
-        // A URL with a base is the base of no other in archives of Apple's classes.
+        // In archives of Apple's classes, a URL with a base is never the base of another URL.
         guard texts.count < 16 else {
           throw ArchiveError(.cyclic, "The URL is its own base", object: object.uid)
         }
@@ -200,7 +200,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The object, if the value is one whose class is or descends from one of the given ones.
+  /// The object, if the value is one whose class is one of the given classes or descends from one.
   func kind(of classes: String...) -> ArchivedObject? {
     guard case .object(let object) = self, classes.contains(where: { object.isKind(of: $0) }) else {
       return nil

@@ -8,17 +8,17 @@ public struct ArchivedCalendar: Hashable, Sendable {
   public var locale: String?
   /// The name of its time zone.
   public var timeZone: String?
-  /// The first day of the week, Sunday being 1.
+  /// The first day of the week. Sunday is 1.
   public var firstWeekday: Int?
-  /// How many days of a week must be in a year for that week to be the first.
+  /// How many days the first week of a year must have at least.
   public var minimumDaysInFirstWeek: Int?
-  /// When the Gregorian calendar begins.
+  /// The date of the change from the Julian to the Gregorian calendar.
   public var gregorianStart: Date?
 }
 
 extension ArchivedValue {
-  /// The name of the time zone that an `NSTimeZone` holds, such as `Europe/Lisbon`. Its rules, as they were then, are
-  /// in its field `NS.data`.
+  /// The name of the time zone that an `NSTimeZone` holds, such as `Europe/Lisbon`. The field `NS.data` has its rules
+  /// as of the time of archiving.
   ///
   /// - Throws: ``ArchiveError`` with code `malformed` if it has no name.
   public var timeZone: String? {

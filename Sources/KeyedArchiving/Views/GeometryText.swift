@@ -1,13 +1,13 @@
-/// Reads the texts that points, sizes, rectangles, insets and transforms are archived as, such as
-/// `{{0, 0}, {1e+06, 768}}`.
+/// Reads the texts in which points, sizes, rectangles, insets and transforms are archived, such as `{{0, 0}, {1e+06,
+/// 768}}`.
 enum GeometryText {
   static let pair = "{n,n}"
   static let rectangle = "{{n,n},{n,n}}"
   static let insets = "{n,n,n,n}"
   static let transform = "[n,n,n,n,n,n]"
 
-  /// The numbers of a text that has exactly the form of `template`, in which `n` means a number and white
-  /// space is ignored. Nil for any other text.
+  /// The numbers of a text that has exactly the form of `template`, or nil. In a template, `n` stands for a number.
+  /// White space is ignored.
   static func numbers(in text: String, template: String) -> [Double]? {
     var rest = Substring(text).utf8
     var numbers: [Double] = []

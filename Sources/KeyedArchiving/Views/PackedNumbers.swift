@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads the little-endian base-128 numbers that index paths, index sets and attributed strings are packed
-/// into: seven bits a byte, lowest first, the high bit set on all but the last byte of a number.
+/// Reads the base-128 numbers of index paths, index sets and attributed strings. Each byte has seven bits of a number,
+/// the lowest bits first. Its high bit is set unless it is the last byte of the number.
 enum PackedNumbers {
   /// All numbers of `data`, or nil if it ends within a number or a number needs more than 64 bits.
   ///

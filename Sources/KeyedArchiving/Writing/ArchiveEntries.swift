@@ -1,14 +1,14 @@
-/// The array `$objects` while it is being written: which object of the container is the entry of each UID.
+/// The array `$objects` while it is being written: the container object of each UID.
 ///
-/// Entries are nearly always defined in their order, each a few objects after the one before, so one byte is
-/// kept of most: the distance, made positive, plus 1. (An object that is used again, such as a small number, can
-/// come before the one of the last entry.) A 0 stands for an entry that was reserved and is defined later, of
-/// which the two lists below know more.
+/// Entries are nearly always defined in order, each a few objects after the one before. So most entries take one byte:
+/// the distance from the object before, mapped to a non-negative number, plus 1. (An object that is used again, such as
+/// a small number, can come before the object of the last entry.) A 0 stands for an entry that was reserved and is
+/// defined later; the two lists below have such entries.
 struct ArchiveEntries: ~Copyable {
   private(set) var count = 0
   private var distances = OutputBuffer(capacity: 1_024)
   private var lastNumber = 0
-  /// The UIDs that were reserved, ascending, each with its object once that is known.
+  /// The reserved UIDs in ascending order, and the object of each once it is known.
   private var reservedUIDs: [UInt32] = []
   private var reservedNumbers: [UInt32?] = []
 
@@ -17,7 +17,7 @@ struct ArchiveEntries: ~Copyable {
   mutating func append(_ number: Int) throws(ArchiveError) -> UInt32 {
     try distances.makeRoom(10)
     let distance = number &- lastNumber
-    // Even numbers stand for a way forward, odd ones for a way back.
+    // Even numbers are distances forward, odd numbers distances back.
     distances.put(variable: ((distance &<< 1) ^ (distance &>> (Int.bitWidth - 1))) &+ 1)
     lastNumber = number
     return try nextUID()
@@ -46,7 +46,7 @@ struct ArchiveEntries: ~Copyable {
   mutating func define(_ uid: UInt32, as number: Int) throws(ArchiveError) {
     guard let place = place(of: uid), reservedNumbers[place] == nil else {
       throw ArchiveError(
-        .unencodable, "Object \(uid) can't be defined: it was not reserved, or is defined already.",
+        .unencodable, "Object \(uid) can't be defined: it was not reserved, or is already defined.",
         object: Int(uid))
     }
     reservedNumbers[place] = UInt32(number)
@@ -77,7 +77,7 @@ struct ArchiveEntries: ~Copyable {
         guard let reserved = reservedNumbers[place] else {
           throw ArchiveError(
             .danglingReference,
-            "Object \(reservedUIDs[place]) was reserved and never defined. End an object with it before the"
+            "Object \(reservedUIDs[place]) was reserved but never defined. End an object with it before the"
               + " archive is finished.", object: Int(reservedUIDs[place]))
         }
         try body(Int(reserved))

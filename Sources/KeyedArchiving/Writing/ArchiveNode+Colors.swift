@@ -1,6 +1,6 @@
 import Foundation
 
-/// Colors. Components are between 0 and 1, beyond that in extended color spaces.
+/// Colors. Components are between 0 and 1. In extended color spaces they may be outside this range.
 extension ArchiveNode {
   /// A `UIColor` of the RGB space.
   public static func uiColor(
@@ -22,7 +22,7 @@ extension ArchiveNode {
       ("UIColorComponentCount", .integer(Int64(components.count)))
     ]
     for (key, value) in components { fields.append((key, .float(Float(value)))) }
-    // UIKit adds the exact number where four bytes don't hold it.
+    // UIKit adds the exact number if four bytes can't hold it.
     for (key, value) in components where Double(Float(value)) != value {
       fields.append((key + "-Double", .real(value)))
     }
@@ -48,7 +48,7 @@ extension ArchiveNode {
   private static func nsColor(_ components: [Double], textKey: String, space: Int64) -> ArchiveNode {
     let shown = components.last == 1 ? components.dropLast() : components[...]
     let text = shown.map(numberText).joined(separator: " ")
-    // AppKit writes the text as a C string, with the 0 that ends it.
+    // AppKit writes the text as a C string, with its terminating zero.
     return ArchiveNode(
       .nsColor, ["NSColorSpace": .integer(space), textKey: .bytes(Array(text.utf8) + [0])])
   }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Objects of Foundation's classes. Each call makes a new one.
 extension ArchiveNode {
-  /// An `NSString`; the text `$null`, which readers take for nil, becomes an `NSMutableString`.
+  /// An `NSString`. The text `$null`, which readers interpret as nil, becomes an `NSMutableString`.
   public static func string(_ text: String) -> ArchiveNode { ArchiveNode(content: .bare(.text(text))) }
 
   /// An `NSMutableString`.
@@ -42,7 +42,7 @@ extension ArchiveNode {
         "NS.exponent": .integer(decimal.isNaN ? 0 : Int64(decimal.exponent)),
         "NS.length": .integer(Int64(units.count / 2)),
         "NS.negative": .bool(decimal.isNaN || decimal.isSignMinus), "NS.compact": .bool(true),
-        // The lower byte first.
+        // The lower byte comes first.
         "NS.mantissa.bo": .integer(1),
         "NS.mantissa": .bytes(units + [UInt8](repeating: 0, count: 16 - units.count)),
       ])
@@ -75,7 +75,8 @@ extension ArchiveNode {
   /// An `NSNull`, which represents nil in collections.
   public static func null() -> ArchiveNode { ArchiveNode(.null) }
 
-  /// An `NSArray`, or another class that keeps its elements as it does: a mutable one, a set.
+  /// An `NSArray`, or an object of another class that stores its elements in the same way, such as a mutable array or a
+  /// set.
   ///
   /// Numbers, texts and bytes among the elements become objects.
   public static func array(_ elements: [Value], as archivedClass: ArchivedClass = .array) -> ArchiveNode {
@@ -115,7 +116,7 @@ extension ArchiveNode {
     if indexPath.count == 1 {
       node.set("NSIndexPathValue", .integer(Int64(indexPath[0])))
     } else if indexPath.count > 1 {
-      // The indexes follow each other in base 128, low digits first.
+      // The indexes in base 128, low digits first.
       var digits = OutputBuffer(capacity: 10 * indexPath.count)
       for index in indexPath { digits.put(variable: index) }
       node.set("NSIndexPathData", .data(unsafe digits.withBytes { bytes in unsafe Data(bytes) }))
@@ -131,7 +132,7 @@ extension ArchiveNode {
       node.set("NSLocation", .integer(Int64(ranges[0].lowerBound)))
       node.set("NSLength", .integer(Int64(ranges[0].count)))
     } else if ranges.count > 1 {
-      // A start and a length after the other, in base 128, low digits first.
+      // The start and the length of each range in base 128, low digits first.
       var digits = OutputBuffer(capacity: 20 * ranges.count)
       for range in ranges {
         digits.put(variable: range.lowerBound)

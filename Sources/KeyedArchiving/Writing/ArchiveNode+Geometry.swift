@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Points, sizes and rectangles: a text that an object keeps in a field, or an `NSValue`.
+/// Points, sizes and rectangles as the text in a field of an object. For objects of their own, see `NSValue` below.
 extension ArchiveNode.Value {
   /// A point as `encodeCGPoint` writes it.
   public static func point(x: Double, y: Double) -> Self { .string(pairText(x, y)) }
@@ -44,7 +44,7 @@ extension ArchiveNode {
   ///   - horizontalAccuracy: in meters; negative if the coordinate is not valid.
   ///   - verticalAccuracy: in meters; negative if the altitude is not valid.
   ///   - course: in degrees clockwise from north; negative if unknown.
-  ///   - speed: in meters a second; negative if unknown.
+  ///   - speed: in meters per second; negative if unknown.
   ///   - timestamp: when it was measured.
   public static func location(
     latitude: Double, longitude: Double, altitude: Double = 0, horizontalAccuracy: Double = 0,
@@ -62,7 +62,7 @@ extension ArchiveNode {
       ("Timestamp", .real(timestamp.timeIntervalSinceReferenceDate)),
       ("Lifespan", .real(0)),
       ("Type", .integer(0)),
-      // This number means that there is no floor.
+      // This number means that the floor is not known.
       ("Floor", .integer(0x7FFF_FFFF)),
       ("Integrity", .integer(0)),
       ("MatchInfo", .null),
@@ -76,7 +76,7 @@ private func pairText(_ first: Double, _ second: Double) -> String {
   "{\(numberText(first)), \(numberText(second))}"
 }
 
-/// The shortest text that gives the same number, without a fraction where there is none.
+/// The shortest text that reads as the same number, without a fraction if the number is integral.
 func numberText(_ number: Double) -> String {
   let text = number.description
   return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

@@ -1,5 +1,5 @@
-/// An object to be archived, with an identity: a graph of nodes becomes a keyed archive in which the same node is
-/// the same object, and equal nodes are two.
+/// An object to be archived. A node has an identity: in the archive of a graph of nodes, the same node is the same
+/// object, and equal nodes are different objects.
 ///
 /// ```swift
 /// let category = ArchiveNode(ArchivedClass("Catalog.Category"), ["name": .string("Cafés")])
@@ -15,17 +15,17 @@ public final class ArchiveNode {
   public enum Value {
     /// No object: nil.
     case null
-    /// A boolean in the field itself, as `encodeBool` puts it.
+    /// A boolean in the field itself, as `encodeBool` stores it.
     case bool(Bool)
     /// An integer in the field itself.
     case integer(Int64)
     /// An integer, perhaps above `Int64.max`, in the field itself.
     case unsigned(UInt64)
-    /// A real number of 4 bytes in the field itself, as `encodeFloat` puts it.
+    /// A real number of 4 bytes in the field itself, as `encodeFloat` stores it.
     case float(Float)
-    /// A real number of 8 bytes in the field itself, as `encodeDouble` puts it.
+    /// A real number of 8 bytes in the field itself, as `encodeDouble` stores it.
     case real(Double)
-    /// Bytes in the field itself, as `encodeBytes` puts them.
+    /// Bytes in the field itself, as `encodeBytes` stores them.
     case bytes([UInt8])
     /// A text in the field itself. Few classes expect it; most expect ``string(_:)``.
     case text(String)
@@ -36,7 +36,7 @@ public final class ArchiveNode {
   }
 
   enum Content {
-    /// The object is reserved, and not defined yet.
+    /// The object is reserved but not yet defined.
     case undefined
     /// A value in `$objects` without a class, such as an `NSNumber`; or another reference to a node.
     case bare(Value)
@@ -50,7 +50,7 @@ public final class ArchiveNode {
   /// An object of a class with the given fields, in the order in which they will be written.
   ///
   /// - Parameters:
-  ///   - archivedClass: the class that a reader will look for.
+  ///   - archivedClass: the class that a reader looks for.
   ///   - fields: the keys and values.
   ///   - unkeyed: the values that the class encodes without a key, in the order of its `encode(_:)` calls. They are
   ///     written as `$0`, `$1`, and so on.
@@ -61,7 +61,7 @@ public final class ArchiveNode {
   }
 
   deinit {
-    // Nodes without other references are freed one by one: recursion would need a deep stack for a long chain.
+    // Nodes that nothing else refers to are freed one by one: recursion would need a deep stack for a long chain.
     var nodes: [ArchiveNode] = []
     Self.takeApart(&content, into: &nodes)
     while !nodes.isEmpty {
@@ -73,7 +73,7 @@ public final class ArchiveNode {
     }
   }
 
-  /// Moves the nodes out of a content.
+  /// Moves the nodes out of the content.
   private static func takeApart(_ content: inout Content, into nodes: inout [ArchiveNode]) {
     var values: [Value]
     switch content {
@@ -91,12 +91,13 @@ public final class ArchiveNode {
     }
   }
 
-  /// Gives a field a value, replacing the one it has. Has no effect on strings, numbers and data.
+  /// Sets the value of a field, and replaces its earlier value if it has one. Has no effect on strings, numbers and
+  /// data.
   ///
-  /// - Complexity: O(fields of the object).
+  /// - Complexity: O(*n*) in the number of fields.
   public func set(_ key: String, _ value: Value) {
     guard case .object(let archivedClass, var fields, let unkeyed) = content else { return }
-    // Set aside, so that the fields are changed in place.
+    // The content is moved out, so that the fields are changed in place.
     content = .undefined
     if let place = fields.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
       fields[place].value = value
@@ -106,15 +107,15 @@ public final class ArchiveNode {
     content = .object(archivedClass, fields, unkeyed: unkeyed)
   }
 
-  /// Gives the object the values that its class encodes without a key. Has no effect on strings, numbers and data.
+  /// Sets the values that the object's class encodes without a key. Has no effect on strings, numbers and data.
   public func set(unkeyed values: [Value]) {
     guard case .object(let archivedClass, let fields, _) = content else { return }
     content = .object(archivedClass, fields, unkeyed: values)
   }
 
-  /// Gives the object these fields in place of all that it has. Has no effect on strings, numbers and data.
+  /// Replaces all fields of the object. Has no effect on strings, numbers and data.
   ///
-  /// Nodes that contain each other are freed after one of them has no fields any more.
+  /// Nodes that refer to each other can be freed after the fields of one of them were removed.
   package func replaceFields(_ fields: [(key: String, value: Value)]) {
     guard case .object(let archivedClass, _, _) = content else { return }
     content = .object(archivedClass, fields)
@@ -128,23 +129,23 @@ public final class ArchiveNode {
     try ArchiveNode.archive(["root": .node(self)])
   }
 
-  /// An archive with several values under names of your own, as an app writes it with `encode(_:forKey:)`.
+  /// An archive with several values under the given names, as an app writes it with `encode(_:forKey:)`.
   ///
   /// - Throws: as ``archived()`` does.
   public static func archive(_ top: KeyValuePairs<String, Value>) throws(ArchiveError) -> [UInt8] {
     try archive(Array(top))
   }
 
-  /// The same for names that are known only when the program runs.
+  /// The same for names that are known only at run time.
   ///
   /// - Parameters:
   ///   - top: the names and values.
-  ///   - archiver: the class that the archive names as its writer: an app's subclass, for a reader that insists on it.
+  ///   - archiver: the class that the archive names as its writer: an app's subclass, for a reader that requires it.
   /// - Throws: as ``archived()`` does, also if a name occurs twice.
   public static func archive(
     _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
-    // The fewer objects, the fewer bytes a reference takes; how many there are is known only at the end.
+    // The fewer objects there are, the fewer bytes a reference takes. Their number is known only at the end.
     for limit in [0xFF, 0xFFFF] {
       do {
         return try archive(top, archiver, maximumObjectCount: limit)
@@ -155,7 +156,7 @@ public final class ArchiveNode {
     return try archive(top, archiver, maximumObjectCount: Int(UInt32.max))
   }
 
-  /// The archive of a value up to a number of objects and elements, and whether that is all of it.
+  /// The archive of a value up to a number of objects and list elements, and whether it is complete.
   static func beginning(of value: Value, limit: Int) throws(ArchiveError) -> (bytes: [UInt8], isWhole: Bool) {
     var isWhole = true
     let bytes = try KeyedArchiveWriter.bytes(maximumObjectCount: Int(UInt32.max)) {

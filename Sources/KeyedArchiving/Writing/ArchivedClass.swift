@@ -1,32 +1,32 @@
-/// The class that an archived object says it is of: its name, what it inherits from, and what may stand in for
-/// it where it is unknown.
+/// The class of an archived object: its name, its superclasses, and the classes that may replace it for readers that
+/// don't know it.
 public struct ArchivedClass: Hashable, Sendable {
   /// The name under which a reader looks the class up, such as `ScaryBugData`.
   public let name: String
-  /// The names of the class and of all it inherits from, the class first and `NSObject` last. Empty for a class of
-  /// which an archive says its name alone, as archivers write renamed ones; so it is written again.
+  /// The names of the class and its superclasses, from the class itself to `NSObject`. Empty if the archive has only
+  /// the name of the class, as archivers write a renamed class; the class is then written in the same way.
   public let chain: [String]
-  /// Classes that a reader may take instead, such as `NSColor` for a `UIColor`.
+  /// Classes that a reader may use instead, such as `NSColor` for a `UIColor`.
   public let hints: [String]
 
   /// - Parameters:
   ///   - name: the class's own name.
-  ///   - superclasses: what it inherits from, the nearest first.
-  ///   - hints: classes that a reader may take instead, the best first.
+  ///   - superclasses: its superclasses, the nearest first.
+  ///   - hints: classes that a reader may use instead, the best first.
   public init(_ name: String, superclasses: [String] = ["NSObject"], hints: [String] = []) {
     self.name = name
     chain = [name] + superclasses
     self.hints = hints
   }
 
-  /// Byte by byte: names that merely look alike are names of different classes.
+  /// Compares names byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
-    // The name too: in archives of other programs the chain may be empty or begin with another name.
+    // In archives of other programs the chain may be empty or begin with another name, so the name is compared too.
     ExactString(left.name) == ExactString(right.name) && ExactString.areEqual(left.chain, right.chain)
       && ExactString.areEqual(left.hints, right.hints)
   }
 
-  /// Hashes the bytes of all names: an archive may describe many classes of one name.
+  /// Hashes the bytes of all names: an archive may describe many classes with one name.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactString(name))
     for names in [chain, hints] {
@@ -84,7 +84,8 @@ extension ArchivedClass {
   public static let location = ArchivedClass("CLLocation")
 }
 
-/// A string that equals another only if the bytes do. Swift's own equality takes `é` and `e´` for the same.
+/// A string that equals another only if their bytes are equal. Swift's own equality ignores whether `é` is one scalar
+/// or an `e` and a combining accent.
 struct ExactString: Hashable, Comparable {
   let text: String
 

@@ -1,11 +1,11 @@
 extension BinaryPropertyListWriter {
-  /// Writes a string: ASCII with a byte for each character, everything else in UTF-16.
+  /// Writes a string: with one byte for each character if it is ASCII, otherwise in UTF-16.
   ///
-  /// Memory holds three times the string while it is written.
+  /// While the string is written, it takes three times its size in memory.
   package mutating func string(_ text: String) throws(ArchiveError) -> Int {
     var text = text
     text.makeContiguousUTF8()
-    // A byte of UTF-8 never takes more than two of UTF-16.
+    // A byte of UTF-8 becomes at most two bytes of UTF-16.
     let start = try begin(10 + 2 * text.utf8.count)
     unsafe text.utf8.withContiguousStorageIfAvailable { utf8 in
       if unsafe isASCII(UnsafeRawBufferPointer(utf8)) {
@@ -38,12 +38,12 @@ extension BinaryPropertyListWriter {
     var unitCount = 0
     for index in 0..<utf8.count {
       let byte = unsafe utf8[index]
-      // Every scalar has one byte that is no continuation; one of four bytes is a pair of surrogates.
+      // Each scalar has one byte that is not a continuation byte. A scalar of four bytes becomes a surrogate pair.
       unitCount += (byte & 0xC0 != 0x80 ? 1 : 0) + (byte >= 0xF0 ? 1 : 0)
     }
     output.putMarker(0x60, count: unitCount)
     var index = 0
-    // A `String` holds nothing but whole, valid scalars, so the bytes that a first byte announces are there.
+    // A `String` contains only whole, valid scalars, so the continuation bytes that a first byte announces exist.
     while index < utf8.count {
       let first = unsafe UInt32(utf8[index])
       if first < 0x80 {
@@ -73,7 +73,7 @@ private func tail(_ utf8: UnsafeBufferPointer<UInt8>, _ index: Int) -> UInt32 {
   unsafe UInt32(utf8[index] & 0x3F)
 }
 
-/// Looks at eight bytes at a time, because nearly all strings are ASCII to their end.
+/// Checks eight bytes at a time, because nearly all strings are entirely ASCII.
 @inline(__always)
 private func isASCII(_ raw: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Each function writes one object and returns its number. All take time in proportion to the bytes written.
+/// Each function writes one object and returns its number, in time proportional to the bytes written.
 extension BinaryPropertyListWriter {
   package mutating func bool(_ value: Bool) throws(ArchiveError) -> Int {
     let start = try begin(1)
@@ -58,7 +58,7 @@ extension BinaryPropertyListWriter {
   }
 
   package mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Int {
-    // Rethrown by hand, because the standard library's function does not name its errors' type.
+    // The error is carried by hand, because the standard library's function loses its type.
     var result: Result<Int, ArchiveError> = .success(0)
     unsafe bytes.withUnsafeBytes { pointer in
       result = Result { () throws(ArchiveError) in unsafe try data(pointer) }
@@ -90,7 +90,7 @@ extension BinaryPropertyListWriter {
     return try end(start)
   }
 
-  /// - Parameter references: numbers of objects that are written already.
+  /// - Parameter references: numbers of objects that were written before.
   package mutating func array(_ references: [Int]) throws(ArchiveError) -> Int {
     let start = try begin(10)
     output.putMarker(0xA0, count: references.count)
@@ -99,8 +99,8 @@ extension BinaryPropertyListWriter {
   }
 
   /// - Parameters:
-  ///   - keys: numbers of objects that are written already, in most cases strings.
-  ///   - values: as many, in the order of the keys.
+  ///   - keys: numbers of objects that were written before, in most cases strings.
+  ///   - values: as many numbers, in the order of the keys.
   package mutating func dictionary(keys: [Int], values: [Int]) throws(ArchiveError) -> Int {
     guard keys.count == values.count else {
       throw ArchiveError(

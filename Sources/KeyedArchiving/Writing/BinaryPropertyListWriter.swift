@@ -1,18 +1,17 @@
 /// Writes a binary property list (`bplist00`) from front to back, to a sink or into memory.
 ///
-/// Objects are numbered from 0 in the order in which they are written, and a collection names only objects
-/// that were written before it. Nothing is kept of an object but its length, in one or two bytes; the table of
-/// offsets is made from the lengths at the end.
+/// Objects are numbered from 0 in the order in which they are written, and a collection refers only to objects that
+/// were written before it. The writer keeps only the length of each object, in one or two bytes, and makes the table of
+/// offsets from the lengths at the end.
 ///
-/// The result satisfies Core Foundation's rules for reading. The same calls give the same bytes.
+/// The result satisfies the rules of Core Foundation's reader. The same calls give the same bytes.
 ///
-/// When the sink throws, the call that was in progress throws the same error, and what was written so far is
-/// of no use.
+/// If the sink throws, the call in progress throws the same error, and what was written before is useless.
 package struct BinaryPropertyListWriter: ~Copyable {
-  /// Takes the next bytes of the list, about 64 KiB at a time; they are lent for the time of the call.
+  /// Takes the next bytes of the list, about 64 KiB at a time. The bytes are valid only during the call.
   package typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
 
-  /// How many objects were written; the number of the next one.
+  /// How many objects were written. This is also the number of the next object.
   package private(set) var objectCount = 0
 
   let referenceWidth: Int
@@ -23,8 +22,8 @@ package struct BinaryPropertyListWriter: ~Copyable {
 
   /// A list that goes to a sink.
   ///
-  /// - Parameter maximumObjectCount: one object more is an error. The fewer, the shorter the list: up to 255
-  ///   objects a reference takes 1 byte, up to 65,535 it takes 2, and else 4.
+  /// - Parameter maximumObjectCount: the limit on objects; one more is an error. A lower limit makes the list shorter:
+  ///   a reference takes 1 byte for up to 255 objects, 2 bytes for up to 65,535, and 4 bytes for more.
   package init(maximumObjectCount: Int = Int(UInt32.max), to sink: @escaping Sink) {
     unsafe self.init(maximumObjectCount: maximumObjectCount, output: OutputBuffer(sink: sink))
   }
@@ -61,7 +60,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
     return output.position
   }
 
-  /// Ends the object that started there, and gives it its number.
+  /// Ends the object that started at `start`, and returns its number.
   @inline(__always)
   mutating func end(_ start: Int) throws(ArchiveError) -> Int {
     guard objectCount < maximumObjectCount else { throw tooManyObjects() }
@@ -85,14 +84,14 @@ package struct BinaryPropertyListWriter: ~Copyable {
         + " that hold it.")
   }
 
-  /// One reference in the body of a collection.
+  /// Puts one reference into the body of a collection.
   @inline(__always)
   mutating func putReference(_ number: Int) {
     output.put(number, width: referenceWidth)
     if number > highestReference { highestReference = number }
   }
 
-  /// The bytes of a dictionary up to and with its first value, for dictionaries that have them in common.
+  /// The bytes of a dictionary up to and including its first value, for dictionaries that share them.
   func dictionaryHead(keys: [Int], firstValue: Int) -> [UInt8] {
     var head = OutputBuffer(capacity: 10 + (keys.count + 1) * referenceWidth)
     head.putMarker(0xD0, count: keys.count)
@@ -103,7 +102,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
 
   // MARK: - The end
 
-  /// Writes the table of offsets and the trailer, and flushes all to the sink.
+  /// Writes the table of offsets and the trailer, and flushes everything to the sink.
   package consuming func finish(top: Int) throws(ArchiveError) {
     try writeTableAndTrailer(top: top)
     try output.flush()
@@ -130,7 +129,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
   }
 
   private mutating func writeOffsets(width: Int) throws(ArchiveError) {
-    // Moved out of this value, because it can't be read and changed at the same time.
+    // The lengths are moved out of `self`, because writing changes `self` while they are read.
     var taken = OutputBuffer(capacity: 1)
     swap(&taken, &lengths)
     unsafe try taken.withBytes { (bytes) throws(ArchiveError) in
@@ -146,7 +145,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
 }
 
 extension OutputBuffer {
-  /// A marker and the count that belongs to it: at most 10 bytes.
+  /// Puts a marker and its count: at most 10 bytes.
   @inline(__always)
   mutating func putMarker(_ marker: UInt8, count: Int) {
     if count < 15 {
@@ -157,7 +156,7 @@ extension OutputBuffer {
     }
   }
 
-  /// The smallest form of an integer: at most 9 bytes. A number above `Int64.max` represents a negative one.
+  /// Puts the shortest form of an integer: at most 9 bytes. A number above `Int64.max` represents a negative one.
   @inline(__always)
   mutating func putInteger(_ bits: UInt64) {
     if bits <= 0xFF {

@@ -1,20 +1,20 @@
-/// Writes nodes: numbered when they are first met, the ones nearest to the top first, and without recursion, so
-/// that a chain of any length can be written.
+/// Writes nodes. They are numbered when they are first met, those nearest to the top first. There is no recursion, so a
+/// chain of any length can be written.
 struct GraphWriter {
   private var references: [ObjectIdentifier: KeyedArchiveWriter.Reference] = [:]
-  /// All nodes met so far, which keeps them alive and so their identifiers unique.
+  /// All nodes met so far. This keeps them alive, so their identifiers stay unique.
   private var nodes: [ArchiveNode] = []
   private var writtenCount = 0
-  /// How deep the walk is inside lists.
+  /// The current depth of nested lists.
   private var depth = 0
-  /// How many nodes and elements of lists may be written; beyond that nodes are nil, and lists end.
+  /// How many more nodes and list elements may be written. After that, nodes become nil and lists end.
   private var budget = Int.max
   /// Whether the budget was too small.
   private(set) var isCut = false
 
   init(budget: Int = .max) { self.budget = budget }
 
-  /// The value as it is written in a field; its nodes are written later.
+  /// The value as it is written in a field. Its nodes are written later.
   mutating func value(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Value {
@@ -38,7 +38,7 @@ struct GraphWriter {
     return reference.value
   }
 
-  /// The number of a container object that is the value itself.
+  /// The number of the container object for a value that is written in place.
   private mutating func inline(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> Int {
@@ -52,11 +52,11 @@ struct GraphWriter {
     case .bytes(let bytes): return try writer.list.data(bytes)
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
-      // The only recursion here: plain lists are not nested deeply.
+      // This is the only recursion here: plain lists are not nested deeply.
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
           .limitExceeded,
-          "Lists that stand in a field are nested more than \(depth) deep; use arrays instead.")
+          "Lists in a field are nested more than \(depth) deep; use arrays instead.")
       }
       depth += 1
       defer { depth -= 1 }
@@ -73,7 +73,7 @@ struct GraphWriter {
     }
   }
 
-  /// Writes all nodes that were found, and the nodes that they refer to, until none is left.
+  /// Writes all nodes that were met, and all nodes that can be reached from them.
   mutating func writeNodes(to writer: inout KeyedArchiveWriter) throws(ArchiveError) {
     while writtenCount < nodes.count {
       let node = nodes[writtenCount]
@@ -95,7 +95,7 @@ struct GraphWriter {
     switch node.content {
     case .undefined:
       throw ArchiveError(
-        .unencodable, "An object holds itself while it encodes itself as something else than an object.")
+        .unencodable, "A value contains itself but does not encode itself as an object.")
     case .bare(.text(let text)) where text.utf8.elementsEqual(nilMarker.utf8):
       return try object(.mutableString, [("NS.string", .text(text))], to: &writer)
     case .bare(let value):

@@ -1,34 +1,34 @@
-/// Objects with fields, and collections. Each is begun, given its values, and ended; they may be nested.
+/// Objects with fields, and collections. Each is begun, given its values, and ended. They may be nested.
 extension KeyedArchiveWriter {
-  /// Begins an object. Then come its values, in the order of the shape's keys, and `end()`.
+  /// Begins an object. Append its values in the order of the shape's keys, then call ``end()``.
   public mutating func beginObject(_ shape: Shape) {
     frames.append(Frame(kind: .object, shape: shape.index, base: pending.count))
   }
 
-  /// Begins an `NSArray`. Then come its elements, in their order, and `end()`.
+  /// Begins an `NSArray`. Append its elements in order, then call ``end()``.
   ///
-  /// Four bytes are kept of each element until the array ends.
+  /// Until the array ends, each element takes four bytes of memory.
   public mutating func beginArray() throws(ArchiveError) {
     try beginArray(shape(.array))
   }
 
-  /// Begins a collection of another class that keeps its elements as `NSArray` does, such as a set.
+  /// Begins a collection of another class that stores its elements as `NSArray` does, such as a set.
   ///
-  /// - Parameter shape: as ``collectionShape(_:)`` gives it.
+  /// - Parameter shape: a shape from ``collectionShape(_:)``.
   public mutating func beginArray(_ shape: Shape) {
     frames.append(Frame(kind: .list, shape: shape.index, base: pending.count))
   }
 
-  /// Begins an `NSDictionary`. Then come its members, each key before its value, and `end()`.
+  /// Begins an `NSDictionary`. Append its members, each key before its value, then call ``end()``.
   ///
-  /// That no key occurs twice is the caller's part.
+  /// The caller ensures that no key occurs twice.
   public mutating func beginDictionary() throws(ArchiveError) {
     try beginDictionary(shape(.dictionary))
   }
 
   /// Begins a dictionary of another class.
   ///
-  /// - Parameter shape: as ``dictionaryShape(_:)`` gives it.
+  /// - Parameter shape: a shape from ``dictionaryShape(_:)``.
   public mutating func beginDictionary(_ shape: Shape) {
     frames.append(Frame(kind: .pairs, shape: shape.index, base: pending.count))
   }
@@ -45,21 +45,21 @@ extension KeyedArchiveWriter {
 
   /// Writes the object or collection that was begun last.
   ///
-  /// - Returns: the object, to be appended to others or found from the top.
-  /// - Throws: ``ArchiveError/Code/unencodable`` if it got fewer or more values than it has keys, or nothing was
-  ///   begun; what the sink throws.
+  /// - Returns: a reference to the object, to be appended to other objects or put at the top.
+  /// - Throws: ``ArchiveError/Code/unencodable`` if the number of values differs from the number of keys, or if nothing
+  ///   was begun; what the sink throws.
   public mutating func end() throws(ArchiveError) -> Reference {
     try entry(endFrame())
   }
 
-  /// Writes the object or collection that was begun last as the one that was reserved.
+  /// Writes the object or collection that was begun last as the object that was reserved.
   ///
-  /// - Throws: as `end()` does, and ``ArchiveError/Code/unencodable`` if it is defined already.
+  /// - Throws: as ``end()`` does, and ``ArchiveError/Code/unencodable`` if the reserved object is already defined.
   public mutating func end(as reserved: Reference) throws(ArchiveError) {
     try define(reserved, as: endFrame())
   }
 
-  /// Writes the dictionary whose values were begun last, under keys that other dictionaries have too.
+  /// Writes the dictionary whose values were begun last, with keys that it shares with other dictionaries.
   ///
   /// - Throws: ``ArchiveError/Code/unencodable`` if there are not as many values as keys; what the sink throws.
   package mutating func end(keys: Keys) throws(ArchiveError) -> Reference {
@@ -75,7 +75,7 @@ extension KeyedArchiveWriter {
     return try entry(writeObject(frame))
   }
 
-  /// The keys of dictionaries with the same keys in the same order. They are written once and shared.
+  /// The keys that several dictionaries have, in the same order. They are written once and shared.
   package struct Keys: Sendable {
     let number: UInt32
     let count: Int
@@ -136,7 +136,7 @@ extension KeyedArchiveWriter {
 
   func nothingBegun() -> ArchiveError {
     ArchiveError(
-      .unencodable, "There is no object to give a value to or to end. Begin an object or a collection first.")
+      .unencodable, "There is no open object to add a value to or to end. Begin an object or a collection first.")
   }
 
   private func wrongFieldCount(_ frame: Frame) -> ArchiveError {

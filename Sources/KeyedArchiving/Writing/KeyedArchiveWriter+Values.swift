@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Values that the writer has written before and uses again, as they have no identity.
+/// Values that the writer writes only once and uses again, because they have no identity.
 struct KnownValues {
   var null = KeyedArchiveWriter.Value(number: 0)
   var bools: [UInt32?] = [nil, nil]
@@ -29,9 +29,9 @@ enum KnownShape: Int, CaseIterable {
   }
 }
 
-/// Objects of Foundation's classes. Each call writes a new one, and returns the reference to it.
+/// Objects of Foundation's classes. Each call writes a new object and returns a reference to it.
 extension KeyedArchiveWriter {
-  /// An `NSString`; the text `$null`, which readers take for nil, becomes an `NSMutableString`.
+  /// An `NSString`. The text `$null`, which readers interpret as nil, becomes an `NSMutableString`.
   public mutating func string(_ text: String) throws(ArchiveError) -> Reference {
     if text.utf8.count == 5, text.utf8.elementsEqual(nilMarker.utf8) { return try mutableString(text) }
     return try entry(list.string(text))
@@ -128,7 +128,7 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// Values in a field itself, or at the top.
+/// Values that are stored directly in a field, or at the top.
 extension KeyedArchiveWriter {
   /// No object: nil.
   public var null: Value { known.null }
@@ -173,11 +173,11 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// The next value of the object or collection that was begun last.
+/// Each function appends the next value to the object or collection that was begun last.
 ///
-/// - Throws, all of them: ``ArchiveError/Code/unencodable`` if nothing was begun; what the sink throws.
+/// - Throws: ``ArchiveError/Code/unencodable`` if nothing was begun; what the sink throws.
 extension KeyedArchiveWriter {
-  /// A value or reference at hand.
+  /// A value that was made before.
   public mutating func append(_ value: Value) throws(ArchiveError) {
     guard !frames.isEmpty else { throw nothingBegun() }
     pending.append(value.number)
@@ -223,7 +223,7 @@ extension KeyedArchiveWriter {
     try append(isInCollection ? number(float).value : value(float))
   }
 
-  /// Bytes in the field itself; in a collection an `NSData`.
+  /// Bytes in the field itself. In a collection they become an `NSData`.
   public mutating func append(bytes: [UInt8]) throws(ArchiveError) {
     try append(isInCollection ? data(bytes).value : value(bytes: bytes))
   }

@@ -10,17 +10,17 @@
 /// }
 /// ```
 ///
-/// What is written has the identity that its reference has: two calls make two objects, however equal, and one
-/// reference used twice is one object. The same calls give the same bytes, in every process.
+/// Each reference is an object with its own identity: two calls make two objects, even if these are equal, and a
+/// reference that is used twice is one object. The same calls give the same bytes in every process.
 ///
-/// 1. Numbers in the fields of an object stand in it, as `encodeInteger` puts them; in a collection they are
-///    `NSNumber` objects.
-/// 2. References, values and shapes belong to the writer that made them, and to no other.
-/// 3. When a call throws, the archive can't be finished any more.
+/// 1. Numbers in an object's fields are stored in the fields themselves, as `encodeInteger` stores them. In a
+///    collection they are `NSNumber` objects.
+/// 2. References, values and shapes may be used only with the writer that made them.
+/// 3. After a call has thrown, the archive can't be finished.
 ///
-/// For a few hundred objects ``ArchiveNode`` is easier to use.
+/// For a few hundred objects, ``ArchiveNode`` is easier to use.
 public struct KeyedArchiveWriter: ~Copyable {
-  /// Takes the next bytes of the archive, about 64 KiB at a time; they are lent for the time of the call.
+  /// Takes the next bytes of the archive, about 64 KiB at a time. The bytes are valid only during the call.
   public typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
 
   /// The value of a field: a reference, or a value in the field itself.
@@ -32,15 +32,15 @@ public struct KeyedArchiveWriter: ~Copyable {
   public struct Reference: Hashable, Sendable {
     /// The object's place in `$objects`.
     public let uid: UInt32
-    /// The number of the container's UID object that names it.
+    /// The number of the UID object in the container that refers to it.
     let number: UInt32
 
     /// The reference as the value of a field.
     public var value: Value { Value(number: number) }
   }
 
-  /// A class together with the keys of its fields. Prepared once, it makes an object cost little more than
-  /// copying its references.
+  /// A class and the keys of its fields. With a prepared shape, writing an object costs little more than copying its
+  /// references.
   public struct Shape: Hashable, Sendable {
     let index: Int
   }
@@ -49,22 +49,22 @@ public struct KeyedArchiveWriter: ~Copyable {
   public struct Top: ExpressibleByDictionaryLiteral, Sendable {
     let members: [(key: String, value: Value)]
 
-    /// Values under the names that a reader knows, as `encode(_:forKey:)` on an archiver gives them.
+    /// Values under the names that a reader looks for, as an archiver's `encode(_:forKey:)` writes them.
     public init(dictionaryLiteral elements: (String, Value)...) {
       members = elements.map { (key: $0.0, value: $0.1) }
     }
 
-    /// The same for names that are known only when the program runs.
+    /// The same for names that are known only at run time.
     public init(_ members: [(key: String, value: Value)]) { self.members = members }
 
-    /// One object under the name `root`, as `archivedData(withRootObject:)` does it.
+    /// One object under the name `root`, as `archivedData(withRootObject:)` writes it.
     public static func root(_ reference: Reference) -> Top { ["root": reference.value] }
   }
 
-  /// The archiver that Foundation has.
+  /// The name of Foundation's archiver.
   public static let standardArchiver = "NSKeyedArchiver"
 
-  /// The class that the archive says has written it: ``standardArchiver``, unless an app's own subclass is set here
+  /// The class that the archive names as its archiver: ``standardArchiver``, or an app's own subclass if it is set here
   /// before the archive is finished.
   public var archiver = standardArchiver
 
@@ -79,7 +79,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   /// An archive that goes to a sink.
   ///
-  /// - Parameter sink: is called from within the functions of the writer. What it throws, they throw.
+  /// - Parameter sink: called from within the functions of the writer. They rethrow its errors.
   public init(to sink: @escaping Sink) throws(ArchiveError) {
     unsafe try self.init(BinaryPropertyListWriter(to: sink))
   }
@@ -93,7 +93,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     try bytes(maximumObjectCount: Int(UInt32.max), body)
   }
 
-  /// - Parameter maximumObjectCount: of the container, which holds about three objects for each string.
+  /// - Parameter maximumObjectCount: the limit for the container, which has about three objects for each string.
   static func bytes(
     maximumObjectCount: Int, _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
   ) throws(ArchiveError) -> [UInt8] {
@@ -107,15 +107,15 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   private init(_ list: consuming BinaryPropertyListWriter) throws(ArchiveError) {
     self.list = list
-    // The first entry means nil, and UID 0 refers to it.
+    // The first entry means nil; UID 0 refers to it.
     _ = try entries.append(self.list.string(nilMarker))
     known.null = try Value(number: UInt32(self.list.uid(0)))
   }
 
   /// Writes what is left: `$objects`, `$top` and the table of offsets.
   ///
-  /// - Throws: what the sink throws; ``ArchiveError/Code/danglingReference`` if an object was reserved and not
-  ///   defined; ``ArchiveError/Code/unencodable`` if an object was begun and not ended.
+  /// - Throws: what the sink throws; ``ArchiveError/Code/danglingReference`` if an object was reserved but not defined;
+  ///   ``ArchiveError/Code/unencodable`` if an object was begun but not ended.
   public consuming func finish(_ top: Top) throws(ArchiveError) {
     let number = try writeTop(top)
     try list.finish(top: number)
@@ -123,7 +123,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   private mutating func writeTop(_ top: Top) throws(ArchiveError) -> Int {
     guard frames.isEmpty else {
-      throw ArchiveError(.unencodable, "An object was begun and not ended; the archive can't be finished.")
+      throw ArchiveError(.unencodable, "An object was begun but not ended; the archive can't be finished.")
     }
     let topKeys = try keyNumbers(top.members.map { escaped($0.key) })
     let topNumber = try list.dictionary(keys: topKeys, values: top.members.map { Int($0.value.number) })
@@ -149,7 +149,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return Reference(uid: uid, number: UInt32(truncatingIfNeeded: try list.uid(uid)))
   }
 
-  /// A reference to an object that is written later, with `end(as:)`. Objects that hold each other need it.
+  /// A reference to an object that is written later, with ``end(as:)``. Objects that refer to each other need it.
   public mutating func reserve() throws(ArchiveError) -> Reference {
     let uid = try entries.reserve()
     return try Reference(uid: uid, number: UInt32(list.uid(uid)))
@@ -161,13 +161,13 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   // MARK: - Shapes
 
-  /// Prepares a class and the keys of its fields. A key that begins with `$` is written with one more, as
-  /// Foundation does it.
+  /// Prepares a class and the keys of its fields. A key that begins with `$` is written with a second `$`, as in
+  /// Foundation.
   ///
   /// - Parameters:
-  ///   - archivedClass: the class that a reader will look for.
+  ///   - archivedClass: the class that a reader looks for.
   ///   - keys: in the order in which the values will be appended.
-  ///   - unkeyedCount: how many values without a key follow those, as `encode(_:)` of an archiver writes them.
+  ///   - unkeyedCount: how many values without a key follow, as an archiver's `encode(_:)` writes them.
   /// - Throws: ``ArchiveError/Code/unencodable`` if a key occurs twice; what the sink throws.
   public mutating func shape(
     _ archivedClass: ArchivedClass, keys: [String], unkeyedCount: Int = 0
@@ -185,7 +185,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return Shape(index: shapes.count - 1)
   }
 
-  /// The class's description in `$objects`, written when it is first asked for.
+  /// The class's description in `$objects`, which is written when it is first needed.
   mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
     if let reference = classes[archivedClass] { return reference }
     var names = ["$classname"]
@@ -209,7 +209,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return try list.array(numbers)
   }
 
-  /// The strings of a dictionary's keys, each written once in the archive.
+  /// The numbers of strings that are keys. Each string is written once in the archive.
   mutating func keyNumbers(_ texts: [String]) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
     for text in texts {
@@ -231,30 +231,31 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 }
 
-/// The text that readers interpret as nil, so no entry of `$objects` may be it.
+/// The text that readers interpret as nil. No other entry of `$objects` may have it.
 let nilMarker = "$null"
 
-/// Keys that begin with `$` are reserved for the archiver; other such keys get one more `$`.
+/// Keys that begin with `$` are reserved for the archiver, so a user's key that begins with `$` gets another one.
 func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
 
 private func areDistinct(_ numbers: [Int]) -> Bool {
   guard numbers.count <= 24 else { return Set(numbers).count == numbers.count }
-  // A set would take longer than the few comparisons.
+  // A set would take longer than these few comparisons.
   for (index, number) in numbers.enumerated() where numbers[..<index].contains(number) { return false }
   return true
 }
 
-/// What all objects of a shape have in common.
+/// What all objects of a shape share.
 struct PreparedShape {
   let name: String
   let fieldCount: Int
-  /// The bytes of the object's dictionary up to the class, which stands first; the fields' values follow.
+  /// The bytes of the object's dictionary up to and including the class, which is its first value. The values of the
+  /// fields follow.
   let head: [UInt8]
 }
 
-/// An object that was begun and not ended.
+/// An object that was begun but not yet ended.
 struct Frame {
   enum Kind {
     case object

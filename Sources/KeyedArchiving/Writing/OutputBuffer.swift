@@ -1,11 +1,11 @@
-/// Bytes on their way out: to a sink in pieces, or into memory that grows.
+/// A buffer for output: it passes bytes to a sink in pieces, or grows in memory.
 ///
-/// 1. `used <= capacity`, and the bytes before `used` are written.
-/// 2. Without a sink `flushed` is 0: the buffer holds everything.
-/// 3. A caller of `put` has called `makeRoom` for those bytes before.
+/// 1. `used <= capacity`, and the bytes before `used` are initialized.
+/// 2. Without a sink, `flushed` is 0: the buffer has everything.
+/// 3. Before a call of `put`, the caller has called `makeRoom` for at least as many bytes.
 @safe
 struct OutputBuffer: ~Copyable {
-  /// Takes the next bytes; they are lent for the time of the call.
+  /// Takes the next bytes, which are valid only during the call.
   typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
 
   static let pieceByteCount = 65_536
@@ -23,7 +23,7 @@ struct OutputBuffer: ~Copyable {
     unsafe sink = nil
   }
 
-  /// A buffer that hands its bytes on in pieces.
+  /// A buffer that passes its bytes to a sink in pieces.
   init(sink: @escaping Sink) {
     capacity = OutputBuffer.pieceByteCount
     unsafe base = .allocate(byteCount: capacity, alignment: 16)
@@ -34,12 +34,12 @@ struct OutputBuffer: ~Copyable {
     unsafe base.deallocate()
   }
 
-  /// How many bytes have been put so far.
+  /// How many bytes were put so far.
   var position: Int {
     @inline(__always) get { flushed &+ used }
   }
 
-  /// Sees to it that `byteCount` bytes can be put.
+  /// Ensures that `byteCount` bytes can be put.
   @inline(__always)
   mutating func makeRoom(_ byteCount: Int) throws(ArchiveError) {
     if capacity &- used < byteCount { try flushOrGrow(byteCount) }
@@ -93,7 +93,7 @@ struct OutputBuffer: ~Copyable {
     used &+= 8
   }
 
-  /// The low `width` bytes of `value`; `width` is 1, 2, 4 or 8.
+  /// Puts the low `width` bytes of `value`. `width` is 1, 2, 4 or 8.
   @inline(__always)
   mutating func put(_ value: Int, width: Int) {
     switch width {
@@ -104,7 +104,7 @@ struct OutputBuffer: ~Copyable {
     }
   }
 
-  /// The base-128 form of a count, low bits first: at most 10 bytes.
+  /// Puts the base-128 form of a count, low bits first: at most 10 bytes.
   @inline(__always)
   mutating func put(variable value: Int) {
     var rest = UInt(bitPattern: value)
@@ -123,7 +123,7 @@ struct OutputBuffer: ~Copyable {
     used &+= bytes.count
   }
 
-  /// Puts any number of bytes. Many go straight to the sink, without being copied.
+  /// Puts any number of bytes. If they are many, they go to the sink without being copied.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     guard let sink = unsafe sink, bytes.count >= OutputBuffer.pieceByteCount else {
       try makeRoom(bytes.count)
@@ -150,7 +150,7 @@ struct VariableReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  /// - Parameter bytes: whole numbers only, alive as long as this value.
+  /// - Parameter bytes: complete numbers. They must be valid as long as this value.
   init(_ bytes: UnsafeRawBufferPointer) {
     unsafe self.bytes = unsafe bytes
   }

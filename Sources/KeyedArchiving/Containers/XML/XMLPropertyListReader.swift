@@ -1,4 +1,4 @@
-/// Checks an XML property list, and gives its binary form.
+/// Checks an XML property list and returns its binary form.
 func xmlPropertyListInBinaryForm(
   _ bytes: ArchiveBytes, limits: ArchiveLimits
 ) throws(ArchiveError) -> ArchiveBytes {
@@ -6,7 +6,7 @@ func xmlPropertyListInBinaryForm(
   return ArchiveBytes(try reader.binaryForm(), path: bytes.path)
 }
 
-/// Reads elements and writes their objects, those in a collection before the collection.
+/// Reads elements and writes their objects. The members of a collection are written before the collection.
 private struct XMLPropertyListReader {
   private enum Element: String {
     case plist, dict, key, array, string, integer, real, date, data
@@ -21,7 +21,7 @@ private struct XMLPropertyListReader {
     let isDictionary: Bool
     /// The position of each key; the last value of a repeated key counts, as in Foundation.
     var places: [[UInt8]: Int] = [:]
-    /// The place of the key whose value comes next, if it was there before.
+    /// The position of the key whose value comes next, if the key is a repeated one.
     var repeated: Int?
     var keys: [Int] = []
     var values: [Int] = []
@@ -67,7 +67,7 @@ private struct XMLPropertyListReader {
       tag = try scanner.nextTag()
     }
     guard case .opening = tag else {
-      throw error("The property list is empty: there is no value in it")
+      throw error("The property list is empty: it has no value")
     }
     let top = try value(tag, &writer)
     if let plist {
@@ -76,7 +76,7 @@ private struct XMLPropertyListReader {
       }
     }
     guard case .endOfText = try scanner.nextTag() else {
-      throw error("More follows after the end of the property list")
+      throw error("There is more after the end of the property list")
     }
     return top
   }
@@ -92,7 +92,7 @@ private struct XMLPropertyListReader {
       case .opening(let name, let isEmpty): made = try opened(name, isEmpty: isEmpty, &writer)
       case .closing(let name): made = try closed(name, &writer)
       case .endOfText:
-        throw error("The text ends inside a property list: it was cut, or closing tags are missing")
+        throw error("The text ends inside a property list: it was truncated, or closing tags are missing")
       }
       if let made {
         guard !stack.isEmpty else { return made }
@@ -107,7 +107,7 @@ private struct XMLPropertyListReader {
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int? {
     guard let element = element(name) else {
-      throw error("<\(name.words)> is no element of a property list")
+      throw error("<\(name.words)> is not an element of a property list")
     }
     let start = scanner.tagPosition
     if element == .key {
@@ -127,7 +127,7 @@ private struct XMLPropertyListReader {
       if isEmpty { return try object(frame, &writer) }
       stack.append(frame)
       return nil
-    case .plist, .key: throw error("<\(name.words)> stands where a value should")
+    case .plist, .key: throw error("<\(name.words)> is in the place of a value")
     default:
       let content = isEmpty ? [] : try scanner.content(of: name)
       return try scalar(element, content, start, &writer)
@@ -138,9 +138,9 @@ private struct XMLPropertyListReader {
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) {
     guard let parent = stack.last, parent.isDictionary else {
-      throw error("A <key> stands outside of a dictionary")
+      throw error("A <key> is outside a dictionary")
     }
-    guard !parent.hasOpenKey else { throw error("Two <key>s follow each other") }
+    guard !parent.hasOpenKey else { throw error("A <key> follows another <key> that has no value") }
     let content = isEmpty ? [] : try scanner.content(of: name)
     let top = stack.count - 1
     if let place = stack[top].places[content] {
@@ -179,25 +179,25 @@ private struct XMLPropertyListReader {
     }
     switch element {
     case .yes, .no:
-      guard content.allSatisfy(isBlank) else { throw refusal("A boolean holds text") }
+      guard content.allSatisfy(isBlank) else { throw refusal("A boolean contains text") }
       return try writer.bool(element == .yes)
     case .integer:
       switch XMLInteger(content) {
       case .signed(let value): return try writer.integer(value)
       case .unsigned(let value): return try writer.unsigned(value)
       case .tooLarge: throw refusal("An integer doesn't fit into 64 bits")
-      case nil: throw refusal("This is no integer")
+      case nil: throw refusal("This is not an integer")
       }
     case .real:
-      guard let value = xmlReal(content) else { throw refusal("This is no number") }
+      guard let value = xmlReal(content) else { throw refusal("This is not a number") }
       return try writer.real(value)
     case .date:
       guard let seconds = xmlDate(content) else {
-        throw refusal("This is no date as in 2001-01-31T23:59:59Z")
+        throw refusal("This is not a date in the form 2001-01-31T23:59:59Z")
       }
       return try writer.date(seconds)
     case .data:
-      guard let data = base64(content) else { throw refusal("This is no base64") }
+      guard let data = base64(content) else { throw refusal("This is not base64") }
       return try writer.data(data)
     default: return try writer.string(String(decoding: content, as: UTF8.self))
     }

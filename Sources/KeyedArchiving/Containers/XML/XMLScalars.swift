@@ -1,8 +1,8 @@
-/// An integer as Apple's reader takes it: decimal or, after `0x`, hexadecimal, with or without a sign.
+/// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign.
 enum XMLInteger: Equatable {
   case signed(Int64)
   case unsigned(UInt64)
-  /// An integer that neither can hold.
+  /// An integer that fits into neither.
   case tooLarge
 
   init?(_ content: [UInt8]) {
@@ -43,7 +43,7 @@ func xmlReal(_ content: [UInt8]) -> Double? {
   case "inf", "+inf", "infinity", "+infinity": return .infinity
   case "-inf", "-infinity": return -.infinity
   default:
-    // Hexadecimal numbers, and words, are not for property lists.
+    // Property lists have no hexadecimal real numbers, and no words but those above.
     let isDecimal = text.utf8.allSatisfy { "0123456789+-.e".utf8.contains($0) }
     return isDecimal ? Double(text) : nil
   }
@@ -72,9 +72,9 @@ func xmlDate(_ content: [UInt8]) -> Double? {
   return Double(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
-/// The days from the start of year 0 in the Gregorian calendar, which is used for all times, as in ISO 8601.
+/// The days from the start of year 0 in the Gregorian calendar, which is used for all years, as in ISO 8601.
 private func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
-  // Counted in years that begin in March, so that a leap day is a year's last.
+  // Years are counted from March, so that the leap day is the last day of a year.
   let shifted = month > 2 ? year : year - 1
   let leapDays = floorDivision(shifted, 4) - floorDivision(shifted, 100) + floorDivision(shifted, 400)
   let monthFromMarch = (month + 9) % 12
@@ -111,8 +111,8 @@ private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
   return content[first...last]
 }
 
-/// The bytes that base64 encodes. Other characters are skipped, as Foundation and Python do; the padding
-/// must be there, and nothing may follow it.
+/// The bytes that base64 text encodes, or nil if the text is invalid. Other characters are skipped, as in Foundation
+/// and Python. The padding is required, and only skipped characters may follow it.
 func base64(_ content: [UInt8]) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(content.count / 4 * 3)

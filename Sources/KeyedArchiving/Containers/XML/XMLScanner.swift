@@ -1,8 +1,8 @@
-/// Reads XML tag by tag: as much of it as property lists use.
+/// Reads the part of XML that property lists use, tag by tag.
 ///
-/// Comments and processing instructions are skipped, and so is a document type with all of its declarations: entities
-/// are never expanded, other than the five of XML itself and characters by number. It is laxer than XML where Apple's
-/// programs write what XML forbids: control characters, and `--` in comments.
+/// Comments, processing instructions and a document type with all of its declarations are skipped. Only the five
+/// entities of XML itself and numeric character references are expanded. Where Apple's programs write what XML forbids,
+/// the scanner is more lenient: it accepts control characters, and `--` in comments.
 struct XMLScanner {
   enum Tag {
     /// `<name …>` or `<name …/>`, which has no closing tag.
@@ -18,13 +18,13 @@ struct XMLScanner {
 
     static func == (left: Name, right: Name) -> Bool { left.bytes.elementsEqual(right.bytes) }
 
-    /// For messages: shortened, as a hostile name may be long.
+    /// The name for messages. It is shortened, because a hostile name may be long.
     var words: String { String(decoding: bytes.prefix(32), as: UTF8.self) }
   }
 
   let text: XMLText
   private(set) var position = 0
-  /// Where the newest tag began.
+  /// The position of the newest tag.
   private(set) var tagPosition = 0
   /// A document type may occur only before the first element.
   private var isBeforeRoot = true
@@ -33,13 +33,13 @@ struct XMLScanner {
 
   private var utf8: [UInt8] { text.utf8 }
 
-  /// The next tag, with nothing but blanks, comments and the like before it.
+  /// The next tag. Only blanks, comments and the like may come before it.
   mutating func nextTag() throws(ArchiveError) -> Tag {
     while true {
       skipBlanks()
       guard position < utf8.count else { return .endOfText }
       guard utf8[position] == UInt8(ascii: "<") else {
-        throw text.error("Text stands where a tag should", position)
+        throw text.error("There is text in the place of a tag", position)
       }
       tagPosition = position
       if starts(with: "<!--") {
@@ -59,10 +59,10 @@ struct XMLScanner {
     }
   }
 
-  /// The text up to the closing tag of an element that must hold no other.
+  /// The text up to the closing tag of an element that must not contain other elements.
   ///
-  /// Carriage returns are kept, although XML converts them to line feeds, because Foundation writes and reads them
-  /// unchanged. The runs of an attributed string count them.
+  /// Carriage returns are kept, although XML converts them to line feeds: Foundation writes and reads them unchanged,
+  /// and they count in the runs of an attributed string.
   mutating func content(of name: Name) throws(ArchiveError) -> [UInt8] {
     let start = tagPosition
     var content: [UInt8] = []
@@ -85,7 +85,7 @@ struct XMLScanner {
         } else if starts(with: "<?") {
           try skip(past: "?>", what: "A processing instruction")
         } else {
-          throw text.error("A tag stands in <\(name.words)>, which holds text only", position)
+          throw text.error("There is a tag in <\(name.words)>, which contains only text", position)
         }
       case UInt8(ascii: "&"):
         try appendEntity(to: &content)
@@ -98,7 +98,7 @@ struct XMLScanner {
         content += utf8[begin..<position]
       }
     }
-    throw text.error("<\(name.words)> is never closed: the text was cut", start)
+    throw text.error("<\(name.words)> is never closed: the text was truncated", start)
   }
 
   // MARK: - Tags
@@ -116,7 +116,7 @@ struct XMLScanner {
         position += 2
         return .opening(name, isEmpty: true)
       }
-      guard hasBlanks else { throw text.error("This is no tag", tagPosition) }
+      guard hasBlanks else { throw text.error("This is not a tag", tagPosition) }
       try skipAttribute()
     }
   }
@@ -125,7 +125,7 @@ struct XMLScanner {
     let name = try name()
     skipBlanks()
     guard position < utf8.count, utf8[position] == UInt8(ascii: ">") else {
-      throw text.error("A closing tag holds more than a name", tagPosition)
+      throw text.error("A closing tag contains more than a name", tagPosition)
     }
     position += 1
     return .closing(name)
@@ -135,7 +135,7 @@ struct XMLScanner {
     let start = position
     while position < utf8.count, isNameByte(utf8[position]) { position += 1 }
     guard position > start else {
-      throw text.error("`<` begins no tag; in a text it is written `&lt;`", start)
+      throw text.error("`<` does not begin a tag; in text, write it as `&lt;`", start)
     }
     return Name(bytes: utf8[start..<position])
   }
@@ -178,7 +178,7 @@ struct XMLScanner {
 
   private mutating func skip(past end: StaticString, what: String) throws(ArchiveError) {
     let start = position
-    // Past its beginning, or `<!-->` would end itself.
+    // The end is searched for after the beginning: otherwise `<!-->` would be a whole comment.
     position += what == "A comment" ? 4 : 2
     while position < utf8.count {
       if starts(with: end) {
@@ -197,7 +197,7 @@ struct XMLScanner {
     let quote = utf8[position]
     position += 1
     while position < utf8.count, utf8[position] != quote { position += 1 }
-    guard position < utf8.count else { throw text.error("A quote is never closed", start) }
+    guard position < utf8.count else { throw text.error("A quotation is never closed", start) }
     position += 1
   }
 
@@ -234,7 +234,7 @@ struct XMLScanner {
     // The longest reference is a number with leading zeros; no writer makes a longer one than this.
     let nearby = utf8[(start + 1)...].prefix(32)
     guard let end = nearby.firstIndex(of: UInt8(ascii: ";")) else {
-      throw text.error("`&` begins no entity; in a text it is written `&amp;`", start)
+      throw text.error("`&` does not begin an entity; in text, write it as `&amp;`", start)
     }
     let name = String(decoding: utf8[start + 1..<end], as: UTF8.self)
     position = end + 1
@@ -246,14 +246,14 @@ struct XMLScanner {
     case "apos": content.append(UInt8(ascii: "'"))
     default:
       guard name.hasPrefix("#") else {
-        throw text.error("&\(name); is none of XML's own entities, and others are not expanded", start)
+        throw text.error("&\(name); is not one of XML's own entities, and others are not expanded", start)
       }
       let isHexadecimal = name.hasPrefix("#x")
       let digits = name.dropFirst(isHexadecimal ? 2 : 1)
       guard digits.first != "+", digits.first != "-",
         let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
         number != 0, let scalar = Unicode.Scalar(number)
-      else { throw text.error("&\(name); is no character", start) }
+      else { throw text.error("&\(name); is not a character", start) }
       content += Array(String(Character(scalar)).utf8)
     }
   }

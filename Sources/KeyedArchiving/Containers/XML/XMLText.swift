@@ -1,13 +1,13 @@
 /// The text of an XML file as UTF-8, and the positions of its parts in the input.
 ///
-/// UTF-16 and UTF-32 are recognized by their byte order mark. A text without one has the encoding that it declares
-/// (UTF-8, ASCII or ISO 8859-1), or UTF-8 if it declares none. Texts that declare another encoding are refused.
+/// UTF-16 and UTF-32 are recognized by their byte order mark. A text without a mark has the encoding that it declares
+/// (UTF-8, ASCII or ISO 8859-1), or UTF-8 if it declares none. A text that declares another encoding is refused.
 struct XMLText {
-  /// The text, without a byte order mark. Valid UTF-8 without zeros.
+  /// The text without a byte order mark, as valid UTF-8 without zero bytes.
   let utf8: [UInt8]
 
   private let markSize: Int
-  /// The bytes that a scalar takes in the input, by the first byte of its UTF-8.
+  /// How many bytes a scalar has in the input, by the first byte of its UTF-8.
   private let inputSize: @Sendable (UInt8) -> Int
   private let path: String?
 
@@ -43,25 +43,25 @@ struct XMLText {
         // Real UTF-16 without a mark is detected below by its zero bytes.
         throw ArchiveError(
           .unsupportedFormat,
-          "The XML says that it is in \(declared ?? ""), and has no byte order mark of that at its start",
+          "The XML declares the encoding \(declared ?? ""), but does not begin with its byte order mark",
           offset: 0, path: bytes.path)
       case .other?:
         let name = declared ?? ""
         throw ArchiveError(
           .unsupportedFormat,
-          "The XML is in the encoding \(name), which is not read; make UTF-8 of it, declaration and all, for example "
-            + "with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
+          "The XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, for "
+            + "example with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
       }
     }
     if let invalid {
-      throw error("The text is not valid in its encoding; XML is UTF-8 unless it says otherwise", invalid)
+      throw error("The text is not valid in its encoding; XML is UTF-8 unless it declares another one", invalid)
     }
     if (input.count - mark) % (encoding?.unitSize ?? 1) != 0 {
       throw error("The text ends inside a character", utf8.count)
     }
     if let zero = utf8.firstIndex(of: 0) {
       throw error(
-        "The text holds a zero byte. If it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero
+        "The text contains a zero byte. If it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero
       )
     }
   }
@@ -91,7 +91,7 @@ private func units<Unit: FixedWidthInteger>(
   }
 }
 
-/// The text in UTF-8, up to the first code unit that is not valid, and the position there.
+/// The text in UTF-8 up to the first invalid code unit, and the position of that unit, if there is one.
 private func decoded<Encoding: Unicode.Encoding>(
   _ units: [Encoding.CodeUnit], _ encoding: Encoding.Type
 ) -> ([UInt8], Int?) {
