@@ -1,5 +1,5 @@
-/// A position in a text. Only this type accesses the text's memory. Every access is checked against its bounds: outside
-/// of them it reads zero, a byte that JSON allows nowhere.
+/// A position in a text. Only this type accesses the text's memory. Every access is checked against its bounds; outside
+/// them it reads zero, a byte that JSON allows nowhere.
 ///
 /// The memory must outlive the cursor, so create one only inside a `withUnsafeBytes`.
 @safe struct JSONCursor {
@@ -17,13 +17,13 @@
   /// The byte at the position, zero at the end.
   @inline(__always) var byte: UInt8 { self[position] }
 
-  /// The byte at `offset`, zero outside of the text.
+  /// The byte at `offset`, zero outside the text.
   @inline(__always) subscript(offset: Int) -> UInt8 {
     // Compared as unsigned numbers, a negative offset is out of bounds too.
     UInt(bitPattern: offset) < UInt(bitPattern: count) ? unsafe bytes[offset] : 0
   }
 
-  /// The next eight bytes, the first one lowest; nil if fewer are left.
+  /// The next eight bytes, with the first one as the lowest. Nil if fewer are left.
   @inline(__always) var word: UInt64? {
     guard position >= 0, position <= count &- 8 else { return nil }
     return UInt64(
@@ -45,7 +45,9 @@
     return unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
   }
 
-  /// An error at `offset`, with its line and column. O(`offset`).
+  /// An error at `offset`, with its line and column.
+  ///
+  /// - Complexity: O(`offset`).
   func error(_ code: JSONError.Code, at offset: Int, _ message: String) -> JSONError {
     var line = 1
     var column = 1

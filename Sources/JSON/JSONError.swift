@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Why a text is not the expected JSON, and where.
+/// The reason why a text is not the expected JSON, and the place.
 public struct JSONError: Error, Hashable, Sendable {
-  /// The kind of an error. Later versions may add kinds: switch with a `default`.
+  /// The kind of an error. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the code, such as `unexpectedEnd`.
     public let description: String
 
     /// The text ends inside a value.
     public static let unexpectedEnd = Code(description: "unexpectedEnd")
-    /// A byte that JSON's grammar does not allow at this position.
+    /// JSON's grammar does not allow the byte at this position.
     public static let unexpectedCharacter = Code(description: "unexpectedCharacter")
     /// A string has bytes that are not UTF-8.
     public static let invalidUTF8 = Code(description: "invalidUTF8")

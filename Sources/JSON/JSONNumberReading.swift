@@ -1,14 +1,14 @@
-/// A valid number in the text, which is finite as a `Double`. Its first digits are converted already.
+/// A valid number in the text, which is finite as a `Double`. Its first digits are already converted.
 struct NumberToken {
   let range: Range<Int>
   let isNegative: Bool
   /// Whether it has neither a point nor an exponent.
   let isInteger: Bool
-  /// The first 19 significant digits as one number; more may not fit.
+  /// The first 19 significant digits as one number. More might not fit.
   let mantissa: UInt64
   /// Whether the number has no more digits than the mantissa.
   let isExact: Bool
-  /// The power of ten to be multiplied with an exact mantissa.
+  /// The exponent of the power of ten by which an exact mantissa is to be multiplied.
   let exponent: Int
 }
 
@@ -56,7 +56,7 @@ extension JSONCursor {
     return token
   }
 
-  /// Collects significant digits from the left, until more may not fit.
+  /// Collects significant digits from the left, as many as are certain to fit.
   private struct DigitCollector {
     var mantissa: UInt64 = 0
     var count = 0

@@ -31,7 +31,8 @@ extension JSONHandler {
 
 /// Reads one JSON text strictly by RFC 8259, and passes its parts to a handler.
 ///
-/// It keeps the open arrays and objects in a list instead of calling itself, so nesting can't exhaust the stack.
+/// The parser keeps the open arrays and objects in a list instead of calling itself, so nesting can't exhaust the
+/// stack.
 struct JSONParser<Handler: JSONHandler> {
   private enum Container {
     case array
@@ -57,7 +58,7 @@ struct JSONParser<Handler: JSONHandler> {
     guard cursor.isAtEnd else {
       let name = cursor.name(of: cursor.byte)
       throw cursor.error(
-        .trailingText, at: cursor.position, "\(name) after the value; a text holds one value only")
+        .trailingText, at: cursor.position, "\(name) after the value; a text has only one value")
     }
   }
 
@@ -138,7 +139,7 @@ struct JSONParser<Handler: JSONHandler> {
     guard open.count < JSONLimits.depth else {
       throw cursor.error(
         .tooDeep, at: cursor.position,
-        "more than \(JSONLimits.depth) arrays and objects inside one another")
+        "more than \(JSONLimits.depth) nested arrays and objects")
     }
     handler.beginContainer(at: cursor.position)
     open.append(container)
@@ -159,6 +160,6 @@ struct JSONParser<Handler: JSONHandler> {
 
 /// The limits of a text.
 enum JSONLimits {
-  /// How deep arrays and objects may be nested.
+  /// How deeply arrays and objects may be nested.
   static let depth = 512
 }

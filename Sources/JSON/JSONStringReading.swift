@@ -59,7 +59,7 @@ extension JSONCursor {
     }
   }
 
-  /// How many of a word's first bytes are plain: ASCII, but no control character, quotation mark or backslash.
+  /// How many of a word's first bytes are plain ASCII: no control character, quotation mark or backslash.
   @inline(__always) private func plainBytes(in word: UInt64) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
@@ -88,7 +88,7 @@ extension JSONCursor {
     default:
       throw error(
         .invalidString, at: start,
-        #"a backslash that starts no escape; \" \\ \/ \b \f \n \r \t \u0000 are known"#)
+        #"a backslash that does not start an escape; \" \\ \/ \b \f \n \r \t \u0000 are known"#)
     }
   }
 
@@ -130,7 +130,7 @@ extension JSONCursor {
   }
 
   private func invalidUTF8() -> JSONError {
-    error(.invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read as UTF-8 only")
+    error(.invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read only as UTF-8")
   }
 
   /// The text that a token stands for. Half of a surrogate pair becomes U+FFFD.

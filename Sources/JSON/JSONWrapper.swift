@@ -9,7 +9,7 @@ import Foundation
 /// | any other date, such as NaN or infinity | `{"$date":"1e+300"}`: its seconds since the start of 2001, UTC |
 /// | data | `{"$data":"aGVsbG8="}`: base64 with padding |
 /// | a double that is NaN or infinite | `{"$double":"nan"}`, `"inf"`, `"-inf"` |
-/// | a dictionary that looks like one of these | `{"$$date":…}`: one more `$` |
+/// | a dictionary that looks like one of these | `{"$$date":…}`: with another `$` |
 ///
 /// Dates of the years 0001 to 9999 are rounded to microseconds.
 enum JSONWrapper {
@@ -21,7 +21,7 @@ enum JSONWrapper {
 
   private static let names = ["date", "data", "double"]
 
-  /// The wrapper that an object's only key announces; nil if it announces none.
+  /// The wrapper that an object's only key announces, or nil if it announces none.
   init?(key: String) {
     guard Self.isReserved(key) else { return nil }
     switch key {
@@ -56,8 +56,8 @@ enum JSONWrapper {
     switch self {
     case .date:
       if let timestamp = Timestamp(text) { return .date(timestamp.date) }
-      // Only the exact form that is written: "2026" is probably a mistaken date, not 34 minutes after the start of
-      // 2001.
+      // Only the exact form that this module writes is accepted: "2026" is probably a mistaken date, and not 34 minutes
+      // after the start of 2001.
       guard let seconds = Double(text), seconds.description == text else { return nil }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .data:

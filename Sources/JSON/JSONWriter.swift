@@ -12,8 +12,8 @@ import Foundation
 /// writer.newline()
 /// ```
 ///
-/// A call that would make invalid JSON, such as a value in an object without a key, is a mistake of the program and
-/// ends it.
+/// A call that would produce invalid JSON, such as a value in an object without a key, is a programming error and ends
+/// the process.
 package struct JSONWriter {
   private enum Container {
     case array
@@ -29,10 +29,12 @@ package struct JSONWriter {
 
   package init() {}
 
-  /// The text so far. O(*n*).
+  /// The text so far.
+  ///
+  /// - Complexity: O(*n*) in its bytes.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Drops the text so far, after the caller has copied it. Open arrays and objects stay open, and the memory is kept.
+  /// Drops the text so far, which the caller has copied. Open arrays and objects stay open, and the memory is kept.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
@@ -139,7 +141,7 @@ extension JSONWriter {
     if let value { string(value) } else { null() }
   }
 
-  /// Writes a key and a date as a plain text, without the `$date` wrapper of attributes.
+  /// Writes a key and a date as plain text, without the `$date` wrapper that attributes have.
   package mutating func member(_ key: String, _ value: Timestamp) {
     member(key, value.description)
   }

@@ -15,7 +15,7 @@ extension FieldValue {
   ///   - bytes: the text, as `[UInt8]`, `ArraySlice<UInt8>`, `Data` or a raw buffer.
   ///   - decodingWrappers: whether objects such as `{"$date":"…"}` are read as dates, data and doubles, as
   ///     ``Value/json`` writes them. Otherwise they are read as dictionaries.
-  /// - Throws: ``JSONError``; also for numbers beyond `Double`, and more than 512 nested containers.
+  /// - Throws: ``JSONError``, also for numbers beyond `Double` and for more than 512 nested containers.
   /// - Complexity: O(*n*) time and memory in the number of bytes.
   public init(json bytes: some ContiguousBytes, decodingWrappers: Bool = false) throws(JSONError) {
     let result = unsafe bytes.withUnsafeBytes { buffer in

@@ -22,7 +22,7 @@ extension FieldValue {
 extension [UInt8] {
   /// Appends a value as JSON.
   ///
-  /// It keeps the open containers in a list instead of calling itself, because a program can make a value that is
+  /// This keeps the open containers in a list instead of calling itself, because a program can make a value that is
   /// nested too deeply for the stack.
   mutating func append(json value: FieldValue) {
     if append(jsonScalar: value) { return }
@@ -128,7 +128,7 @@ private struct OpenContainer {
     if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
       return [("$" + key, value)]
     }
-    // Strings compare by their normalized characters, which differ from one version of Unicode to the next.
+    // Bytes are compared because strings compare by normalized characters, which depend on the version of Unicode.
     return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
   }
 

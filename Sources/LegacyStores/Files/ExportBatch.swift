@@ -1,11 +1,11 @@
 import Files
 
-/// Files and folders that are written under temporary names, and renamed after all of them are flushed.
+/// Files and folders that are written under temporary names, and renamed after all of them were flushed.
 ///
-/// Flushing ten thousand small files one after the other takes minutes, while the drive is mostly idle. So many files
-/// are flushed together, with the whole file system.
+/// Flushing ten thousand small files one after the other takes minutes, while the drive is mostly idle. So if there are
+/// many files, they are flushed together with the whole file system.
 ///
-/// 1. A name is given after the drive has confirmed the bytes behind it.
+/// 1. A file gets its final name only after the drive has confirmed its bytes.
 /// 2. Deinitializing the batch removes everything that was not renamed.
 final class ExportBatch {
   /// Above this many files, the whole file system is flushed.
@@ -13,7 +13,7 @@ final class ExportBatch {
 
   /// A file or a new folder under a temporary name.
   private struct Pending {
-    /// The folder that contains it, if it is not the batch's. Only its name: descriptors are few.
+    /// The folder that contains it, if it is not the batch's. Only the name is kept, because descriptors are few.
     let folder: String?
     let temporary: String
     let name: String
@@ -23,12 +23,12 @@ final class ExportBatch {
   private let folder: Folder
   private let areFlushedTogether: Bool
   private var pending: [Pending] = []
-  /// The folder in it that was written to last.
+  /// The inner folder that was written to last.
   private var inner: (name: String, folder: Folder, isNew: Bool)?
 
   init(_ folder: Folder, fileCount: Int) throws {
     self.folder = folder
-    // Called now to learn whether the system can do it, before a file is written without a flush.
+    // This is called now to find out whether the system supports it, before any file is written without a flush.
     areFlushedTogether = try fileCount > Self.fewFiles && folder.flushFileSystem()
   }
 
@@ -39,14 +39,14 @@ final class ExportBatch {
     }
   }
 
-  /// Writes a file into the folder, or into a folder in it, which is created if it does not exist. The files of one
-  /// folder follow each other.
+  /// Writes a file into the folder, or into a folder inside it, which is created if it does not exist. The files of one
+  /// inner folder must be written one after the other.
   ///
-  /// Nothing is left of a file that can't be written.
+  /// If a file can't be written, nothing of it is left.
   func write(_ name: String, in innerName: String?, _ body: (borrowing File) throws -> Void) throws {
     if let innerName, inner?.name != innerName { try enter(innerName) }
     let place = innerName == nil ? folder : inner?.folder ?? folder
-    // The files of a new folder have their names at once, because the folder does not.
+    // The files of a new folder get their final names at once, because the folder does not have its own yet.
     let isInNewFolder = innerName != nil && inner?.isNew ?? false
     let temporary = isInNewFolder ? name : Self.temporaryName()
     let file = try place.file(temporary, .publishing)

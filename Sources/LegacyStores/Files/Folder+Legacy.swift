@@ -2,7 +2,8 @@ package import Files
 import Foundation
 import SHA256
 
-/// An open folder that throws ``LegacyError``. Nothing leads out of it: names are single names, and links are refused.
+/// An open folder that throws ``LegacyError``. It gives no access to anything outside: names are single names, and
+/// links are refused.
 typealias Folder = Files.Folder<LegacyError>
 /// An open file that throws ``LegacyError``.
 typealias File = Files.File<LegacyError>
@@ -26,7 +27,7 @@ extension LegacyError: FileFailure {
 
   static func link(_ path: String) -> LegacyError {
     LegacyError(
-      .unreadable, "it is a symbolic link, which could lead anywhere; put the file itself there", path: path)
+      .unreadable, "it is a symbolic link, which could point anywhere; put the file itself there", path: path)
   }
 }
 
@@ -36,7 +37,7 @@ extension Files.Folder where Failure == LegacyError {
     try self.init(url.standardizedFileURL.path, followsLinks: true, hook: nil)
   }
 
-  /// Opens the folder that a user named, or creates it; its parent must exist.
+  /// Opens the folder that a user named, or creates it. Its parent must exist.
   convenience init(making url: URL) throws(LegacyError) {
     let url = url.standardizedFileURL
     if try Folder.status(ofPath: url.path) == nil {
@@ -45,15 +46,15 @@ extension Files.Folder where Failure == LegacyError {
     try self.init(url)
   }
 
-  /// The names in it, numeric ones in the order of the numbers.
+  /// The names in it, with numeric ones in the order of the numbers.
   func numberedNames() throws(LegacyError) -> [String] {
     try names().sorted { ($0.leadingNumber ?? .max, $0) < ($1.leadingNumber ?? .max, $1) }
   }
 
-  /// The kind of a name; nil if nothing has it.
+  /// The kind of the file with a name, or nil if there is none.
   func kind(of name: String) throws(LegacyError) -> FileStatus.Kind? { try status(of: name)?.kind }
 
-  /// The folder below this one at the end of a path; nil if there is none.
+  /// The folder at the end of a path below this one, or nil if there is none.
   func folder(at path: [String]) throws(LegacyError) -> Folder? {
     var folder = self
     for name in path {
@@ -68,7 +69,7 @@ extension Files.File where Failure == LegacyError {
   /// Opens the file that a user named, which may be behind a link.
   init(_ url: URL) throws(LegacyError) { try self.init(readingFrom: url.standardizedFileURL.path) }
 
-  /// Calls `body` with the bytes piece by piece.
+  /// Calls `body` with the bytes, piece by piece.
   borrowing func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     var offset = 0
     while case let piece = try piece(at: offset, byteCount: 64 << 10), !piece.isEmpty {

@@ -1,4 +1,5 @@
-/// Detects the type of a picture from its bytes, because file names of apps are unreliable: PNG in a `.jpg` is common.
+/// Detects the type of a picture from its bytes, because the file names of apps are unreliable: PNG in a `.jpg` file is
+/// common.
 enum ImageType {
   private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
     (0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"),
@@ -12,11 +13,11 @@ enum ImageType {
     (0, Array("%PDF-".utf8), "application/pdf"),
   ]
 
-  /// The media type of a picture, nil if it is unknown.
+  /// The media type of a picture, or nil if it is unknown.
   static func of(_ head: some RandomAccessCollection<UInt8>) -> String? {
     signatures.first { head.dropFirst($0.offset).starts(with: $0.bytes) }?.type
   }
 
-  /// The media type of bytes that are no known picture.
+  /// The media type of bytes that are not a known kind of picture.
   static let unknown = "application/octet-stream"
 }

@@ -5,14 +5,14 @@ import Foundation
 ///
 /// Elements of most files have no identity, so they are matched by contents and position:
 /// 1. by key, if they have one;
-/// 2. by equal contents, equal elements in order;
+/// 2. by equal contents; equal elements are matched in order;
 /// 3. by an identifier or a name that is unique on both sides;
 /// 4. by position between two matched elements, if they share some content or there is only one on each side;
 /// 5. by similarity among the rest.
 ///
 /// So inserting, moving or removing an element does not change others, and an edited element stays the same item.
 struct Alignment {
-  /// The index of the row for each item of the store, nil for a new one.
+  /// The index of the row for each item of the store, or nil for a new item.
   private(set) var rows: [Int?]
   /// The unmatched rows of lists that were read completely.
   private(set) var gone: [Int] = []
@@ -73,7 +73,7 @@ struct Alignment {
   }
 
   private mutating func matchContents(_ fingerprints: [Data]) {
-    // In its own list first, then in any.
+    // First in the element's own list, then in any list.
     for inOwnList in [true, false] {
       var waiting: [Data: [Int]] = [:]
       for (index, row) in memory.rows.enumerated().reversed() where !taken[index] && row.key == nil {
@@ -170,7 +170,7 @@ struct Alignment {
           if memory.rows[row].className == item.className { likeness[row, default: 0] += 1 }
         }
       }
-      // The first of those with equal similarity.
+      // If several are equally similar, the first one is taken.
       if let best = likeness.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }) { match(index, best.key) }
     }
   }

@@ -4,9 +4,9 @@ import Foundation
 import Locks
 import SHA256
 
-/// Adds the images of a store to a journal's blob store, each read once and in pieces.
+/// Adds the images of a store to a journal's blob store. Each image is read once and in pieces.
 ///
-/// Unchanged images of an earlier import are only read, not written.
+/// Images that are unchanged since an earlier import are only read, not written.
 struct BlobIntake {
   private static let chunkSize = 64
 
@@ -20,7 +20,7 @@ struct BlobIntake {
     knownSizes = Set(known.map(\.byteCount))
   }
 
-  /// The blobs of all images, in their order; nil for one that was unreadable before.
+  /// The blobs of all images, in order. Nil for an image that was already unreadable.
   /// - Returns: a failure for an image that has become unreadable.
   /// - Throws: ``JournalError`` if the journal can't store them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob?, LegacyError>] {

@@ -4,21 +4,21 @@ import Foundation
 /// The record of earlier imports of a store: the item for each element of the files, and the contents of the files at
 /// that time.
 ///
-/// It is stored in separate items of the kind ``kind``, so the app's own items have no extra attributes. As a part of
-/// the state it has a history and past states, and a restore also restores it: the next import then sees the files as
-/// changed.
+/// It is stored in separate items of the kind ``kind``, so the app's own items have no extra attributes. Because it is
+/// part of the state, it has a history and past states, and a restore restores it too: the next import then sees the
+/// files as changed.
 struct ImportMemory {
   /// The kind of its items.
   static let kind = "legacyStore"
-  /// How many elements one such item has; further elements are in further items. An import rewrites only those that
-  /// change.
+  /// How many elements one such item has. Further elements are in further items, and an import rewrites only the items
+  /// that change.
   static let partSize = 2_000
 
   /// An element of a list, as of the latest import.
   struct Element: Equatable {
     /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
-    /// The item's attributes as of this revision are those of the file, except for ``kept``.
+    /// As of this revision, the item's attributes are those of the file, except for ``kept``.
     var revision: Revision
     /// The fingerprint of the attributes in the file.
     var fingerprint: Data
@@ -62,7 +62,7 @@ struct ImportMemory {
   var files: [String: FieldValue] = [:]
   var classes: [String: LegacyClass] = [:]
 
-  /// The memory of a store; empty when nothing was imported.
+  /// The memory of a store. It is empty if nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
     self.source = source
     self.name = name
@@ -90,7 +90,7 @@ struct ImportMemory {
     Set(items(catalog, source).map(name)).sorted()
   }
 
-  /// Updates the items of the memory; unchanged items get no event.
+  /// Updates the items of the memory. Unchanged items get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
     let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {
       rows[$0..<min($0 + Self.partSize, rows.count)]
@@ -131,7 +131,7 @@ extension ImportMemory.Element {
     return .array(parts)
   }
 
-  /// Reads the form of ``value``, nil for anything else.
+  /// Reads the form of ``value``. Nil for any other value.
   init?(_ value: FieldValue) {
     guard let item = value[0]?.integer, let revision = value[1]?.integer, let fingerprint = value[2]?.data,
       let list = value[3]?.string, let className = value[5]?.string

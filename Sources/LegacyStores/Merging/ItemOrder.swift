@@ -13,8 +13,8 @@ enum ItemOrder {
     let order: Int64?
   }
 
-  /// The items whose number changes: those that are new or moved and, if there is no room between two numbers, some
-  /// after them.
+  /// The items whose number changes. These are the new and moved items and, if there is no room between two numbers,
+  /// some of the items after them.
   static func changes(_ elements: [Element]) -> [(item: Catalog.Item.ID, order: Int64)] {
     let fixed = risingPlaces(elements)
     var changes: [(Catalog.Item.ID, Int64)] = []
@@ -54,7 +54,7 @@ enum ItemOrder {
   }
 
   private static func room(after last: Int64?, before next: Int64?, _ count: Int64) -> (Int64, Int64) {
-    // Numbers near the ends of their range are not meaningful; they must only not overflow.
+    // Numbers near the ends of their range have no meaning. They only must not overflow.
     let limit = Int64.max / 4
     let last = last.map { min(max($0, -limit), limit) }
     let next = next.map { min(max($0, -limit), limit) }
@@ -68,7 +68,7 @@ enum ItemOrder {
     }
   }
 
-  /// The largest set of elements in unchanged order.
+  /// The largest set of elements whose order is unchanged.
   private static func risingPlaces(_ elements: [Element]) -> Set<Int> {
     // The longest increasing subsequence, by patience sorting.
     var tails: [Int] = []

@@ -10,15 +10,16 @@ extension Journal where State == Catalog {
   /// ```
   ///
   /// The first import adds everything, in one entry or in one for each `entrySize` items. A later import of the same
-  /// store updates the items of changed elements, adds new ones and deletes removed ones; nothing else changes, and
-  /// unchanged files make no entry. Changes in the journal stay, unless the files have changed the same attribute too.
+  /// store updates the items of changed elements, adds new ones and deletes removed ones. Nothing else changes, and
+  /// unchanged files make no entry. A change in the journal stays, unless the files have changed the same attribute
+  /// too.
   /// - Parameters:
-  ///   - store: the store to import. Its ``LegacyStore/name`` tells it from other stores of the same source.
+  ///   - store: the store to import. Its ``LegacyStore/name`` distinguishes it from other stores of the same source.
   ///   - author: the entries' author.
-  ///   - note: the entries' note; one that says what was imported when nil.
-  ///   - entrySize: how many items an entry may change.
-  ///   - progress: called regularly with the number of images that were read, and of all images.
-  /// - Returns: what was done; its problems begin with those of the store.
+  ///   - note: the entries' note. If it is nil, the note says what was imported.
+  ///   - entrySize: how many items an entry may change. If any items refer to each other, all changes are in one entry.
+  ///   - progress: called regularly with the number of images that were read, and the number of all images.
+  /// - Returns: what was done. Its problems begin with those of the store.
   /// - Throws: ``JournalError`` if the journal can't be written. Earlier entries stay, and a later import continues
   ///   from there.
   @discardableResult
@@ -67,8 +68,8 @@ extension Journal where State == Catalog {
 }
 
 extension LegacyStore {
-  /// Detects changes of an item in the file. References count by their targets, because indexes change whenever an
-  /// element is added or removed.
+  /// Identifies the contents of an item in the file, to detect changes. References count by their targets, because
+  /// indexes change whenever an element is added or removed.
   fileprivate func fingerprint(of item: LegacyItem) -> Data {
     let attributes = item.attributes.mapValues { value in
       value.resolvingReferences { key, target in

@@ -2,11 +2,11 @@ public import CatalogModel
 
 /// The result of an import.
 public struct LegacyImportReport: Sendable {
-  /// The new entries; none if nothing had changed.
+  /// The new entries. Empty if nothing had changed.
   public internal(set) var revisions: [Revision] = []
   /// How many items were added.
   public internal(set) var added = 0
-  /// How many items or their images were changed.
+  /// How many items were changed, or had their images changed.
   public internal(set) var updated = 0
   /// How many items were deleted because the files no longer have them.
   public internal(set) var deleted = 0

@@ -16,8 +16,8 @@ extension StoreMerge {
         if there.blob != known?.blob, there.blob != blob {
           report.note(
             place(of: item),
-            "\(image.name) was changed both in the journal and in the file; the file's is taken, "
-              + "image:\(there.id)'s history has the other")
+            "\(image.name) was changed both in the journal and in the file; the file's image is used, and the "
+              + "history of image:\(there.id) has the other one")
         }
         try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
         row.images[image.name] = ImportMemory.Picture(image: there.id, blob: blob)
@@ -37,7 +37,7 @@ extension StoreMerge {
       } else {
         report.note(
           place(of: item),
-          "the file no longer has \(name), but it was changed in the journal since, so it stays")
+          "the file no longer has \(name), but it was changed in the journal since the last import, so it stays")
       }
     }
   }

@@ -4,15 +4,15 @@ import Foundation
 /// Merges a store into a catalog: updates the items where the files have changed.
 ///
 /// The files are compared with their contents at the previous import, not with the items. So a change in the journal
-/// stays until the files change the same part; then the files win, the report says so, and the journal's history has
-/// the other value. An item that was deleted in the journal stays deleted unless the files have changed it; an item
+/// stays until the files change the same part. Then the files win: the report says so, and the journal's history has
+/// the other value. An item that was deleted in the journal stays deleted unless the files have changed it. An item
 /// that was removed from the files is deleted unless the journal has changed it.
 ///
-/// The result depends only on the store and the catalog, so an interrupted run is continued by running it again.
+/// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
   let store: LegacyStore
   let fingerprints: [Data]
-  /// The blobs of each item's images; nil for one that can't be read.
+  /// The blobs of each item's images. Nil for an image that can't be read.
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
@@ -22,9 +22,9 @@ struct StoreMerge {
 
   var report = LegacyImportReport()
   var budget = 0
-  /// The number of each category of the store, nil if the journal has deleted it.
+  /// The number of each category of the store, or nil if it was deleted in the journal.
   var categories: [CategoryID?] = []
-  /// The index in the memory for each category of the store.
+  /// The index in the memory of each category of the store.
   var groupIndexes: [Int] = []
   /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
@@ -121,7 +121,7 @@ struct StoreMerge {
 
   // MARK: One item
 
-  /// - Returns: the element for the memory; nil if the catalog's rules reject the item.
+  /// - Returns: the element for the memory, or nil if the catalog's rules reject the item.
   mutating func merge(
     _ index: Int, _ old: ImportMemory.Element?, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element? {
@@ -134,7 +134,7 @@ struct StoreMerge {
     guard let current = draft.state.item(old.item) else {
       report.note(
         place(of: item),
-        "it was deleted in the journal and has changed in the file since, so it is added again")
+        "it was deleted in the journal but has changed in the file since, so it is added again")
       return try add(index, &draft)
     }
     var row = old
@@ -159,7 +159,7 @@ struct StoreMerge {
     return row
   }
 
-  /// Notes that an item is as in the file, except for attributes that differ in the journal.
+  /// Records that an item agrees with the file, except for attributes that differ in the journal.
   func agree(_ row: inout ImportMemory.Element, _ index: Int, _ catalog: Catalog, at revision: Revision) {
     guard let item = catalog.item(row.item) else { return }
     let wanted = resolved(store.items[index].attributes)
@@ -221,7 +221,7 @@ struct StoreMerge {
       if current.category != row.category, current.category != category {
         report.note(
           place(of: item),
-          "it is in another category both in the journal and in the file; the file's is taken")
+          "its category was changed both in the journal and in the file; the file's category is used")
       }
       try draft.setCategory(ofItem: row.item, to: category)
       row.category = category
@@ -247,8 +247,8 @@ struct StoreMerge {
       if !now[name].isIdentical(to: base[name]), !now[name].isIdentical(to: wanted[name]) {
         report.note(
           place(of: store.items[index]),
-          "\(name) was changed both in the journal and in the file; the file's is taken, and the history of "
-            + "item:\(row.item) has the other")
+          "\(name) was changed both in the journal and in the file; the file's value is used, and the "
+            + "history of item:\(row.item) has the other one")
       }
       if let value = wanted[name] { set[name] = value } else { removed.append(name) }
     }
@@ -292,7 +292,8 @@ struct StoreMerge {
       }
     if isOurs {
       report.note(
-        "item:\(row.item)", "the file no longer has it, but it was changed in the journal since, so it stays")
+        "item:\(row.item)",
+        "the file no longer has it, but it was changed in the journal since the last import, so it stays")
       return false
     }
     try draft.deleteItem(row.item)

@@ -1,8 +1,8 @@
 import CatalogModel
 import KeyedArchiving
 
-/// The layout of a file: everything that is not an item or a category, as a value with gaps that an export fills with
-/// items.
+/// The layout of a file: everything in it except its items and categories, as a value with gaps. An export fills the
+/// gaps with items and categories.
 ///
 /// Gaps and containers are dictionaries with these keys; all other values are literal.
 enum Layout {
@@ -12,13 +12,14 @@ enum Layout {
   /// The contents of the file.
   static let content = "content"
 
-  /// A keyed archive: its top values by key. In a property list, data that is such an archive.
+  /// A keyed archive: its top values by key. In a property list, it stands for data that is such an archive.
   static let archive = "$archive"
   /// The class of an archive's archiver, if it is not Foundation's own.
   static let archiver = "$archiver"
-  /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the collection's.
+  /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the class of the
+  /// collection.
   static let list = "$list"
-  /// Elements of a list that are not items; they come after the others.
+  /// Elements of a list that are not items. They come after the others.
   static let skipped = "$passedOver"
   /// The first item of a list, or its first category if it has no items.
   static let element = "$element"

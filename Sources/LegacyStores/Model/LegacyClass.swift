@@ -1,24 +1,25 @@
 import CatalogModel
 import KeyedArchiving
 
-/// A class as an archive describes it, and how its objects encode their fields: so that an export has the keys that the
-/// app's `initWithCoder:` reads.
+/// A class as an archive describes it, and how its objects encode their fields. With this, an export has the keys that
+/// the app's `initWithCoder:` reads.
 struct LegacyClass: Sendable, Equatable {
-  /// The class and its superclasses; empty if the archive does not have them.
+  /// The class and its superclasses. Empty if the archive does not list them.
   var chain: [String] = []
   var hints: [String] = []
   /// How each field is encoded; see ``Form``.
   var fields: [String: String] = [:]
   /// The fields in the order of first occurrence.
   var order: [String] = []
-  /// How many objects were found, and how many had each field; not stored.
+  /// How many objects were found, and how many had each field. Not stored.
   var count = 0
   var counts: [String: Int] = [:]
   /// Fields that only some objects had.
   private(set) var optional: Set<String> = []
-  /// The attribute or part of a category for each field, as a path of keys: `annotation.latitude` is `latitude`.
+  /// The attribute, or part of a category, for each field. A field may be a path of keys: `annotation.latitude` maps to
+  /// `latitude`.
   var mapping: [String: String] = [:]
-  /// What its objects become: a kind of items, ``categories``, or nothing for parts of others.
+  /// What its objects become: a kind of items or ``categories``. Empty for objects that are parts of others.
   var kind = ""
 
   /// The kind of a class whose objects are categories.
@@ -37,7 +38,7 @@ struct LegacyClass: Sendable, Equatable {
 
   init() {}
 
-  /// Notes how a field of one object is encoded. A nil is replaced by a later form.
+  /// Records how a field of one object is encoded. A later form replaces nil.
   mutating func note(_ key: String, _ form: String) {
     counts[key, default: 0] += 1
     guard let known = fields[key] else {
@@ -48,7 +49,7 @@ struct LegacyClass: Sendable, Equatable {
     if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
   }
 
-  /// Notes the keys of a dictionary that is an item.
+  /// Records the keys of a dictionary that is an item.
   mutating func note(_ dictionary: [String: FieldValue]) {
     count += 1
     for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.form) }
@@ -57,7 +58,7 @@ struct LegacyClass: Sendable, Equatable {
   /// Whether some objects lacked a field.
   func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
 
-  /// Merges what was found of the class later.
+  /// Merges what was found about the class later.
   mutating func merge(_ other: LegacyClass) {
     optional.formUnion(fields.keys.filter { isOptional($0) })
     optional.formUnion(other.fields.keys.filter { other.isOptional($0) })
@@ -77,13 +78,13 @@ struct LegacyClass: Sendable, Equatable {
 }
 
 extension [String: LegacyClass] {
-  /// Notes what the class of an item becomes.
+  /// Records what the class of an item becomes.
   mutating func note(_ item: LegacyItem, _ mapping: [String: String]) {
     self[item.className, default: LegacyClass()].kind = item.kind
     self[item.className]?.mapping.merge(mapping) { first, _ in first }
   }
 
-  /// Merges what was found of the classes later.
+  /// Merges what was found about the classes later.
   mutating func merge(_ others: [String: LegacyClass]) {
     for (name, found) in others {
       if self[name] == nil { self[name] = found } else { self[name]?.merge(found) }
@@ -102,7 +103,7 @@ extension LegacyClass {
     ]
   }
 
-  /// Reads the form of ``value``; invalid parts are ignored.
+  /// Reads the form of ``value``. Invalid parts are ignored.
   init(_ value: FieldValue) {
     func texts(_ key: String) -> [String] { value[key]?.array?.compactMap(\.string) ?? [] }
     chain = texts("chain")

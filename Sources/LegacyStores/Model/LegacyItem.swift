@@ -4,21 +4,21 @@ import SHA256
 
 /// An object in a store, as the item that it becomes.
 struct LegacyItem: Sendable {
-  /// Its list; empty for one that is reached only through its category.
+  /// Its list. Empty for an item that is reached only through its category.
   var list: String
   /// Its key in the list, if the store has keys, such as a document's folder.
   var key: String?
   var kind: String
-  /// The class of its object; empty for dictionaries and plain values.
+  /// The class of its object. Empty for dictionaries and plain values.
   var className = ""
-  /// Its contents in the file. May contain references, see ``Reference``.
+  /// Its contents in the file. They may contain references; see ``Reference``.
   var attributes: [String: FieldValue]
-  /// Which of the app's two lists it is on, for items that are done or not.
+  /// Whether it is on the app's list of done items. Nil if the app does not have two such lists.
   var isDone: Bool?
   /// The index of its category in the store.
   var category: Int?
   var images: [LegacyImage] = []
-  /// Attributes that are partly unreadable: the values of an earlier import stay.
+  /// Attributes that are partly unreadable. Their values from an earlier import stay.
   var unreadable: Set<String> = []
 
   /// A short name for people.
@@ -34,12 +34,12 @@ struct LegacyItem: Sendable {
 
 /// A category in a store.
 struct LegacyCategory: Sendable {
-  /// Its list; empty for one that is reached only through its items.
+  /// Its list. Empty for a category that is reached only through its items.
   var list: String
   var name: String
   var color: Catalog.Color?
   var className = ""
-  /// Other fields than name and color. A catalog's category can't hold them, so the store's own item does.
+  /// Fields other than name and color. A catalog's category can't hold them, so the store's own item does.
   var fields: [String: FieldValue] = [:]
 }
 
@@ -49,7 +49,7 @@ struct LegacyImage: Sendable {
     case data(Data)
     /// A file of a folder in the source folder.
     case file(Folder, folder: String, name: String)
-    /// It exists and can't be read; the one of an earlier import stays.
+    /// The image exists but can't be read. The image of an earlier import stays.
     case unreadable
   }
 
@@ -60,26 +60,27 @@ struct LegacyImage: Sendable {
 
 /// References in attributes to something that is stored elsewhere.
 ///
-/// Only this module makes dictionaries whose keys begin with `$`: a dictionary of an app with such a key is stored in
-/// the explicit form, with `NS.keys` and `NS.objects`.
+/// Only this module makes dictionaries whose keys begin with `$`. If an app's dictionary has such a key, it is stored
+/// in the explicit form, with `NS.keys` and `NS.objects`.
 enum Reference {
   /// The class of an object that is stored as a dictionary of its fields.
   static let objectClass = "$class"
-  /// Gives an object a number within its item, and refers to an object by it.
+  /// Gives an object a number within its item.
   static let id = "$id"
+  /// Refers to the object with that number.
   static let ref = "$ref"
-  /// An item of the store: its index while the store is read, and its number in a journal.
+  /// Refers to an item of the store, by its index while the store is read, and by its number in a journal.
   static let item = "$item"
   /// The same for a category.
   static let category = "$category"
-  /// An image of the item, by its name.
+  /// Refers to an image of the item, by its name.
   static let image = "$image"
 
   static func make(_ key: String, _ number: Int) -> FieldValue { [key: .integer(Int64(number))] }
 }
 
 extension FieldValue {
-  /// The number behind a reference, if that is what the value is.
+  /// The number in a reference of this kind, or nil if the value is not one.
   func target(_ key: String) -> Int? { dictionary?.count == 1 ? self[key]?.integer : nil }
 
   /// The name of an image, if the value refers to one.
@@ -88,7 +89,7 @@ extension FieldValue {
   /// The class of an object that is stored as a dictionary.
   var objectClass: String? { self[Reference.objectClass]?.string }
 
-  /// Replaces each value inside this one for which `replacement` has another.
+  /// Replaces this value, and each value inside it, for which `replacement` returns another value.
   func replacing(_ replacement: (FieldValue) -> FieldValue?) -> FieldValue {
     if let other = replacement(self) { return other }
     return switch self {
@@ -122,7 +123,8 @@ extension FieldValue {
       ?? false
   }
 
-  /// Whether the values are equal byte by byte: Swift strings compare by canonical equivalence, and NaN is never equal.
+  /// Whether the values are equal byte by byte. Swift's own equality compares strings by canonical equivalence, and NaN
+  /// is never equal to itself.
   func isIdentical(to other: FieldValue?) -> Bool {
     guard let other else { return false }
     return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes

@@ -9,13 +9,13 @@ public import Foundation
 /// try journal.importStore(store)
 /// ```
 ///
-/// Only the given files are read. Unreadable parts are in ``problems``; the rest is read nevertheless.
+/// Only the given files are read. Unreadable parts are listed in ``problems``, and everything else is read.
 public struct LegacyStore: Sendable {
   /// The way an app stored its data.
   public enum Source: String, Sendable, CaseIterable {
     /// Files that a keyed archiver wrote.
     case archive
-    /// A preferences property list with archives as data in it.
+    /// A preferences property list that contains archives as data.
     case defaults
     /// Property lists of dictionaries.
     case plist
@@ -25,7 +25,7 @@ public struct LegacyStore: Sendable {
 
   /// How the app stored its data.
   public let source: Source
-  /// Distinguishes this store from others of the same source in one journal; empty for the only one.
+  /// Distinguishes this store from others of the same source in one journal. Empty if it is the only one.
   public var name = ""
   /// What could not be read or was skipped, and why.
   public var problems: [LegacyProblem] = []
@@ -34,11 +34,11 @@ public struct LegacyStore: Sendable {
   var categories: [LegacyCategory] = []
   /// The items, list by list in the order of the files.
   var items: [LegacyItem] = []
-  /// The lists that were read completely: elements that they lack were removed.
+  /// The lists that were read completely. Elements that are missing from them were removed.
   var lists: Set<String> = []
   /// Keys of unreadable elements, which are not treated as removed.
   var unreadableKeys: Set<String> = []
-  /// Lists with an unreadable element: none of their elements is treated as removed.
+  /// Lists with an unreadable element. None of their elements is treated as removed.
   var incompleteLists: Set<String> = []
   /// Pictures and large data without an item.
   var images: [LegacyImage] = []
@@ -52,11 +52,11 @@ public struct LegacyStore: Sendable {
 
 /// A part of a store that could not be read or was skipped.
 public struct LegacyProblem: Sendable, CustomStringConvertible {
-  /// Which part: a file, a folder, a key.
+  /// The part: a file, a folder or a key.
   public let place: String
-  /// The reason, in words that a person can act on.
+  /// The reason and, where possible, what to do about it.
   public let reason: String
-  /// Whether data is lost. False if the app itself would have skipped it, and for remarks.
+  /// Whether data is lost. False for remarks, and if the app itself would have skipped the part.
   public let isLoss: Bool
 
   init(_ place: String, _ reason: String, isLoss: Bool = true) {
@@ -69,30 +69,30 @@ public struct LegacyProblem: Sendable, CustomStringConvertible {
   public var description: String { "\(place): \(reason)" }
 }
 
-/// Why a store can't be read or written at all.
+/// The reason why a store can't be read or written at all.
 public struct LegacyError: Error, Sendable, CustomStringConvertible {
-  /// The kind of an error. Later versions may add kinds: switch with a `default`.
+  /// The kind of an error. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `notFound`.
     public let rawValue: String
     /// The code of that name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// There is no such file or folder, or nothing to import in it.
+    /// There is no such file or folder, or it contains nothing to import.
     public static let notFound = Code(rawValue: "notFound")
-    /// The file exists and can't be read.
+    /// The file exists but can't be read.
     public static let unreadable = Code(rawValue: "unreadable")
     /// An invalid call, such as a mapping to an attribute that does not exist.
     public static let wrongUse = Code(rawValue: "wrongUse")
-    /// Something else has the name of a file that is to be written.
+    /// The name of a file that is to be written is already taken.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
-    /// The operating system reports a failure.
+    /// The operating system reported a failure.
     public static let io = Code(rawValue: "io")
   }
 
-  /// What kind of error it is.
+  /// The kind of error.
   public let code: Code
-  /// A sentence for a person.
+  /// What failed, as a sentence without a full stop.
   public let message: String
   /// The file or folder concerned.
   public let path: String?

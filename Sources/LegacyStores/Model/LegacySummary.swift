@@ -1,12 +1,12 @@
-/// The contents of a store, and what an import would make of them, for a preview.
+/// A preview: the contents of a store, and what an import would make of them.
 public struct LegacySummary: Sendable {
   /// A class of objects, or a kind of dictionaries.
   public struct Class: Sendable {
-    /// Its name, or for dictionaries the kind in braces.
+    /// Its name. For dictionaries it is the kind in braces.
     public let name: String
     /// How many there are.
     public let count: Int
-    /// What they become: a kind of items, `category`, or nothing for parts of others.
+    /// What its objects become: a kind of items, or `category`. Nil for objects that are parts of others.
     public let kind: String?
     /// Its keys.
     public let fields: [Field]
@@ -16,11 +16,11 @@ public struct LegacySummary: Sendable {
   public struct Field: Sendable {
     /// The key, or a path of keys with dots.
     public let key: String
-    /// How many objects have it; nil for a path.
+    /// How many objects have it. Nil for a path.
     public let count: Int?
-    /// The type of its values: `real`, `NSString`, the name of a class.
+    /// The type of its values, such as `real`, `NSString` or the name of another class.
     public let holds: String
-    /// What it becomes; nil if it is a part of another attribute.
+    /// The attribute that it becomes. Nil if it becomes part of another one.
     public let attribute: String?
   }
 

@@ -7,7 +7,7 @@ import KeyedArchiving
 /// Items are the objects of an app's own classes in collections of the archive, or alone at its top. Categories are the
 /// objects that items refer to as their category. Everything else belongs to one of them, or to the file.
 final class ArchiveReader {
-  /// An item or a category that was found and not yet converted.
+  /// An item or a category that was found but not yet converted.
   private struct Pending {
     let value: ArchivedValue
     let list: String
@@ -38,7 +38,7 @@ final class ArchiveReader {
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
-  /// For each of `pendingItems`, its index in `items`; nil if it could not be converted.
+  /// For each of `pendingItems`, its index in `items`, or nil if it could not be converted.
   private(set) var indexes: [Int?] = []
   /// What the classes become, and the keys of dictionaries.
   private var found: [String: LegacyClass] = [:]
@@ -71,7 +71,7 @@ final class ArchiveReader {
 
   /// Finds the contents of the archive.
   private func find(_ name: String) throws {
-    // In an order that is independent of the writer.
+    // The order is independent of the writer.
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
     let isSingle = fields.count == 1
     var top: [String: FieldValue] = [:]
@@ -87,7 +87,7 @@ final class ArchiveReader {
           top[field.name] = Layout.element(name)
         }
       } catch {
-        // If this is all it has, the archive is unreadable.
+        // If this is the only value, the archive is unreadable.
         if isSingle { throw error }
         noteLoss(of: list, error)
       }
@@ -100,7 +100,7 @@ final class ArchiveReader {
     incompleteLists.insert(list)
   }
 
-  /// The layout of a value at the top. There, unlike in a collection, nil and `NSNull` differ.
+  /// The layout of a value at the top, where nil and `NSNull` differ, unlike in a collection.
   private func layout(ofTop value: ArchivedValue, list: String) throws -> FieldValue {
     if case .object(let object) = value, object.className == "NSNull" {
       return [Reference.objectClass: "NSNull"]
@@ -146,7 +146,7 @@ final class ArchiveReader {
     ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ list: String,
     _ isTop: Bool
   ) throws -> FieldValue {
-    // An unreadable element must not lose the others.
+    // If an element is unreadable, the others are still read.
     let elements = (0..<members.count).map { index in
       Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
     }
@@ -188,8 +188,8 @@ final class ArchiveReader {
 
   /// Whether a collection contains itself, so that it can't be written as nested lists.
   ///
-  /// The search does not enter the app's objects. It gives up in an archive that shares collections very often; then
-  /// the collection counts as cyclic.
+  /// The search does not enter the app's objects. It gives up in an archive that shares collections very often. The
+  /// collection then counts as cyclic.
   private func containsItself(_ value: ArchivedValue) -> Bool {
     guard let start = collection(value), !start.isEmpty else { return false }
     var seen: Set<Int> = []
@@ -251,7 +251,7 @@ final class ArchiveReader {
 
   private func isCategory(_ object: ArchivedObject) -> Bool { survey.categories.contains(object.className) }
 
-  /// Notes an item or a category. The list in which it was found counts for more than a reference to it.
+  /// Registers an item or a category. The list in which it was found takes precedence over a reference to it.
   private func register(_ object: ArchivedObject, list: String) {
     let pending = Pending(value: .object(object), list: list)
     if !isCategory(object) { itemClasses.insert(object.className) }
@@ -384,7 +384,7 @@ final class ArchiveReader {
     pending.list.isEmpty ? plainKind : "\(pending.list)[\(indexes.count)]"
   }
 
-  /// Notes the unreadable parts of an item.
+  /// Records the unreadable parts of an item.
   private func noteProblems(of item: inout LegacyItem, _ pending: Pending, _ plan: ItemPlan?) {
     problems += objects.problems.map { LegacyProblem("\(place(of: pending)).\($0.path)", $0.reason) }
     let className = ClassSurvey.shortName(item.className)
@@ -418,7 +418,7 @@ final class ArchiveReader {
     return item
   }
 
-  /// A category that items refer to only by name.
+  /// The index of a category that items refer to only by name.
   private func namedCategory(_ text: String) -> Int {
     if let index = namedCategories[text] { return index }
     namedCategories[text] = pendingCategories.count
@@ -438,7 +438,7 @@ final class ArchiveReader {
     let value = try objects.attribute("value", pending.value)
     let items = PlainItems([value], list: pending.list, kind: plainKind, mapping: mapping)
     guard var item = items.item(value, noting: &found) else {
-      throw LegacyError(.unreadable, "it has no title, so it is no item")
+      throw LegacyError(.unreadable, "it has no title, so it is not an item")
     }
     item.images = objects.images
     noteProblems(of: &item, pending, nil)

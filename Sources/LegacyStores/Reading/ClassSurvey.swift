@@ -36,7 +36,7 @@ struct ClassSurvey {
   /// Whether a class belongs to an app: it is in the archives and not in Apple's frameworks.
   func isCustom(_ name: String) -> Bool { classes[name] != nil && !Self.isSystem(name) }
 
-  /// Whether the name is one of Apple's frameworks'.
+  /// Whether a class of this name belongs to one of Apple's frameworks.
   static func isSystem(_ name: String) -> Bool {
     let bare = name.drop { $0 == "_" }
     for prefix in ["NS", "UI", "CL", "CG", "MK", "CK", "WK", "SK", "GK", "AV", "CA", "MP", "PH", "CF"] {
@@ -48,7 +48,7 @@ struct ClassSurvey {
     return false
   }
 
-  /// The first of some keys that a class has.
+  /// The first of these keys that a class has.
   func key(_ wanted: [String], in name: String) -> String? {
     wanted.first { classes[name]?[$0] != nil }
   }

@@ -7,13 +7,13 @@ struct ItemPlan {
 
   let kind: String
   private let known: KnownKind?
-  /// The key of an item's category, nil if there is none.
+  /// The key of an item's category, or nil if there is none.
   let categoryKey: String?
   private var moves: [Move] = []
 
   /// - Parameters:
   ///   - name: the kind of the items if they are not a known one.
-  ///   - find: finds the path to the first of some keys that exists.
+  ///   - find: finds the path to the first of the given keys that exists.
   init(
     _ known: KnownKind?, name: String, categoryKey: String?, mapping: FieldMapping,
     find: (_ keys: [String]) -> String?
@@ -32,7 +32,7 @@ struct ItemPlan {
       moves.removeAll { $0.path == key }
       moves.append((key, attribute, nil))
     }
-    // A place has both or neither.
+    // A place has both coordinates or neither.
     let coordinates = ["latitude", "longitude"]
     if !coordinates.allSatisfy({ name in moves.contains { $0.attribute == name } }) {
       moves.removeAll { coordinates.contains($0.attribute) }
@@ -90,8 +90,8 @@ struct ItemPlan {
   var isToDo: Bool { known?.name == KnownKind.toDo.name }
 
   /// The fields of an object as attributes of an item.
-  /// - Parameter className: the prefix of a field whose name another attribute has.
-  /// - Returns: the attributes, and the field for each attribute with another name.
+  /// - Parameter className: the prefix for a field whose name is taken by another attribute.
+  /// - Returns: the attributes, and the field of each attribute that has another name than its field.
   func attributes(
     _ fields: [String: FieldValue], className: String
   ) -> (attributes: [String: FieldValue], mapping: [String: String]) {
@@ -119,7 +119,8 @@ struct ItemPlan {
     return (result, mapping)
   }
 
-  /// The app ignores a to-do's place without a name; then the value is kept unchanged.
+  /// Whether a value is moved to its attribute. The app ignores a to-do's place without a name, so the values of such a
+  /// place are kept unchanged.
   private func isUsable(_ move: Move, _ fields: [String: FieldValue]) -> Bool {
     guard let dot = move.attribute.firstIndex(of: "."),
       let name = moves.first(where: { $0.attribute == "\(move.attribute[..<dot]).name" })
@@ -129,7 +130,7 @@ struct ItemPlan {
 }
 
 extension FieldValue {
-  /// The value if it has the type; an integer becomes a double if needed, because writers store either.
+  /// The value, or nil if it has another type. An integer becomes a double if needed, because writers store either.
   fileprivate func `as`(_ type: KnownKind.ValueType?) -> FieldValue? {
     switch type {
     case nil: self
@@ -140,14 +141,14 @@ extension FieldValue {
 }
 
 extension [String: FieldValue] {
-  /// The value at the end of a path of keys. A key may hold dots itself: the whole text is tried first.
+  /// The value at the end of a path of keys. A key may itself contain dots, so the whole text is tried first.
   func value(at path: String) -> FieldValue? {
     if let value = self[path] { return value }
     guard let (first, rest) = Self.step(path) else { return nil }
     return self[first]?.dictionary?.value(at: rest)
   }
 
-  /// Removes the value at the end of a path, and objects with nothing left but their class.
+  /// Removes the value at the end of a path, and objects of which only the class is left.
   mutating func remove(at path: String) {
     guard removeValue(forKey: path) == nil, let (first, rest) = Self.step(path),
       var members = self[first]?.dictionary
@@ -157,7 +158,7 @@ extension [String: FieldValue] {
     self[first] = isEmpty ? nil : .dictionary(members)
   }
 
-  /// Sets the value at the end of a path, creating the dictionaries on the way.
+  /// Sets the value at the end of a path, and creates missing dictionaries along it.
   mutating func set(_ value: FieldValue, at path: String) {
     guard let (first, rest) = Self.step(path) else {
       self[path] = value
@@ -168,7 +169,7 @@ extension [String: FieldValue] {
     self[first] = .dictionary(members)
   }
 
-  /// The first key of a path, and the path after it; nil for a single key.
+  /// The first key of a path and the rest of the path. Nil for a single key.
   private static func step(_ path: String) -> (first: String, rest: String)? {
     guard let dot = path.firstIndex(of: ".") else { return nil }
     return (String(path[..<dot]), String(path[path.index(after: dot)...]))

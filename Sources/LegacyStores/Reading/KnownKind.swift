@@ -1,8 +1,8 @@
 import CatalogModel
 
-/// The kinds and attributes of the small apps, and the keys under which apps have written them.
+/// The kinds and attributes of small apps, and the keys under which such apps store them.
 ///
-/// The attributes are those of `Sources/Examples`, so that the models there read what an import made.
+/// The attributes are those of `Sources/Examples`, so that the models there can read what an import made.
 struct KnownKind {
   enum ValueType {
     case text
@@ -15,7 +15,7 @@ struct KnownKind {
     let type: ValueType
     /// Keys in files, most likely first.
     let keys: [String]
-    /// The default value; nil if it may be absent.
+    /// The default value. Nil if the attribute may be absent.
     var standard: FieldValue?
 
     static func text(_ attribute: String, _ keys: [String], standard: FieldValue? = nil) -> Property {
@@ -32,7 +32,7 @@ struct KnownKind {
   /// Attributes that do not come from keys of a file.
   var others: [String] = []
 
-  /// Whether a field that becomes no attribute of this kind must not have this name.
+  /// Whether this name is reserved for an attribute of this kind, so that other fields must not have it.
   func reserves(_ key: String) -> Bool {
     others.contains(key)
       || properties.contains { $0.attribute == key || $0.attribute.hasPrefix(key + ".") }

@@ -9,14 +9,15 @@ extension LegacyStore {
   /// let store = try LegacyStore.archives([caches.appending(path: "annotations"), caches.appending(path: "categories")])
   /// ```
   ///
-  /// If several files have copies of one graph, for example because places and categories were archived separately,
-  /// each object is read once: categories are equal if their names are, and an object that a file reaches only through
-  /// its category is matched with an equal one in another file.
+  /// Several files may have copies of one graph, for example because places and categories were archived separately.
+  /// Each object is read once: categories with equal names are one category, and an object that a file reaches only
+  /// through its category is matched with an equal object in another file.
   /// - Parameters:
   ///   - files: all files of the app.
   ///   - mapping: overrides for the guess of attributes.
-  /// - Throws: ``LegacyError`` if there is no such file, if none of them can be read, or when the mapping names keys
-  ///   that no object has. One file of several that can't be read is a problem of the store.
+  /// - Throws: ``LegacyError`` if there is no such file, if none of the files can be read, if two files have the same
+  ///   name, or if the mapping names a key that no object has. If only some of several files can't be read, they are
+  ///   problems of the store.
   public static func archives(
     _ files: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -70,16 +71,16 @@ extension LegacyStore {
     }
     let names = Set(opened.map(\.name))
     guard names.count == opened.count else {
-      throw LegacyError(.wrongUse, "two of the files are called the same; import them as two stores")
+      throw LegacyError(.wrongUse, "two of the files have the same name; import them as two stores")
     }
     return (opened, problems)
   }
 }
 
 extension FieldMapping {
-  /// Fails for a key that no object has, which is a typing error.
+  /// Throws if a key is one that no object has: it is probably mistyped.
   func check(against store: LegacyStore) throws(LegacyError) {
-    // An empty list has no keys.
+    // An empty list has no keys to check against.
     guard !store.items.isEmpty || !store.categories.isEmpty else { return }
     for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
       let first = key.split(separator: ".").first.map(String.init) ?? key
@@ -120,7 +121,7 @@ struct ArchiveMerge {
     store.lists.formUnion(reader.lists)
     store.incompleteLists.formUnion(reader.incompleteLists)
     store.classes.merge(reader.classes)
-    // Indexes of items are final only after items of other files are matched.
+    // The indexes of items are final only after items of other files were matched.
     var numbers: [Int: Int] = [:]
     var kept: [LegacyItem] = []
     for (pending, index) in reader.indexes.enumerated() {
@@ -148,7 +149,7 @@ struct ArchiveMerge {
 
   /// - Returns: the index in the store for each category of the file.
   private mutating func mergeCategories(_ categories: [LegacyCategory]) -> [Int] {
-    // Existing categories by name, the first one last.
+    // Existing categories by name. The first one is last, because `popLast` takes it first.
     var known: [[UInt8]: [Int]] = [:]
     for (index, category) in store.categories.enumerated().reversed() {
       known[Array(category.name.utf8), default: []].append(index)

@@ -5,13 +5,14 @@ import KeyedArchiving
 extension LegacyStore {
   /// Reads an app's preferences, and the archives that they contain as data.
   ///
-  /// Archives are found at any depth. Those without objects of the app's own classes, such as a color, stay with the
+  /// Archives are found at any depth. Archives without objects of the app's own classes, such as a color, stay with the
   /// other preferences, which the store preserves.
   /// - Parameters:
   ///   - file: the preferences property list, such as `com.example.app.plist`.
-  ///   - key: the only key to read; nil for all.
-  ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` if there is no such file or key, or the file is not a property list.
+  ///   - key: the only key to read. If nil, all keys are read.
+  ///   - mapping: overrides for the guess of attributes.
+  /// - Throws: ``LegacyError`` if there is no such file or key, if the file is not a property list, or if the mapping
+  ///   names a key that no object has.
   public static func defaults(
     _ file: URL, key: String? = nil, mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -22,7 +23,7 @@ extension LegacyStore {
       list = try PropertyList(ArchiveBytes(contentsOf: file))
       if try KeyedArchive.isKeyedArchive(list) {
         throw LegacyError(
-          .wrongUse, "it is a keyed archive and holds no preferences; import it as an archive")
+          .wrongUse, "it is a keyed archive and not preferences; import it as an archive")
       }
       content = try FieldValue(contentsOf: list)
     } catch {
@@ -31,12 +32,12 @@ extension LegacyStore {
     }
     guard case .dictionary(let preferences) = content else {
       throw LegacyError(
-        .unreadable, "preferences are a dictionary, and this is something else", path: file.lastPathComponent)
+        .unreadable, "preferences are a dictionary, but this is something else", path: file.lastPathComponent)
     }
     if let key, preferences[key] == nil {
       throw LegacyError(
         .notFound,
-        "there is no key \"\(key)\" in the preferences; there are "
+        "the preferences have no key \"\(key)\"; they have "
           + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
     }
     var reader = DefaultsReader(mapping: mapping)
@@ -55,7 +56,7 @@ extension LegacyStore {
   }
 }
 
-/// Finds the archives in preferences and their contents.
+/// Finds the archives in preferences, and their contents.
 struct DefaultsReader {
   private static let depthLimit = 64
   let mapping: FieldMapping

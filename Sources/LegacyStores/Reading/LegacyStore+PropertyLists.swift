@@ -9,12 +9,15 @@ extension LegacyStore {
 
   /// Reads property lists of dictionaries, such as `toDoItems.plist` and `doneItems.plist`.
   ///
-  /// Each dictionary of an array is an item; one that looks like a to-do is a `toDo`, and done if its file name says
-  /// so. Items that move between the two files are recognized if both are given at once.
+  /// Each dictionary of an array becomes an item. One that looks like a to-do becomes a `toDo`, which is done if the
+  /// file's name says so. Items that move between the two files are recognized if both files are given at once.
   /// - Parameters:
-  ///   - urls: files, or one folder that holds the to-do app's files. There, a missing file is an empty list.
-  ///   - mapping: which key is which attribute, where the guess should be another.
-  /// - Throws: ``LegacyError`` if there is no such file, or it is not a property list.
+  ///   - urls: files, or one folder that contains the to-do app's files. In a folder, a missing file counts as an empty
+  ///     list.
+  ///   - mapping: overrides for the guess of attributes.
+  /// - Throws: ``LegacyError`` if there is no such file, if it is not a property list, if two files have the same name,
+  ///   or if the mapping names a key that no object has. If only some of several files can't be read, they are problems
+  ///   of the store.
   public static func propertyLists(
     _ urls: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -88,7 +91,7 @@ struct PropertyListReader {
     case .dictionary(let members) where value.objectClass == nil:
       let before = store.items.count
       var content: [String: FieldValue] = [:]
-      // In a deterministic order.
+      // The order is deterministic.
       for (key, member) in members.sorted(by: { $0.key < $1.key }) {
         content[key] = try layout(of: member, list: "\(list):\(key)", isTop: false)
       }
@@ -106,7 +109,7 @@ struct PropertyListReader {
   /// - Returns: the layout of the list.
   private mutating func add(_ elements: [FieldValue], _ list: String) -> FieldValue {
     store.lists.insert(list)
-    // A key in the file, or the file's name for the top.
+    // The kind is a key in the file or, for the top, the file's name.
     let kind = list.contains(":") ? list.split(separator: ":").last.map(String.init) ?? list : list.stem
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
     var skipped: [FieldValue] = []
@@ -117,7 +120,7 @@ struct PropertyListReader {
         skipped.append(element)
         store.problems.append(
           LegacyProblem(
-            "\(list)[\(index)]", "it has no title, so it is no item, as in the app", isLoss: false))
+            "\(list)[\(index)]", "it has no title, so it is not an item, as in the app", isLoss: false))
       }
     }
     return Layout.list(list, className: nil, skipped: skipped)
@@ -125,7 +128,7 @@ struct PropertyListReader {
 }
 
 extension PropertyListValue {
-  /// The bytes of its texts and data, each counted as often as it occurs.
+  /// The bytes of its texts and data. Shared ones count each time they occur.
   fileprivate var byteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -141,7 +144,7 @@ extension FieldValue {
   /// Converts the contents of a property list.
   init(contentsOf list: PropertyList) throws {
     let tree = try list.value()
-    // Each item gets a separate copy of a text that they share in the file.
+    // Items that share a text in the file each get a separate copy of it.
     guard tree.byteCount <= 32 * list.bytes.count + 4 << 20 else {
       throw LegacyError(
         .unreadable, "its texts and data are shared so often that they would grow too large",
@@ -174,8 +177,8 @@ extension FieldValue {
     }
   }
 
-  /// A dictionary; in the explicit form, with its class, if a key occurs twice, is no text or looks like a reserved
-  /// one.
+  /// A dictionary. It has the explicit form, with its class, if a key occurs twice, is not a text, or looks like a
+  /// reserved key.
   static func contents(
     of className: String, _ members: [String: FieldValue], keys: [FieldValue], values: [FieldValue]
   ) -> FieldValue {

@@ -7,11 +7,11 @@ extension LegacyStore {
   /// Reads a folder of Scary Bugs' documents: `<n>.scarybug`, each with `data.plist`, `thumbImage.jpg` and
   /// `fullImage.jpg`, any of which may be missing.
   ///
-  /// Only the type of a picture is read; an import reads each picture once, in pieces. Other files in a document also
-  /// become images of the bug. Links are refused, so that nothing outside of the folder is read.
+  /// This reads only the type of each picture. An import reads each picture once, in pieces. Other files in a document
+  /// become images of the bug too. Links are refused, so nothing outside the folder is read.
   /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
   /// - Throws: ``LegacyError`` if there is no such folder, or no bug in it. An unreadable bug is a problem of the
-  ///   store, and the others are read.
+  ///   store; the others are read.
   public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
     var reader = ScaryBugReader()
     try reader.read(ScaryBugReader.documents(in: Folder(url)))
@@ -35,13 +35,13 @@ struct ScaryBugReader {
   /// The folder that contains the bugs.
   static func documents(in folder: Folder) throws(LegacyError) -> Folder {
     if isBug(folder.path) {
-      throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
+      throw LegacyError(.wrongUse, "this is a single bug; name the folder that contains it", path: folder.path)
     }
     for path in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
       if let inner = try folder.folder(at: path), try inner.names().contains(where: isBug) { return inner }
     }
     throw LegacyError(
-      .notFound, "there is no folder in it whose name ends in \(folderExtension)", path: folder.path)
+      .notFound, "it contains no folder whose name ends in \(folderExtension)", path: folder.path)
   }
 
   mutating func read(_ folder: Folder) throws(LegacyError) {
@@ -51,7 +51,7 @@ struct ScaryBugReader {
         switch try folder.kind(of: name) {
         case .folder: try readBug(name, in: folder)
         case .link: throw LegacyError.link(name)
-        default: throw LegacyError(.unreadable, "it is not a folder, as a bug is")
+        default: throw LegacyError(.unreadable, "it is not a folder, but a bug is a folder")
         }
       } catch {
         store.unreadableKeys.insert(name)
@@ -102,7 +102,7 @@ struct ScaryBugReader {
     guard let key = ["Data", "data", "root"].first(where: keys.contains) ?? keys.first,
       case .object(let object)? = try archive.top(key)
     else {
-      throw LegacyError(.unreadable, "its \(Self.dataFile) holds no object under the key Data")
+      throw LegacyError(.unreadable, "its \(Self.dataFile) has no object under the key Data")
     }
     let survey = ClassSurvey([try archive.inspect()], FieldMapping())
     let plan = ItemPlan(

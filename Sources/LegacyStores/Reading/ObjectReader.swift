@@ -2,28 +2,29 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// The role of an object in the store, if it is not a part of another one.
+/// The role of an object in the store, if it is not a part of another object.
 enum ObjectRole {
   case item(Int)
   case category(Int)
 }
 
-/// Converts values of an archive to attributes, whatever their classes. Only unreadable parts are omitted, and noted.
+/// Converts values of an archive to attributes, whatever their classes are. Only unreadable parts are omitted, and
+/// recorded as problems.
 ///
 /// Texts, numbers, dates, bytes, arrays and dictionaries become values of that type. An object of any other class
-/// becomes a dictionary of its fields, with its class under `$class`. An object that occurs several times in an item,
-/// or contains itself, is written once with a number, `$id`, and then as `{"$ref": 1}`.
+/// becomes a dictionary of its fields, with its class under `$class`. If an object occurs several times in an item, or
+/// contains itself, it is written once with a number, `$id`, and the other times as a reference, such as `{"$ref": 1}`.
 ///
-/// Used for one item after the other; the classes are collected over all items.
+/// One reader converts item after item, and collects the classes of all items.
 struct ObjectReader {
-  /// The depth of attributes; the catalog's limit is slightly larger.
+  /// The maximum depth of attributes. The catalog's own limit is slightly larger.
   private static let depthLimit = 100
-  /// The most values of one item. A small file can share a part so often that it would make billions.
+  /// The maximum number of values in one item. A small file can share parts so often that one item would have billions.
   private static let valueLimit = 200_000
-  /// The most values of all items of an archive, for each byte and in addition. Each value of an archive takes at least
-  /// one byte; each item has a copy of shared values.
+  /// The maximum number of values in all items of an archive: some for each byte of the archive, and a constant. Each
+  /// value of an archive takes at least one byte, but each item has its own copy of shared values.
   private static let valuesInAll = (perByte: 2, beyond: 65_536)
-  /// The most bytes of text and data of all items: each has a copy of shared values.
+  /// The maximum bytes of text and data in all items. Each item has its own copy of shared values.
   private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
   /// Foundation's collections, which have contents instead of fields.
   static let collections: [String: ArchivedClass] = Dictionary(
@@ -34,12 +35,12 @@ struct ObjectReader {
   /// Larger data becomes an image of the item, because attributes should be small.
   private static let inlineByteLimit = 64 << 10
 
-  /// The role of another object in the store, nil if it is a part of the current item.
+  /// The role of another object in the store, or nil if the object is a part of the current item.
   var role: (ArchivedObject) throws -> ObjectRole? = { _ in nil }
 
   /// The classes found, and how they encode their fields.
   private(set) var classes: [String: LegacyClass] = [:]
-  /// The pictures and large data of the item, which its attributes name by `$image`.
+  /// The pictures and large data of the item, to which its attributes refer with `$image`.
   private(set) var images: [LegacyImage] = []
   /// The unreadable parts of the item: the path of keys, and the reason.
   private(set) var problems: [(path: String, reason: String)] = []
@@ -73,7 +74,7 @@ struct ObjectReader {
     (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
   }
 
-  /// The fields of an object as attributes of the same names.
+  /// The fields of an object, as attributes with the same names.
   /// - Parameter skipped: fields to omit.
   mutating func attributes(
     of object: ArchivedObject, skipping skipped: Set<String> = []
@@ -97,7 +98,7 @@ struct ObjectReader {
     return numbers.count
   }
 
-  /// Notes the class of an object, and how its fields are encoded.
+  /// Records the class of an object, and how its fields are encoded.
   mutating func note(_ object: ArchivedObject) throws {
     note(classOf: object)
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
@@ -124,7 +125,7 @@ struct ObjectReader {
     let name = object.className
     note(classOf: object)
     var fields: [String: FieldValue] = [:]
-    // Sorted, so that the numbers of shared objects do not depend on the order in a file.
+    // Fields are sorted, so that the numbers of shared objects do not depend on the order in the file.
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
       let key = Self.isReserved(field.name) ? "$" + field.name : field.name
       try charge(bytes: key.utf8.count)
@@ -138,14 +139,14 @@ struct ObjectReader {
       }
       guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
-        throw LegacyError(.unreadable, "an object of the class \(name) has two fields called \(key)")
+        throw LegacyError(.unreadable, "an object of the class \(name) has two fields with the name \(key)")
       }
       fields[key] = value
     }
     return fields
   }
 
-  /// Reads a part of the item, or notes that it is unreadable, and continues with the others.
+  /// Reads a part of the item. If the part is unreadable, this records it as a problem and returns nil.
   private mutating func readable<T>(
     _ path: String, _ body: (inout ObjectReader) throws -> T
   ) throws -> T? {
@@ -164,7 +165,7 @@ struct ObjectReader {
     }
   }
 
-  /// Values without keys are named `$0`, `$1`; other names must not look like reserved ones.
+  /// Whether a name looks like a reserved one. Values without keys have the names `$0`, `$1` and so on, which are not.
   private static func isReserved(_ key: String) -> Bool {
     key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
   }
@@ -231,7 +232,7 @@ struct ObjectReader {
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
-      // A plain URL in a field; elsewhere it would be exported as a text.
+      // This is only for a plain URL in a field. Elsewhere it would be exported as a text.
       if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
         return try keep(text)
       }
@@ -279,7 +280,7 @@ struct ObjectReader {
       }
       result = [Reference.objectClass: .string(name), "NS.objects": .array(elements)]
     }
-    // One that contains itself has a number, for which it needs the explicit form.
+    // A collection that contains itself has a number, and only the explicit form has a place for it.
     guard let number = numbers[object.uid], isReferredTo.contains(number) else { return result }
     var explicit: [String: FieldValue]
     if let elements = result.array {
@@ -372,7 +373,7 @@ struct ObjectReader {
 }
 
 extension FieldValue {
-  /// A date as Foundation represents it; an impossible date stays a number.
+  /// A date. If Foundation can't represent it, it stays a number.
   init(secondsSince2001 seconds: Double) {
     // The years 1 to 9999, which can be written as a date.
     if (-63_114_076_800..<252_423_993_600).contains(seconds) {
@@ -384,7 +385,7 @@ extension FieldValue {
 }
 
 extension String {
-  /// The text as the name of an image, shortened to the limit.
+  /// The text, shortened if it is too long for a name.
   var usableName: String {
     if utf8.count <= 1000 { return self }
     return "…" + suffix(200)

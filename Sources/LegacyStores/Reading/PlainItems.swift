@@ -2,7 +2,7 @@ import CatalogModel
 
 /// Items that are not objects: the dictionaries, texts and numbers of one list.
 struct PlainItems {
-  /// How the dictionaries of the list become items; nil if there are none.
+  /// How the dictionaries of the list become items. Nil if there are none.
   private let plan: ItemPlan?
   private let list: String
   private let kind: String
@@ -36,8 +36,8 @@ struct PlainItems {
     self.kind = mapping.kind ?? (known == nil ? kind : "\(kind)Value")
   }
 
-  /// The item of an element; nil if the app would skip it, like a to-do without a title.
-  /// - Parameter classes: where the keys of dictionaries are noted, under a name in place of a class.
+  /// The item for an element, or nil if the app would skip it, as it does with a to-do without a title.
+  /// - Parameter classes: records the keys of dictionaries, under a name in place of a class.
   func item(_ value: FieldValue, noting classes: inout [String: LegacyClass]) -> LegacyItem? {
     guard let plan, let fields = Self.fields(value) else {
       return LegacyItem(list: list, kind: kind, attributes: ["value": value])

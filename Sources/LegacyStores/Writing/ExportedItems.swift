@@ -18,7 +18,7 @@ struct ExportedItems {
   private(set) var groups: [CategoryID: ImportMemory.Group] = [:]
   private(set) var files: [String: FieldValue]
   private(set) var classes: [String: LegacyClass]
-  /// All items, those of the lists first.
+  /// All items, list by list.
   private(set) var items: [Catalog.Item.ID] = []
 
   init(_ catalog: Catalog, _ memory: ImportMemory) {
@@ -104,17 +104,17 @@ struct ExportedItems {
     }
   }
 
-  /// The class of an item's object; empty for a dictionary or a plain value.
+  /// The class of an item's object. Empty for a dictionary or a plain value.
   func className(of item: Catalog.Item) -> String {
     if let row = rows[item.id] { return row.className }
     let named = classes.filter { $0.value.kind == item.kind }.keys.sorted()
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
   }
 
-  /// The path of keys for each attribute of a class, shortest paths first.
+  /// The path of keys for each attribute of a class, with the shortest paths first.
   private func mapping(_ className: String, _ known: KnownKind?) -> [(path: String, attribute: String)] {
     var mapping = classes[className]?.mapping ?? [:]
-    // An attribute that no object had yet gets the most likely key.
+    // An attribute that no object has had gets the most likely key.
     if let known, classes[className]?.chain.isEmpty ?? true {
       let mapped = Set(mapping.values)
       for property in known.properties where !mapped.contains(property.attribute) {

@@ -10,7 +10,7 @@ public struct LegacyExportReport: Sendable {
   public internal(set) var items = 0
   /// How many files were written.
   public internal(set) var written = 0
-  /// How many files existed already with the same bytes.
+  /// How many files already existed with the same bytes.
   public internal(set) var unchanged = 0
   /// What could not be written, and other remarks.
   public internal(set) var problems: [LegacyProblem] = []
@@ -20,20 +20,21 @@ public struct LegacyExportReport: Sendable {
 }
 
 extension Journal where State == Catalog {
-  /// Writes the files that an NSCoding-era app reads: with its file names, the classes of its objects and the keys that
-  /// its `initWithCoder:` reads.
+  /// Writes files that an NSCoding-era app can read: with the app's file names, the classes of its objects, and the
+  /// keys that its `initWithCoder:` reads.
   ///
-  /// File names, classes, keys and other contents are as in the imported files. Without an import they are those of the
-  /// small apps in the documentation. Items that were added in the journal come after the others.
+  /// File names, classes, keys and other contents are those of the imported files. If nothing was imported, they are
+  /// those of the small apps in the documentation. Items that were added in the journal come after the others.
   /// - Parameters:
   ///   - source: how the app stored its data.
   ///   - name: which store, if several were imported from that source.
   ///   - selector: the point in time.
-  ///   - folder: where to write; created if it does not exist. A file gets its name only when it is complete.
+  ///   - folder: where to write. It is created if it does not exist. A file gets its name only when it is complete.
   ///   - replacing: whether files with other contents may be replaced.
-  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder holds a file of
-  ///   another content under a name that is to be written, or another bug; `notFound` when there is no such store, or
-  ///   nothing of the sort in the journal; ``JournalError`` when the journal can't be read.
+  /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder has a file with
+  ///   other contents under a name that is to be written, or another bug; `notFound` if there is no such store, or
+  ///   nothing to export; `wrongUse` if there are several stores and `name` is nil. ``JournalError`` if the journal
+  ///   can't be read.
   @discardableResult
   public func exportStore(
     _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),
@@ -44,11 +45,11 @@ extension Journal where State == Catalog {
     let names = ImportMemory.names(version.state, source)
     if let name, !names.contains(name) {
       throw LegacyError(
-        .notFound, "nothing was imported from a \(source.rawValue) store called \"\(name)\" by then")
+        .notFound, "as of that point, nothing was imported from a \(source.rawValue) store named \"\(name)\"")
     }
     if name == nil, names.count > 1, !names.contains("") {
       throw LegacyError(
-        .wrongUse, "there are several stores of that source; name one of " + names.joined(separator: ", "))
+        .wrongUse, "there are several stores of that source; choose one of " + names.joined(separator: ", "))
     }
     let memory = ImportMemory(version.state, source, name: name ?? (names.count == 1 ? names[0] : ""))
     let export = try LegacyExport(version.state, memory, blobs)
@@ -77,7 +78,7 @@ struct ExportTarget {
       case .same: report.unchanged += 1
       case .different where replacing: pending.append(file)
       case .different:
-        throw refusal("\"\(file.path)\" is there with other contents", "use --force to replace it")
+        throw refusal("\"\(file.path)\" exists with other contents", "use --force to replace it")
       }
     }
     if ownsBugs {
@@ -109,14 +110,14 @@ struct ExportTarget {
       guard let kind = try folder.kind(of: name) else { return .absent }
       guard kind == .folder else {
         throw LegacyError(
-          .alreadyExists, "\"\(name)\" is there and is no folder; move it away", path: folder.path)
+          .alreadyExists, "\"\(name)\" exists but is not a folder; move it away", path: folder.path)
       }
       inner = try folder.folder(name)
     }
     guard let kind = try inner.kind(of: file.name) else { return .absent }
     guard kind == .file else {
       throw LegacyError(
-        .alreadyExists, "\"\(file.path)\" is there and is no file; move it away", path: folder.path)
+        .alreadyExists, "\"\(file.path)\" exists but is not a file; move it away", path: folder.path)
     }
     let old = try inner.file(file.name, .reading)
     switch file.content {
@@ -129,7 +130,7 @@ struct ExportTarget {
     }
   }
 
-  /// Looks for bugs and pictures in the folder that are not part of this export: the app would show them.
+  /// Finds bugs and pictures in the folder that are not part of this export, because the app would show them.
   /// - Returns: the pictures, which are to be removed.
   private func otherBugs(
     _ files: [ExportedFile], _ replacing: Bool, _ report: inout LegacyExportReport
@@ -139,7 +140,7 @@ struct ExportTarget {
     var stale: [(bug: String, picture: String)] = []
     for name in try folder.numberedNames() where ScaryBugReader.isBug(name) {
       guard folders.contains(name) else {
-        let words = "\"\(name)\" is there and not among the bugs that are exported"
+        let words = "\"\(name)\" exists but is not among the exported bugs"
         if !replacing { throw refusal(words, "use --force to leave it there") }
         report.problems.append(LegacyProblem(name, "\(words); it was left there", isLoss: false))
         continue
@@ -149,7 +150,7 @@ struct ExportTarget {
         if try bug.kind(of: picture) == nil { continue }
         if !replacing {
           throw refusal(
-            "\"\(name)/\(picture)\" is there, and the bug has no such picture", "use --force to remove it")
+            "\"\(name)/\(picture)\" exists, but the bug has no such picture", "use --force to remove it")
         }
         stale.append((name, picture))
       }

@@ -10,7 +10,7 @@ struct ExportedFile {
     case blob(Blob)
   }
 
-  /// The folder that contains it in the folder of the export; nil for that one itself.
+  /// The inner folder that contains it. Nil if it is directly in the folder of the export.
   var folder: String?
   var name: String
   var content: Content
@@ -20,7 +20,7 @@ struct ExportedFile {
   var path: String { folder.map { "\($0)/\(name)" } ?? name }
 }
 
-/// Makes the files of a store as of a state.
+/// Produces the files of a store as of a state.
 struct LegacyExport {
   private let store: ExportedItems
   private let images: ImageReader
@@ -49,7 +49,7 @@ struct LegacyExport {
     }
     for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
       guard name.isSingleName, let content = file[Layout.content] else {
-        problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this can't be the name of a file"))
+        problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this is not a valid file name"))
         continue
       }
       let bytes =
@@ -58,7 +58,7 @@ struct LegacyExport {
         } else {
           try PropertyListText.bytes(of: filled(content), asXML: file[Layout.format]?.string == Layout.xml)
         }
-      // The apps write no file for an empty list, so none is created; an existing one is emptied.
+      // The apps write no file for an empty list, so none is created. An existing file is emptied.
       let isEmpty = Layout.lists(in: [name: file]).allSatisfy {
         store.lists[$0, default: []].isEmpty && store.categoryLists[$0, default: []].isEmpty
       }
@@ -152,7 +152,7 @@ struct LegacyExport {
         let given = "image-\(image.id)"
         problems.append(
           LegacyProblem(
-            "image:\(image.id)", "no file can be called \"\(image.name.prefix(80))\" here, so it is \(given)",
+            "image:\(image.id)", "no file can have the name \"\(image.name.prefix(80))\" here, so its name is \(given)",
             isLoss: false))
         name = given
       }
@@ -162,7 +162,7 @@ struct LegacyExport {
   }
 }
 
-/// Reads the images that are embedded in files, and notes unreadable ones.
+/// Reads the images that are embedded in files, and records unreadable ones.
 private final class ImageReader {
   private let blobs: BlobStore
   private var failures: [Blob: any Error] = [:]

@@ -6,20 +6,20 @@ import KeyedArchiving
 /// References by number become references between objects.
 final class ObjectWriter {
   private let store: ExportedItems
-  /// The bytes of an image, nil if they are missing.
+  /// The bytes of an image, or nil if they are missing.
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// The images of the most recent item.
   private var images: (item: Catalog.Item.ID, byName: [String: Catalog.Image])?
-  /// Closures that fill the nodes without fields.
+  /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
   private var made: [ArchiveNode] = []
 
   /// The context of a value.
   private struct Context {
-    /// The item of the images.
+    /// The item whose images the value refers to.
     var item: Catalog.Item.ID?
     /// The objects of the item made so far, by number.
     var objects: [Int: ArchiveNode] = [:]
@@ -48,7 +48,7 @@ final class ObjectWriter {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values)
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
-      // Nil at the top was nil; an `NSNull` is marked as such.
+      // A null at the top was nil; an `NSNull` there is marked as such.
       members.append((key, value == .null ? .null : content(value, &context, only: only)))
     }
     while let next = waiting.popLast() { next() }
@@ -165,7 +165,7 @@ final class ObjectWriter {
         }
         guard key == colorKey else { return nil }
         guard let color = category.color else { return .null }
-        // As the app encoded it, unless it has changed.
+        // An unchanged color stays as the app encoded it.
         if group?.color == color, group?.fields[key] != nil { return nil }
         return .node(self.color(color, like: group?.fields[key]))
       }
@@ -179,7 +179,8 @@ final class ObjectWriter {
       : .uiColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
   }
 
-  /// Fills the fields of an object: first those that its class had in the files, nil where there is no value.
+  /// Fills the fields of an object. The fields that its class had in the files come first, with nil if there is no
+  /// value.
   private func fill(
     _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
     extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
@@ -224,8 +225,9 @@ final class ObjectWriter {
     return key == "$\(position)" ? position : nil
   }
 
-  /// Whether an object of a class encodes nil under a key without a value. An app's decoder may require all keys of its
-  /// class; Foundation's classes have different keys for different kinds of content.
+  /// Whether objects of a class encode nil under a key without a value. An app's decoder may require all keys of its
+  /// class. Foundation's classes have different keys for different kinds of content, so their optional keys are
+  /// omitted.
   private func hasNil(_ key: String, of className: String) -> Bool {
     guard let known = store.classes[className], let form = known.fields[key], !isInline(form) else {
       return false
@@ -289,7 +291,7 @@ final class ObjectWriter {
     }
   }
 
-  /// A collection of a class; without a known class a mutable array, which any decoder accepts as an array.
+  /// A collection of a class. If the class is not known, it is a mutable array, which any decoder accepts as an array.
   private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
     let appClass = store.classes[className] == nil ? .mutableArray : archivedClass(className)
     // A list can't be a dictionary, even if the field was one in the files.
@@ -322,7 +324,7 @@ final class ObjectWriter {
     if let target = value.target(Reference.category) { return .node(node(ofCategory: EntityID(target))) }
     if let target = value.target(Reference.ref) {
       if let node = context.objects[target] { return .node(node) }
-      // Without an object of that number it is an ordinary dictionary.
+      // If there is no object with that number, this is an ordinary dictionary.
       if let definition = context.definitions[target] { return self.value(definition, form, &context) }
     }
     let number = members[Reference.id]?.integer
@@ -361,7 +363,7 @@ final class ObjectWriter {
     return .node(node)
   }
 
-  /// The class of a field whose object has lost its class.
+  /// The class for a field whose object has no class any more.
   private func customClass(_ form: String) -> String? {
     store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary" ? form : nil
   }
@@ -372,7 +374,7 @@ final class ObjectWriter {
     members.sorted { $0.key < $1.key }.map { (.string($0.key), value($0.value, nil, &context)) }
   }
 
-  /// An image of an item. An item may have thousands, so they are looked up once for each item.
+  /// An image of an item. An item may have thousands of images, so they are looked up only once for each item.
   private func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
     if images?.item != item {
       images = (

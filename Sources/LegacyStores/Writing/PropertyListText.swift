@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 
-/// Writes property lists: as XML, like the apps, or in binary form if XML can't express the values.
+/// Writes property lists: as XML, as the apps do, or in binary form if XML can't express the values.
 struct PropertyListText {
   private(set) var text = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -11,7 +11,7 @@ struct PropertyListText {
 
     """
 
-  /// XML can't express the value: control characters, fractions of a second, keys that are not texts.
+  /// XML can't express a value: it has control characters, fractions of a second, or keys that are not texts.
   struct Unwritable: Error {}
 
   /// The bytes of a property list.
@@ -94,7 +94,7 @@ struct PropertyListText {
       case "<": text += "&lt;"
       case ">": text += "&gt;"
       case "\t", "\n": text.unicodeScalars.append(scalar)
-      // A carriage return would be read as a line feed, and other controls not at all.
+      // Most readers of XML turn a carriage return into a line feed, and reject other control characters.
       case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: throw Unwritable()
       default: text.unicodeScalars.append(scalar)
       }
