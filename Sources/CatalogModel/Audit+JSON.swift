@@ -1,18 +1,19 @@
 package import Foundation
 package import JSON
 
-// Entries, histories, blame and plans, as the command line prints them with `--json` and the HTTP API returns them.
+// Entries, histories, blame and plans in JSON, as the command line prints them with `--json` and the HTTP API returns
+// them.
 
 extension Date {
   /// RFC 3339 with microseconds, in UTC.
   package var precise: String { Timestamp(self)?.description ?? "?" }
 
-  /// Whether the date of an entry differs more from that of the clock than two correct clocks would.
+  /// Whether the date of an entry differs from that of the clock by more than two correct clocks would differ.
   package func differs(from clockDate: Date) -> Bool { abs(timeIntervalSince(clockDate)) > 1 }
 }
 
 extension Journal where State == Catalog {
-  /// The date of the first entry up to a version; nil if there is none.
+  /// The date of the first entry of the history up to a version, or nil if there is none.
   package func firstDate(through version: Version<Catalog>) throws -> Date? {
     let start = try revision(at: .start)
     return version.revision > start ? try entry(at: start + 1).date : nil
@@ -41,7 +42,7 @@ extension Entry {
     }
   }
 
-  /// The same with events that `body` writes.
+  /// The same, with events that `body` writes.
   package func write(to writer: inout JSONWriter, events body: (inout JSONWriter) -> Void) {
     writer.beginObject()
     writeHead(to: &writer)
@@ -124,7 +125,7 @@ extension FoundEntity {
 
 extension Catalog.Tag {
   /// Writes a tag and who made it, as `tag --json` prints it.
-  /// - Parameter entry: the one of ``created``.
+  /// - Parameter entry: the entry of revision ``created``.
   package func write(to writer: inout JSONWriter, made entry: Entry) {
     writer.beginObject()
     writer.member("name", name)
@@ -137,8 +138,8 @@ extension Catalog.Tag {
 }
 
 extension RestorePlan {
-  /// Writes what a plan would do or has done into the open object, as `restore --json` prints it.
-  /// - Parameter revision: of its entry; nil if there is none.
+  /// Writes into the open object what a plan would do or has done, as `restore --json` prints it.
+  /// - Parameter revision: the revision of its entry, or nil if there is none.
   package func writeMembers(to writer: inout JSONWriter, revision: Revision?, isDryRun: Bool) {
     writer.key("revision")
     if let revision { writer.integer(revision) } else { writer.null() }

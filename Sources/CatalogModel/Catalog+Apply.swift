@@ -1,7 +1,7 @@
 import CBOR
 
-// Every event of a replay or a commit passes through here: 1,000,000 should take well under a second. All checks come
-// before the first change, so an event that throws has changed nothing.
+// Every event of a replay or a commit passes through here, and 1,000,000 of them should take well under a second. All
+// checks come before the first change, so an event that throws has changed nothing.
 extension Catalog {
   /// Applies an event.
   ///
@@ -18,7 +18,7 @@ extension Catalog {
     case .tag: try applyToTag(event, at: revision)
     default:
       throw JournalError(
-        .damaged, "an event changes \(Self.name(of: event.entity)), and a catalog has no such kind",
+        .damaged, "an event changes \(Self.name(of: event.entity)), but a catalog has no such kind",
         revision: revision)
     }
   }
@@ -155,7 +155,7 @@ extension Catalog {
 }
 
 extension JournalEvent {
-  /// Calls `body`, which reads the records of this event.
+  /// Calls `body`, which reads the records of this event, and turns its error into damage.
   @inline(__always)
   fileprivate func check<Result>(
     at revision: Revision, _ body: () throws(CBORError) -> Result

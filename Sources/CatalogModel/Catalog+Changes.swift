@@ -3,7 +3,7 @@ package import JSON
 
 // Changes as `journal diff --json` prints them, and the names of parts on the command line.
 extension Catalog {
-  /// The name of a part for programs: an attribute has its own name, any other part a name with a leading `@`. An
+  /// The name of a part for programs. An attribute has its own name; any other part has a name with a leading `@`. An
   /// attribute whose name begins with `@` gets a second one.
   package static func name(of key: FieldKey, of kind: EntityKind) -> String {
     switch key {
@@ -14,7 +14,7 @@ extension Catalog {
     }
   }
 
-  /// The part with a name from ``name(of:of:)``; nil for a field that the kind does not have.
+  /// The part with a name from ``name(of:of:)``, or nil for a field that the kind does not have.
   package static func key(named name: String, of kind: EntityKind) -> FieldKey? {
     guard name.utf8.first == UInt8(ascii: "@") else { return .attribute(name) }
     let rest = String(name.dropFirst())
@@ -47,7 +47,7 @@ extension Catalog {
     writer.endObject()
   }
 
-  /// A part's value as JSON shows it: a color and a digest are texts.
+  /// A part's value as JSON shows it: colors and digests are texts.
   package static func shown(_ value: FieldValue, _ key: FieldKey, of kind: EntityKind) -> FieldValue {
     switch (kind, key, value) {
     case (.category, .field(CategoryField.color), _): Catalog.Color(value).map { .string($0.hex) } ?? value

@@ -53,9 +53,9 @@ extension Catalog.Image {
 }
 
 extension Catalog {
-  /// Writes the members `categories`, `items` and `images` into the open object, each in the order of their numbers.
-  /// - Parameter flush: called after each entity, to empty the writer, so that a catalog of any size takes the memory
-  ///   of one entity.
+  /// Writes the members `categories`, `items` and `images` into the open object, each in the order of numbers.
+  /// - Parameter flush: called after each entity to empty the writer, so that a catalog of any size takes the memory of
+  ///   one entity.
   /// - Throws: what `flush` throws.
   package func writeMembers<Failure: Error>(
     to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
@@ -83,7 +83,7 @@ extension Catalog {
     writer.endArray()
   }
 
-  /// Writes one entity; nothing if it does not exist.
+  /// Writes one entity. If it does not exist, this writes nothing.
   package func write(_ entity: EntityKey, to writer: inout JSONWriter) {
     switch entity.kind {
     case .category: category(EntityID(entity.number))?.write(to: &writer)

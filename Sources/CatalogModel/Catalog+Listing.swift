@@ -1,4 +1,5 @@
-// Every listing reads a table or a part of an index lazily: O(log n) to begin, and at most O(log n) for each element.
+// Every listing reads a table or a part of an index lazily. It takes O(log n) to begin, and at most O(log n) for each
+// element.
 extension Catalog {
   /// All items, in the order of their numbers.
   public var items: Items { Items(rows: .all(itemTable)) }
@@ -15,7 +16,7 @@ extension Catalog {
     Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
   }
 
-  /// The categories with a number (`3`, `category:3`, which need not exist) or a name.
+  /// The categories with a number (`3` or `category:3`, which need not exist) or a name.
   /// - Complexity: O(c) for c categories.
   package func categories(named text: String) -> Set<CategoryID> {
     if let number = Int(text) { return [CategoryID(number)] }

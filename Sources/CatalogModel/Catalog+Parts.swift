@@ -1,4 +1,4 @@
-// The parts of a catalog in a snapshot. Snapshot files have these names, so a new name needs a new schema.
+// The parts of a catalog in a snapshot. Snapshot files contain these names, so a new name needs a new schema.
 extension Catalog {
   private enum PartName {
     static let itemsByKind = "itemsByKind"
@@ -21,7 +21,7 @@ extension Catalog {
     return parts
   }
 
-  /// The catalog made of these parts, nil if they are not those of a catalog.
+  /// The catalog made of these parts, or nil if they are not those of a catalog.
   /// - Complexity: O(1)
   public init?(parts: StateParts) {
     guard parts.tables.count == Self.kindNames.count,
@@ -38,7 +38,7 @@ extension Catalog {
     self.kindNumbers = kindNumbers
   }
 
-  /// The same catalog, made of these parts, with its indexes.
+  /// The same catalog with its indexes, made of these parts.
   public func replacing(parts: StateParts) -> Catalog? {
     guard var catalog = Catalog(parts: parts) else { return nil }
     catalog.indexCache = indexCache

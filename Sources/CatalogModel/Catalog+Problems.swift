@@ -1,8 +1,8 @@
 import CBOR
 
 extension Catalog {
-  /// The rules that this catalog breaks, in words: references to missing entities, and listings that disagree with the
-  /// records. Empty if it is valid. References to erased entities are valid.
+  /// The rules that this catalog breaks, as texts: references to missing entities, and listings that disagree with the
+  /// records. Empty if the catalog is valid. References to erased entities are valid.
   /// - Complexity: O(n log n)
   public func problems() -> [String] {
     var problems: [String] = []
@@ -61,7 +61,7 @@ extension Catalog {
     "image:\(image) belongs to item:\(item), which does not exist"
   }
 
-  /// Indexes that queries have built and that disagree with the items, which would be a bug in this code.
+  /// The indexes built by queries that disagree with the items. Any would be a bug in this module.
   /// - Complexity: O(n log n) for each of them.
   public func indexProblems() -> [String] { indexCache.problems(in: itemTable) }
 
@@ -85,7 +85,7 @@ extension Catalog {
         problems.append("item:\(number) is not listed under its category")
       }
     }
-    // Everything that should be listed is, so anything else makes the counts differ.
+    // Everything that should be listed is listed, so anything else would make the counts differ.
     if itemsByKind.lineCount != itemTable.count {
       problems.append("\(itemsByKind.lineCount) items are listed by kind, but there are \(itemTable.count)")
     }

@@ -21,7 +21,7 @@ extension Catalog {
     }
   }
 
-  /// If a category is deleted, its items stay without one. If an item is deleted, so are its images.
+  /// If a category is deleted, its items stay without a category. If an item is deleted, so are its images.
   public static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {

@@ -10,7 +10,7 @@ import CBOR
 /// A catalog is a value. Copying it takes constant time, and later commits do not change a copy. Only events change it:
 /// in a commit, through the methods of `Draft`; in a replay, by ``apply(_:at:)``.
 ///
-/// Entities are in the order of their numbers, and a part of one is decoded on access.
+/// Entities are in the order of their numbers. A part of an entity is decoded when it is accessed.
 ///
 /// 1. Each item is listed under its kind and its category, if it has one; each image is listed under its item; nothing
 ///    else is listed.
@@ -40,15 +40,15 @@ public struct Catalog: Sendable {
   /// How many images there are. O(1).
   public var imageCount: Int { imageTable.count }
 
-  /// The item of that number, nil if it does not exist. O(log n).
+  /// The item of that number, or nil if it does not exist. O(log n).
   public func item(_ id: Catalog.Item.ID) -> Catalog.Item? {
     itemTable[id.number].map { Catalog.Item(number: id.number, row: $0) }
   }
-  /// The category of that number, nil if it does not exist. O(log n).
+  /// The category of that number, or nil if it does not exist. O(log n).
   public func category(_ id: CategoryID) -> Catalog.Category? {
     categoryTable[id.number].map { Catalog.Category(number: id.number, row: $0) }
   }
-  /// The image of that number, nil if it does not exist. O(log n).
+  /// The image of that number, or nil if it does not exist. O(log n).
   public func image(_ id: ImageID) -> Catalog.Image? {
     imageTable[id.number].map { Catalog.Image(number: id.number, row: $0) }
   }
@@ -57,7 +57,7 @@ public struct Catalog: Sendable {
 extension Catalog: EventSourced {
   /// The version of records that this version of the module reads and writes.
   public static var schema: String { "catalog/1" }
-  /// The kinds in the order of their numbers, which the log contains.
+  /// The kinds in the order of the numbers that the log contains.
   public static let kindNames = ["category", "item", "image", "tag"]
 
   /// The record of an entity, encoded; nil if it does not exist. O(log n).

@@ -21,7 +21,7 @@ extension Catalog {
       return row.record.text(at: fields.name)
     }
 
-    /// Its color, nil if it has none.
+    /// Its color, or nil if it has none.
     public var color: Catalog.Color? { (try? CategoryFields(row.record))?.color }
   }
 }

@@ -1,15 +1,16 @@
 import CBOR
 
 extension Catalog {
-  /// A color in the sRGB color space. Components are from 0 to 1; values outside, as in extended ranges, are kept.
+  /// A color in the sRGB color space. Components are from 0 to 1. Values outside that range, as in extended ranges, are
+  /// kept.
   public struct Color: Hashable, Sendable {
-    /// The red component, from 0 to 1; in extended ranges it can be outside.
+    /// The red component, from 0 to 1. In extended ranges it can be outside.
     public let red: Double
-    /// The green component, from 0 to 1; in extended ranges it can be outside.
+    /// The green component, from 0 to 1. In extended ranges it can be outside.
     public let green: Double
-    /// The blue component, from 0 to 1; in extended ranges it can be outside.
+    /// The blue component, from 0 to 1. In extended ranges it can be outside.
     public let blue: Double
-    /// 0: transparent, 1: opaque.
+    /// The opacity, from 0 (transparent) to 1 (opaque).
     public let alpha: Double
 
     /// A color of these components, opaque by default.
@@ -20,7 +21,7 @@ extension Catalog {
       self.alpha = alpha
     }
 
-    /// Reads `#RRGGBBAA`, or `#RRGGBB` for an opaque color, nil for anything else.
+    /// Reads `#RRGGBBAA`, or `#RRGGBB` for an opaque color. Nil for any other text.
     public init?(hex: String) {
       let digits = Array(hex.utf8)
       guard digits.count == 9 || digits.count == 7, digits[0] == UInt8(ascii: "#") else { return nil }
@@ -45,7 +46,7 @@ extension Catalog {
       }
     }
 
-    /// `#RRGGBBAA`: each component as the nearest of 256 steps from 0 to 1.
+    /// The color as `#RRGGBBAA`. Each component is rounded to the nearest of 256 steps from 0 to 1.
     public var hex: String {
       let digits = Array("0123456789ABCDEF".utf8)
       var text = [UInt8(ascii: "#")]
@@ -60,7 +61,7 @@ extension Catalog {
     /// The form in a record.
     var value: FieldValue { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
 
-    /// Reads the form in a record; nil for anything else.
+    /// Reads the form in a record. Nil for any other value.
     init?(_ value: FieldValue) {
       guard case .array(let elements) = value, elements.count == 4,
         case .double(let red) = elements[0], case .double(let green) = elements[1],

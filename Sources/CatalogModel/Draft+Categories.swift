@@ -2,9 +2,10 @@ import CBOR
 
 extension Draft where State == Catalog {
   /// Adds a category.
-  /// - Parameter name: its name, up to 4,096 bytes, which need not be unique.
+  /// - Parameter name: its name, up to 4,096 bytes. It need not be unique.
   /// - Returns: the new category's number.
-  /// - Throws: ``JournalError`` with code `rejected` if the name is empty or too long.
+  /// - Throws: ``JournalError`` with code `rejected` if the name is empty or too long, or a component of the color is
+  ///   not finite.
   @discardableResult
   public mutating func addCategory(name: String, color: Catalog.Color? = nil) throws(JournalError)
     -> CategoryID
@@ -18,7 +19,7 @@ extension Draft where State == Catalog {
     return CategoryID(number)
   }
 
-  /// Sets the name and the color of a category; nil removes the color. Only what differs is recorded.
+  /// Sets the name and the color of a category. Nil removes the color. Only differences are recorded.
   /// - Throws: ``JournalError`` with code `rejected` if the category does not exist, or its name is empty or too long.
   public mutating func updateCategory(_ id: CategoryID, name: String, color: Catalog.Color?)
     throws(JournalError)
@@ -40,7 +41,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(CategoryField.name, to: .string(name)))
   }
 
-  /// Sets the color of a category; nil removes it.
+  /// Sets the color of a category. Nil removes it.
   /// - Throws: ``JournalError`` with code `rejected` if the category does not exist.
   public mutating func setColor(ofCategory id: CategoryID, to color: Catalog.Color?) throws(JournalError) {
     let record = try state.presentRecord(of: id.entity)
@@ -48,11 +49,11 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(CategoryField.color, to: color?.value))
   }
 
-  /// Deletes a category. Its items stay without one, each with an event that records this.
+  /// Deletes a category. Its items stay without a category; an event for each item records this.
   /// - Throws: ``JournalError`` with code `rejected` if the category does not exist.
   public mutating func deleteCategory(_ id: CategoryID) throws(JournalError) {
     try state.checkPresence(of: id.entity)
-    // An array, because an open listing would make each update copy what it changes.
+    // This is an array, because an open listing would make each update copy the index that it changes.
     let items = Array(state.itemsByCategory.members(of: id.number))
     for item in items { try setCategory(ofItem: Catalog.Item.ID(item), to: nil) }
     try delete(id.entity)

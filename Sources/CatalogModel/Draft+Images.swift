@@ -30,7 +30,7 @@ extension Draft where State == Catalog {
     return ImageID(number)
   }
 
-  /// Changes an image; a nil argument leaves its part unchanged. Only what differs is recorded.
+  /// Changes an image. If an argument is nil, that part stays unchanged. Only differences are recorded.
   /// - Throws: ``JournalError`` with code `rejected` if the image does not exist, or a name is empty or too long.
   public mutating func updateImage(
     _ id: ImageID, name: String? = nil, mediaType: String? = nil, blob: Blob? = nil

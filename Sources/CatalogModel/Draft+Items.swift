@@ -8,11 +8,11 @@ extension Draft where State == Catalog {
   /// let id = try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
   /// ```
   /// - Parameters:
-  ///   - kind: the kind of item, in the app's own words; up to 4,096 bytes.
+  ///   - kind: the kind of item, in the app's own words, up to 4,096 bytes.
   ///   - category: the number of an existing category.
   /// - Returns: the new item's number.
-  /// - Throws: ``JournalError`` with code `rejected` if the kind is empty, the category does not exist, or the
-  ///   attributes are too large (16 MiB) or nested too deep (127).
+  /// - Throws: ``JournalError`` with code `rejected` if the kind is empty or too long, the category does not exist, or
+  ///   the attributes are too large (16 MiB) or nested too deeply (127).
   @discardableResult
   public mutating func addItem(
     kind: String, category: CategoryID? = nil, attributes: [String: FieldValue] = [:]
@@ -40,13 +40,13 @@ extension Draft where State == Catalog {
     return try addItem(kind: kind, category: category, attributes: attributes)
   }
 
-  /// Sets and removes attributes; all others stay. A name in both arguments is set.
+  /// Sets and removes attributes. All others stay. A name in both arguments is set.
   ///
-  /// Only what differs is recorded, or nothing if nothing does. Names and values are compared by their bytes: an "é" of
-  /// one scalar differs from one of two. A Swift dictionary can't have both as keys, so setting one spelling of a name
-  /// replaces the other.
+  /// Only differences are recorded; if there are none, nothing is. Names and values are compared by their bytes: an "é"
+  /// of one scalar differs from an "é" of two. A Swift dictionary can't have both as keys, so setting one spelling of a
+  /// name replaces the other.
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or would be too large or nested too
-  ///   deep.
+  ///   deeply.
   public mutating func updateItem(
     _ id: Catalog.Item.ID, set attributes: [String: FieldValue] = [:],
     remove names: some Sequence<String> = EmptyCollection()
@@ -59,7 +59,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: kept.applying(RecordChanges(set: attributes)))
   }
 
-  /// Replaces all attributes of an item; the difference is recorded.
+  /// Replaces all attributes of an item. Only differences are recorded.
   /// - Throws: as ``updateItem(_:set:remove:)``.
   public mutating func replaceAttributes(
     ofItem id: Catalog.Item.ID, with attributes: [String: FieldValue]
@@ -68,7 +68,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: EntityRecord(attributes, fields: record.numberedFields))
   }
 
-  /// Replaces all attributes of an item with the properties of a value: an attribute that is nil or missing in the
+  /// Replaces all attributes of an item with the properties of a value. An attribute that is nil or missing in the
   /// value is removed.
   /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` if the value can't be
   ///   encoded, or not as a dictionary.
@@ -81,7 +81,7 @@ extension Draft where State == Catalog {
   /// Changes an item's attributes as a value of your own type.
   ///
   /// Attributes that the type does not know are kept, so an older version of an app preserves what a newer one has
-  /// written. Use this to edit values. A changed attribute is set as a whole.
+  /// written. A changed attribute is set as a whole.
   ///
   /// ```swift
   /// try draft.updateItem(7, as: Book.self) { $0.stars = nil }
@@ -106,7 +106,7 @@ extension Draft where State == Catalog {
     try updateItem(id, set: changed, remove: removed)
   }
 
-  /// Moves an item to a category, or with nil out of its category.
+  /// Moves an item to a category, or out of its category if `category` is nil.
   /// - Throws: ``JournalError`` with code `rejected` if the item or the category does not exist.
   public mutating func setCategory(ofItem id: Catalog.Item.ID, to category: CategoryID?) throws(JournalError)
   {
@@ -123,11 +123,11 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(ItemField.kind, to: .string(kind)))
   }
 
-  /// Deletes an item, and its images before it, each with a separate event.
+  /// Deletes the images of an item, and then the item, each with a separate event.
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist.
   public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
     try state.checkPresence(of: id.entity)
-    // An array, because an open listing would make each deletion copy what it changes.
+    // This is an array, because an open listing would make each deletion copy the index that it changes.
     let images = Array(state.imagesByItem.members(of: id.number))
     for image in images { try delete(.image(image)) }
     try delete(id.entity)
@@ -145,7 +145,7 @@ extension Draft where State == Catalog {
     }
     guard case .dictionary(let attributes) = encoded else {
       throw Rules.rejected(
-        "the attributes of \(Catalog.name(of: entity)) must have names, and \(type(of: value)) has none")
+        "the attributes of \(Catalog.name(of: entity)) must have names, but \(type(of: value)) has none")
     }
     return attributes
   }

@@ -12,10 +12,10 @@ public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   /// The number, from 1: `item:42` has 42.
   public let number: Int
 
-  /// The entity of that number; it need not exist.
+  /// The entity of that number, which need not exist.
   public init(_ number: Int) { self.number = number }
 
-  /// By number, which is the order of addition.
+  /// Compares numbers, and so the order of addition.
   public static func < (left: EntityID, right: EntityID) -> Bool { left.number < right.number }
 }
 

@@ -2,11 +2,11 @@ import CBOR
 import Foundation
 import JSON
 
-/// A query for entities that match everything that is set.
+/// A query for entities that match all of its criteria.
 public struct EntityQuery: Hashable, Sendable {
   /// A value that a part of an entity must have.
   public struct Condition: Hashable, Sendable {
-    /// An attribute, a path inside of one such as `name.common`, or one of the catalog's fields such as `@category`.
+    /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String
     /// The value in JSON, or a plain text.
     public var value: String
@@ -18,9 +18,9 @@ public struct EntityQuery: Hashable, Sendable {
     }
   }
 
-  /// An entity's name, such as `item:42`, or a text that the label or a text attribute contains, ignoring case.
+  /// An entity's name, such as `item:42`, or a text that is part of the label or of a text attribute, ignoring case.
   public var text: String?
-  /// The kind of items; `category`, `image` and `tag` stand for the other kinds of entities.
+  /// The kind of items. `category`, `image` and `tag` stand for the other kinds of entities.
   public var kind: String?
   /// The categories of the items.
   public var categories: Set<CategoryID>?
@@ -48,7 +48,7 @@ public struct EntityQuery: Hashable, Sendable {
     return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
   }
 
-  /// The entity that the text names, nil if it names none.
+  /// The entity that the text names, or nil if it names none.
   public var namedEntity: EntityKey? {
     text.flatMap { $0.contains(":") ? try? Catalog.entity(named: $0) : nil }
   }
@@ -104,9 +104,9 @@ extension EntityQuery.Condition {
 public struct FoundEntity: Sendable {
   /// Its kind and number.
   public let entity: EntityKey
-  /// Its record; the last one if it was deleted.
+  /// Its record. If it was deleted, this is the last record.
   public let record: EntityRecord
-  /// The revision that deleted it; nil if it exists.
+  /// The revision that deleted it, or nil if it exists.
   public let deleted: Revision?
 
   /// A short name for people.
@@ -116,13 +116,13 @@ public struct FoundEntity: Sendable {
 }
 
 extension Journal where State == Catalog {
-  /// Calls `body` with each entity that matches, in the order of kinds and numbers, until it returns false.
+  /// Calls `body` with each matching entity, in the order of kinds and numbers, until it returns false.
   /// - Parameters:
   ///   - selector: the point in time to search.
-  ///   - deleted: whether to search the entities that were deleted at that point, by their last records.
+  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and what `body` throws.
-  /// - Complexity: O(h) reads of the log for h events if the query names an entity; otherwise O(n) for n entities of
-  ///   the kind, the categories or the catalog.
+  /// - Complexity: O(h) reads of the log for the h events of the entity, if the query names one. Otherwise O(n) for n
+  ///   entities of the kind, the categories or the catalog.
   public func find(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), deleted: Bool = false,
     _ body: (FoundEntity) throws -> Bool
@@ -173,7 +173,7 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// The kind of an item with that record; of other entities `category`, `image` or `tag`.
+  /// The kind of an item with that record. For other entities, it is `category`, `image` or `tag`.
   static func kindName(of record: EntityRecord, _ kind: EntityKind) -> String {
     if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
@@ -208,7 +208,7 @@ extension Catalog {
 
 extension String {
   fileprivate func containsIgnoringCase(_ text: String) -> Bool {
-    // Most texts are ASCII, where a comparison of bytes gives the same answer in a fraction of the time.
+    // Most texts are ASCII. For these, comparing bytes gives the same answer in a fraction of the time.
     let (bytes, wanted) = (utf8.map(\.lowercasedASCII), text.utf8.map(\.lowercasedASCII))
     guard let first = wanted.first, !bytes.contains(where: { $0 >= 0x80 }),
       !wanted.contains(where: { $0 >= 0x80 })

@@ -1,9 +1,9 @@
 import CBOR
 
-/// Iterates over the numbered fields at the start of a record, each of which is read or skipped once.
+/// Iterates over the numbered fields at the start of a record. Each is read or skipped once.
 ///
-/// Marked safe although it has a pointer: a cursor is only made inside a closure that borrows the bytes, and every read
-/// is checked against their end.
+/// This type is marked safe although it has a pointer: a cursor is made only inside a closure that borrows the bytes,
+/// and every read is checked against their end.
 @safe struct FieldCursor {
   private let bytes: UnsafeRawBufferPointer
   private var reader: CBORReader
@@ -16,11 +16,11 @@ import CBOR
     left = try reader.readMapHead()
   }
 
-  /// Whether the next key is that number; if so, it is skipped.
+  /// Whether the next key is that number. If so, it is skipped.
   @inline(__always)
   private mutating func passKey(_ number: UInt8) -> Bool {
     let offset = reader.offset
-    // A field's number is below 24, and so one byte.
+    // A field's number is below 24, so it takes one byte.
     guard left > 0, unsafe offset < bytes.count && bytes[offset] == number else { return false }
     reader = unsafe CBORReader(bytes, from: offset + 1)
     left -= 1
@@ -32,10 +32,10 @@ import CBOR
     if !passKey(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
   }
 
-  /// Whether the next field is that one; if so, its key is skipped.
+  /// Whether the next field is that one. If so, its key is skipped.
   mutating func find(_ number: UInt8) -> Bool { passKey(number) }
 
-  /// Skips the key of the next field, nil if there is none left.
+  /// Skips the key of the next field and returns it, or nil if no field is left.
   mutating func nextField() throws(CBORError) -> UInt8? {
     let offset = reader.offset
     guard left > 0, unsafe offset < bytes.count && bytes[offset] < 24 else { return nil }

@@ -3,7 +3,7 @@ public import CBOR
 extension Catalog {
   /// An object of the user: a kind, an optional category, and attributes.
   ///
-  /// It is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
+  /// An item is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
   public struct Item: Identifiable, Hashable, Sendable {
     /// The number, from 1: `item:42` has 42.
     public let id: EntityID<Catalog.Item>
@@ -27,13 +27,13 @@ extension Catalog {
       return record.text(at: fields.kind)
     }
 
-    /// The number of its category, nil if it is in none.
+    /// The number of its category, or nil if it is in none.
     public var category: CategoryID? { (try? ItemFields(record))?.category.map { CategoryID($0) } }
 
     /// All attributes, decoded. O(n) in the size of the item.
     public var attributes: [String: FieldValue] { record.attributes }
 
-    /// An attribute, nil if the item has none of that name. Only this one is decoded.
+    /// An attribute, or nil if the item has none of that name. Only this one is decoded.
     public subscript(name: String) -> FieldValue? { record[name] }
 
     /// Decodes a value from the attributes.

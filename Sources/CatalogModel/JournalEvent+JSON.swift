@@ -5,10 +5,11 @@ extension Catalog {
   /// Writes an event as `journal log --json` prints it:
   /// `{"operation":"update","entity":"item:42","previous":12,"changes":{…}}`.
   ///
-  /// `changes` has a member for each part that the event sets; a deletion has none. An item has `kind`, `category`
-  /// (null if it leaves its category), `attributes` (those that are set) and `removed` (the names of those that are
-  /// removed); a category `name` and `color` (null if it is removed); an image `item`, `name`, `mediaType`, `byteCount`
-  /// and `sha256`; a tag `name` and `revision`. An erased event has `"erased":true` and no changes.
+  /// `changes` has a member for each part that the event sets; it is empty for a deletion. An item has `kind`,
+  /// `category` (null if the item leaves its category), `attributes` (those that are set) and `removed` (the names of
+  /// those that are removed). A category has `name` and `color` (null if it is removed), an image `item`, `name`,
+  /// `mediaType`, `byteCount` and `sha256`, and a tag `name` and `revision`. An erased event has `"erased":true` and no
+  /// changes.
   package static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
     writer.beginObject()
     beginEvent(event, to: &writer)
@@ -27,8 +28,8 @@ extension Catalog {
 }
 
 extension Catalog {
-  /// Writes an event as `journal log --patch --json` prints it: as ``write(_:to:)-(Event,_)``, but `changes` has the
-  /// old and the new value of each part.
+  /// Writes an event as `journal log --patch --json` prints it: as ``write(_:to:)-(JournalEvent,_)``, but `changes` has
+  /// the old and the new value of each part.
   package static func write(_ event: JournalEvent, changing parts: [PartChange], to writer: inout JSONWriter)
   {
     writer.beginObject()

@@ -15,7 +15,7 @@ import CBOR
 //             1  revision   unsigned
 //
 // Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with other
-// numbers, and text keys in the records of categories and images, are preserved and ignored, so that a later version
+// numbers, and text keys in the records of categories and images, are preserved but ignored, so that a later version
 // can add some.
 
 /// The numbers of an item's fields.
@@ -47,7 +47,7 @@ enum TagField {
 
 /// The parts of an item's record that the indexes need.
 ///
-/// Making one checks the types of all fields. It makes no string, because it is done for each event of a replay.
+/// Making this value checks the types of all fields. It makes no string, because it is made for each event of a replay.
 struct ItemFields {
   /// The range of the kind in the record: an encoded text, head and content.
   let kind: Range<Int>
@@ -117,7 +117,7 @@ struct ImageFields {
 }
 
 extension Catalog {
-  /// The media type of an image with that record; empty for any other record.
+  /// The media type of an image with that record. Empty for any other record.
   package static func mediaType(of record: EntityRecord) -> String {
     (try? ImageFields(record)).map { record.text(at: $0.mediaType) } ?? ""
   }
@@ -135,7 +135,7 @@ extension EntityRecord {
     }
   }
 
-  /// The encoded text at a range that a check has found.
+  /// The text that is encoded at a range of the record.
   func text(at range: Range<Int>) -> String {
     unsafe bytes.withUnsafeBytes { buffer in
       var reader = unsafe CBORReader(buffer, from: range.lowerBound)
@@ -143,7 +143,7 @@ extension EntityRecord {
     }
   }
 
-  /// All numbered fields, decoded; the attributes are not read.
+  /// All numbered fields, decoded. The attributes are not read.
   var numberedFields: [UInt8: FieldValue] {
     let fields = try? readFields { cursor throws(CBORError) in
       var fields: [UInt8: FieldValue] = [:]
@@ -155,7 +155,7 @@ extension EntityRecord {
 }
 
 extension RecordChanges {
-  /// Whether a numbered field changes; these come first in the map.
+  /// Whether a numbered field changes. Numbered fields come first in the map.
   var changeFields: Bool {
     // The map's head is longer than a byte only when more than 23 parts change.
     let first = bytes[0] & 0x1F < 24 ? 1 : bytes[0] & 0x1F == 24 ? 2 : bytes[0] & 0x1F == 25 ? 3 : 5

@@ -1,16 +1,16 @@
 import CBOR
 
-/// Rules that the methods of the draft check before they record anything. They are stricter than those that every
-/// catalog must fulfil (``Catalog/problems(after:)``), so old entries stay valid if a rule here changes.
+/// Rules that the methods of the draft check before they record anything. They are stricter than the rules that every
+/// catalog must fulfill (``Catalog/problems(after:)``), so old entries stay valid if a rule here changes.
 ///
 /// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
 enum Rules {
-  /// The most bytes of UTF-8 in a name, a kind or a media type. Linux has the same limit for paths.
+  /// The maximum bytes of UTF-8 in a name, a kind or a media type. Linux has the same limit for paths.
   static let nameByteLimit = 4_096
 
   static func rejected(_ message: String) -> JournalError { JournalError(.rejected, message) }
 
-  /// Fails if a name is empty, only white space, or too long.
+  /// Throws if a name is empty, only white space, or too long.
   static func checkName(_ name: String, _ part: String, of entity: EntityKey) throws(JournalError) {
     // Most names begin with an ASCII letter, which is faster to check than Unicode properties.
     let beginsPlainly = name.utf8.first.map { (UInt8(ascii: "!")...UInt8(ascii: "~")).contains($0) } ?? false
@@ -40,7 +40,7 @@ enum Rules {
 }
 
 extension Catalog {
-  /// Fails unless an item may be in a category.
+  /// Throws unless an item may be in a category.
   func checkCategory(_ category: CategoryID?, for item: EntityKey) throws(JournalError) {
     guard let category, categoryTable[category.number] == nil else { return }
     throw Rules.rejected(
@@ -48,19 +48,19 @@ extension Catalog {
         + absence(of: category.entity))
   }
 
-  /// Fails unless an entity exists.
+  /// Throws unless an entity exists.
   func checkPresence(of entity: EntityKey) throws(JournalError) {
     if record(of: entity) != nil { return }
     throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
   }
 
-  /// The record of an entity that is to be changed.
+  /// The record of an entity that is to be changed. Throws if the entity does not exist.
   func presentRecord(of entity: EntityKey) throws(JournalError) -> EntityRecord {
     try checkPresence(of: entity)
     return record(of: entity) ?? EntityRecord()
   }
 
-  /// Why an entity does not exist.
+  /// The reason why an entity does not exist.
   func absence(of entity: EntityKey) -> String {
     let revision = revision(of: entity)
     if revision == 0 { return "it never existed" }

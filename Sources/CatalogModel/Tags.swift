@@ -1,7 +1,7 @@
 import CBOR
 
 extension Catalog {
-  /// A name for a revision, itself recorded in the journal.
+  /// A name for a revision. The tag itself is recorded in the journal.
   public struct Tag: Identifiable, Hashable, Sendable {
     /// The number, from 1: `tag:3` has 3.
     public let id: EntityID<Catalog.Tag>
@@ -35,18 +35,19 @@ extension Catalog {
   /// All tags, in the order of creation.
   public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(number: $0.number, row: $0.row) } }
 
-  /// The tag of that name, nil if there is none.
+  /// The tag of that name, or nil if there is none.
   /// - Complexity: O(t) for t tags.
   public func tag(named name: String) -> Catalog.Tag? { tags.first { $0.name == name } }
 
-  /// The revision that a tag names; nil if there is no such tag.
+  /// The revision that a tag names, or nil if there is no such tag.
   public func revision(tagged name: String) -> Revision? { tag(named: name)?.revision }
 }
 
 extension Draft where State == Catalog {
   /// Tags a revision with a name.
   /// - Parameters:
-  ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`; no other selector.
+  ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`. It must not be another selector,
+  ///     such as a date.
   ///   - revision: the revision of an existing entry.
   /// - Returns: the new tag's number.
   /// - Throws: ``JournalError`` with code `rejected` if the name is invalid or in use, or there is no such revision.

@@ -50,7 +50,7 @@ struct ApplyTests {
     try refuse(.category(1), 0, .delete, "category:1 can't be changed")
     try refuse(.image(1), 0, .delete, "image:1 can't be changed")
     let unknown = EntityKey(kind: EntityKind(rawValue: 4), number: 1)
-    try refuse(unknown, 0, .add(item), "kind4:1, and a catalog has no such kind")
+    try refuse(unknown, 0, .add(item), "kind4:1, but a catalog has no such kind")
   }
 
   @Test func anUnusedNumberBelowTheHighestIsReportedAsDeleted() throws {

@@ -192,7 +192,7 @@ struct RulesTests {
       struct Failure: Error {}
       func encode(to encoder: any Encoder) throws { throw Failure() }
     }
-    try reject("must have names, and Array<Int> has none") {
+    try reject("must have names, but Array<Int> has none") {
       try $0.addItem(kind: "book", encoding: [1, 2, 3])
     }
     try reject("the attributes of item:3 can't be encoded") {

@@ -4,14 +4,14 @@ import Locks
 
 /// The indexes of the items of a catalog and of all states that follow from it.
 ///
-/// An index is not part of a state: it is built from the items of one state, and updated to another by the differences
-/// of the two tables. So commits and replays pay nothing for it, old states use it as new ones do, and it can't be
-/// wrong unless the items are.
+/// An index is not part of a state. It is built from the items of one state, and updated to another state by the
+/// difference of the two tables. So commits and replays pay nothing for it, queries on old states use it as well, and
+/// it can be wrong only if the items are.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
 /// 2. A missing index is built in the background from the table of the query that needs it. Meanwhile, queries use the
 ///    index in the snapshot's layers. If these lack it, queries get none and scan.
-/// 3. For a table that is backed by another snapshot than the cached ones, the index is rebuilt.
+/// 3. If a table is backed by another snapshot than the cached tables, the index is rebuilt.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 final class IndexCache: Sendable {
@@ -21,14 +21,14 @@ final class IndexCache: Sendable {
   }
 
   private struct Indexes: Sendable {
-    /// The most recently used ones, newest first.
+    /// The most recently used indexes, the newest first.
     var built: [Built] = []
     var isBeingBuilt = false
   }
 
   /// A draft and the newest state are queried in turns, so two are cached.
   private static let keptCount = 2
-  /// Up to this many items, the query waits for the index: building it takes less than a scan or two.
+  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two.
   private static let waitingCount = 4096
 
   private let indexes = Lock<[IndexDefinition: Indexes]>([:])
@@ -39,11 +39,11 @@ final class IndexCache: Sendable {
   /// The indexes that types of items have declared, by kind. The layers of snapshots get these indexes.
   var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
 
-  /// Notes the indexes of a type of items.
+  /// Records the indexes of a type of items.
   func declare(_ paths: [AttributePath], of scope: IndexScope) {
     declarations.withLock { declarations in
       let known = declarations[scope]
-      // Nearly always nothing is new, and two types of one kind may declare different ones.
+      // Nearly always there is nothing new. Two types of one kind may declare different indexes.
       if let known, paths.allSatisfy({ path in known.contains { $0.path == path } }) { return }
       let new = paths.map { IndexDefinition(scope, $0) }
       declarations[scope] = (known ?? []) + new.filter { known?.contains($0) != true }
@@ -52,7 +52,7 @@ final class IndexCache: Sendable {
 
   // MARK: Lookups
 
-  /// An index of a table, nil while it is being built.
+  /// An index of a table, or nil while it is being built and the layers lack it.
   func index(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
     if let index = keptIndex(name, table) { return .memory(index) }
     if table.count <= Self.waitingCount { return .memory(build(name, table)) }
@@ -66,7 +66,7 @@ final class IndexCache: Sendable {
       return indexes[name]?.isBeingBuilt != true
     }
     guard builds else { return }
-    // Nothing waits for this: if the system has no thread for it, queries continue without.
+    // Nothing waits for this: if the system has no thread for it, queries continue without the index.
     DispatchQueue.global(qos: .utility).async { [weak self] in
       guard let self else { return }
       _ = build(name, table)
@@ -74,7 +74,7 @@ final class IndexCache: Sendable {
     }
   }
 
-  /// An index that queries of the app have built, or that the snapshot's layers have; nil if there is none.
+  /// An index that queries of the app have built, or that the snapshot's layers have. Nil if there is none.
   func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
     keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
   }
@@ -103,7 +103,7 @@ final class IndexCache: Sendable {
   }
 
   private func keep(_ built: Built, _ name: IndexDefinition) {
-    // Evicted indexes are freed outside of the lock.
+    // Evicted indexes are freed outside the lock.
     let old = indexes.withLock { indexes in
       let old = indexes[name]?.built ?? []
       indexes[name, default: Indexes()].built = [built] + old.prefix(Self.keptCount - 1)
@@ -133,7 +133,7 @@ enum QueryIndex: Sendable {
     lines(in: range.lines, reversed: reversed)
   }
 
-  /// The lines from one through another; none for nil.
+  /// The lines of a range, in order or in reverse. None if the range is nil.
   func lines(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Lines {
     switch self {
     case .memory(let index): Lines(memory: index.lines(in: range, reversed: reversed).makeIterator())
@@ -141,7 +141,8 @@ enum QueryIndex: Sendable {
     }
   }
 
-  /// Iterates over lines. One of the two is nil; as cases of an enumeration they would be copied in each step.
+  /// Iterates over lines. One of the two iterators is nil. As cases of an enumeration they would be copied in each
+  /// step.
   struct Lines: IteratorProtocol {
     fileprivate var memory: ValueIndex.Lines.Iterator?
     fileprivate var layers: LayeredIndex.Iterator?
@@ -159,16 +160,16 @@ extension IndexScope {
 }
 
 extension Catalog {
-  /// Builds or updates the indexes of a type in memory, and returns when they can be used. Otherwise they are built in
-  /// the background when a query first needs them; queries meanwhile read them from the snapshot's layers, or scan if
-  /// these do not have them yet.
+  /// Builds or updates the indexes of a type in memory, and returns when they can be used. Without this call, they are
+  /// built in the background when a query first needs them. Meanwhile, queries read them from the snapshot's layers or,
+  /// if these do not have them yet, scan.
   ///
   /// All states that follow from this one share them.
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
-  /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of differing items
-  ///   for one in memory; O(n) for one that the snapshot's layers have.
+  /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of items that differ
+  ///   for an index in memory. O(n) for an index that the snapshot's layers have.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {

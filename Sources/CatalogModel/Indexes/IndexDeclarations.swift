@@ -1,7 +1,7 @@
 import CBOR
 import Locks
 
-/// The indexes of all types whose attribute names a value has confirmed.
+/// The indexes, of all types, whose attribute names a value has confirmed.
 private let provenIndexes = Lock<Set<ProvenIndex>>([])
 
 private struct ProvenIndex: Hashable, Sendable {
@@ -10,8 +10,8 @@ private struct ProvenIndex: Hashable, Sendable {
 }
 
 extension CatalogItem {
-  /// Fails if an index uses another name for a property than its encoding, because its queries would find nothing. Each
-  /// index is checked until a value has confirmed its name.
+  /// Throws `wrongUse` if an index uses another name for a property than its encoding does, because queries by the
+  /// index would find nothing. Each index is checked until a value has confirmed its name.
   static func checkIndexes(
     _ value: Self, encodedAs attributes: [String: FieldValue]
   ) throws(JournalError) {

@@ -13,7 +13,7 @@ struct Indexes {
     catalog.indexCache.declare(paths, of: scope)
   }
 
-  /// The index on a path; nil if none is declared, and while one is being built.
+  /// The index on a path. Nil if none is declared, or while it is being built.
   subscript(path: AttributePath) -> QueryIndex? {
     paths.contains(path)
       ? catalog.indexCache.index(IndexDefinition(scope, path), in: catalog.itemTable) : nil
@@ -25,7 +25,7 @@ struct Indexes {
   }
 }
 
-/// The numbers of the items for which one condition holds, by an index.
+/// The numbers of the items for which one condition holds, found by an index.
 struct Candidates {
   private enum Source {
     case lines([QueryIndex.Lines])
@@ -37,7 +37,7 @@ struct Candidates {
   /// Whether the numbers are strictly ascending.
   private let isRising: Bool
 
-  /// Nil if no index can find the items of the condition.
+  /// Makes the candidates for a condition. Nil if no index can find its items.
   init?(_ condition: Condition, _ indexes: Indexes) {
     switch condition {
     case .value(let path, let range):
@@ -59,7 +59,7 @@ struct Candidates {
     }
   }
 
-  /// Collects up to this many more, and returns whether these were all.
+  /// Collects up to this many more numbers, and returns whether these were all.
   mutating func collect(_ steps: Int) -> Bool {
     switch source {
     case .lines(var lines):
@@ -85,7 +85,7 @@ struct Candidates {
     return false
   }
 
-  /// All of them in the order of numbers, each once.
+  /// All numbers in ascending order, each once.
   func sorted() -> [Int] {
     if isRising { return numbers }
     var sorted = numbers
@@ -100,7 +100,7 @@ struct Candidates {
 }
 
 extension Condition {
-  /// The conditions of which this one is the disjunction, none of which is `any`.
+  /// The conditions that this one is a disjunction of. None of them is `any`.
   fileprivate var disjuncts: [Condition] {
     if case .any(let conditions) = self { conditions.flatMap(\.disjuncts) } else { [self] }
   }

@@ -22,7 +22,7 @@ extension Catalog {
   }
 }
 
-/// An encoded kind of items, to compare with records without making a string.
+/// An encoded kind of items, which can be compared with records without making a string.
 struct ItemKind: Hashable, Sendable {
   let name: String
   private let encoded: [UInt8]

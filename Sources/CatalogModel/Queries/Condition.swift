@@ -13,7 +13,7 @@ indirect enum Condition: Sendable {
   /// Holds for no item.
   static let none = Condition.any([])
 
-  /// Whether it holds. Only the parts that it concerns are decoded.
+  /// Whether the condition holds. Only the parts that it concerns are decoded.
   func holds(for record: EntityRecord) -> Bool {
     switch self {
     case .value(let path, let range): range.contains(record, at: path)
@@ -24,7 +24,7 @@ indirect enum Condition: Sendable {
     }
   }
 
-  /// The conditions of which this one is the conjunction, none of which is `all`.
+  /// The conditions that this one is a conjunction of. None of them is `all`.
   var conjuncts: [Condition] {
     if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }
   }

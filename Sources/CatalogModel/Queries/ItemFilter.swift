@@ -2,13 +2,8 @@ import CBOR
 
 /// The filter of a query, made of key paths and the operators of the standard library.
 ///
-/// ```swift
-/// recipes.filter(\.stars >= 4 && .contains(\.tags, "soup"))
-/// recipes.filter(.prefix(\.title, "Pot") || \.stars == nil)
-/// recipes.filter(1...3 ~= \.stars)
-/// ```
 /// Texts are compared by their UTF-8 bytes, numbers by value. A missing property equals only nil, and is neither below
-/// nor above anything; `!=` finds it. A null property counts as missing.
+/// nor above anything, so `!=` with a value finds it. A null property counts as missing.
 public struct ItemFilter<Model: CatalogItem>: Sendable {
   let condition: Condition
 
@@ -56,7 +51,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .missing)
   }
 
-  /// The items of a category; nil for those in no category.
+  /// The items of a category or, if it is nil, the items in no category.
   public static func category(_ category: CategoryID?) -> ItemFilter {
     ItemFilter(.category(category?.number))
   }
@@ -68,7 +63,7 @@ extension ValueRange {
   }
 }
 
-/// A condition that compares a property with an optional value; nil is neither above nor below anything.
+/// A condition that compares a property with an optional value. Nil is neither above nor below anything.
 private func ordered<Model: CatalogItem>(
   _ property: any PartialKeyPath<Model> & Sendable, _ value: FieldValue?, _ range: (FieldValue) -> ValueRange
 ) -> ItemFilter<Model> {
@@ -76,12 +71,12 @@ private func ordered<Model: CatalogItem>(
   return ItemFilter(property, range(value))
 }
 
-/// Items in which a property has that value; nil finds those in which it is missing.
+/// Items in which a property has that value or, if the value is nil, is missing.
 public func == <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { ItemFilter(property, .equal(value.queryValue)) }
 
-/// Items in which a property has another value or is missing; nil finds those in which it exists.
+/// Items in which a property has another value or is missing. If the value is nil, items in which it exists.
 public func != <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { !(property == value) }

@@ -1,20 +1,15 @@
 import CBOR
 import Locks
 
-/// The items of a type in a state, filtered, sorted and limited: a collection.
+/// The items of a type in a state, filtered, sorted and limited, as a collection.
 ///
-/// ```swift
-/// let best = journal.state.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title).prefix(20)
-/// best.count                                     // decodes nothing
-/// for recipe in best { print(try recipe.value.title) }
-/// ```
 /// Without `sorted(by:)`, items are in the order of their numbers. A query is a value: it retains its state, and later
-/// commits do not change its answer. It runs once, on first use, and decodes an item when its value is read.
+/// commits do not change its answer. It runs once, on first use. An item is decoded when its value is read.
 ///
-/// - Complexity: with indexes on the filtered and sorted properties, O(log n) and the lines that are read. If one
-/// condition or the order is selective, these are about as many as the results. Otherwise O(n) in the items of the
-/// catalog, decoding only the properties that the query concerns. Then O(1) for the position of an element, and O(log
-/// n) for its item.
+/// - Complexity: With indexes on the filtered and sorted properties, O(log n) plus the lines that are read. If a
+///   condition or the order is selective, these are about as many as the results. Otherwise O(n) in the items of the
+///   catalog, of which only the properties that the query concerns are decoded. After that, O(1) for the number at a
+///   position, and O(log n) for its item.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
   private var plan: QueryPlan
@@ -45,8 +40,8 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     with { $0.conditions.append(filter.condition) }
   }
 
-  /// The same items in another order. Items that compare equal are sorted by number, descending if the last sort key
-  /// is.
+  /// The same items in another order. Items that compare equal are sorted by number; if the last sort key is
+  /// descending, so are the numbers.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) -> ItemQuery {
     with { $0.orders = ([first] + others).map(\.order) }
   }
@@ -66,7 +61,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
   /// All but the first items.
   public func dropFirst(_ k: Int = 1) -> ItemQuery {
-    precondition(k >= 0, "A query can't leave out a negative number of items.")
+    precondition(k >= 0, "A query can't skip a negative number of items.")
     var plan = plan
     plan.offset += k
     plan.limit = plan.limit.map { Swift.max($0 - k, 0) }
@@ -88,11 +83,11 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   /// The item at a position. O(log n).
   public subscript(position: Int) -> StoredItem<Model> {
     let number = numbers[position]
-    guard let row = catalog.itemTable[number] else { preconditionFailure("item:\(number) is not there") }
+    guard let row = catalog.itemTable[number] else { preconditionFailure("item:\(number) does not exist") }
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
-  /// The first item, nil if there is none. If the query has not run yet, it searches for only one item.
+  /// The first item, or nil if there is none. If the query has not run yet, it searches for only one item.
   public var first: StoredItem<Model>? {
     let query = answer.isKnown ? self : prefix(1)
     return query.isEmpty ? nil : query[0]
@@ -119,7 +114,7 @@ final class QueryAnswer: Sendable {
 
   func numbers(in catalog: Catalog) -> [Int] {
     if let numbers = found.withLock({ $0 }) { return numbers }
-    // Searches outside of the lock. Two concurrent threads both search, and find the same.
+    // The search runs outside the lock. Two concurrent threads both search, and find the same items.
     let numbers = plan.numbers(in: catalog)
     found.withLock { $0 = numbers }
     return numbers

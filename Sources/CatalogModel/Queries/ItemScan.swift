@@ -1,12 +1,12 @@
 import CBOR
 import JSON
 
-/// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so that
-/// no request waits for a whole catalog.
+/// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so no request
+/// waits for the scan of a whole catalog.
 ///
-/// Indexes on attributes are declared by an app's types. A search for items of a kind uses those that the app's queries
-/// have built, or that the snapshot's layers have: one that finds few items by a condition, or else that of the first
-/// sort key, in whose order it finds a page before it has seen all items.
+/// An app's types declare indexes on attributes. A search for items of a kind uses those that the app's queries have
+/// built, or that the snapshot's layers have. It prefers an index by which a condition finds few items. Otherwise it
+/// uses the index of the first sort key, in whose order it finds a page before it has seen all items.
 package struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
@@ -17,7 +17,7 @@ package struct ItemScan: Sendable {
 
   /// A sorted search selects at least this many of the first items.
   private static let leastNeeded = 1024
-  /// How long the remaining items are counted after a page is found, so that a small catalog's count is exact at once.
+  /// How long counting continues after a page is found, so that the count of a small catalog is exact at once.
   private static var countingTime: Duration { .milliseconds(20) }
 
   private let catalog: Catalog
@@ -28,16 +28,16 @@ package struct ItemScan: Sendable {
   /// Whether items match without reading their records.
   private let isFree: Bool
 
-  /// The numbers of the items found so far, in order. In a sorted search, these are the first ones, and there are none
-  /// before the search is complete.
+  /// The numbers of the items found so far, in order. In a sorted search, these are the first items, and there are none
+  /// before the scan is complete.
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?
-  /// The items in the order of an index; nil if there is none for the first sort key.
+  /// The items in the order of the index of the first sort key. Nil if there is no such index.
   private var walk: OrderedWalk?
   /// How many items a sorted search selects.
   private var needed = 0
-  /// The number, or of listed numbers the index, at which the scan continues.
+  /// Where the scan continues: a number or, for listed numbers, an index.
   private var next = 0
   /// Whether all items were scanned.
   private var isAtEnd = false
@@ -55,12 +55,12 @@ package struct ItemScan: Sendable {
       let condition = Condition.value(path, comparison.range)
       return comparison.isNegated ? .not(condition) : condition
     }
-    // If all items are of one kind, it need not be named.
+    // If all items are of one kind, the search need not name it.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
     let isOnlyOfKind = search.query == EntityQuery(kind: search.query.kind) && conditions.isEmpty
     if let categories = search.query.categories {
-      // An item is in one category, so no number comes twice.
+      // An item is in at most one category, so no number occurs twice.
       source = .numbers(categories.flatMap { catalog.items(in: $0).map(\.id.number) }.sorted())
       isFree = false
     } else if let numbers = scope.flatMap({ search.indexed($0, in: catalog) }) {
@@ -82,15 +82,15 @@ package struct ItemScan: Sendable {
     walk = scope.flatMap { search.indexOfOrder($0, in: catalog) }.map { OrderedWalk($0, orders) }
   }
 
-  /// Whether ``total`` is the number of all that match.
+  /// Whether ``total`` is the number of all matching items.
   package var isComplete: Bool { isAtEnd || countsEverything }
 
-  /// How many items match, as far as is known.
+  /// How many matching items are known so far.
   package var total: Int {
     countsEverything ? catalog.itemCount : max(matchCount, walk?.numbers.count ?? 0)
   }
 
-  /// Whether all items of the catalog match, and need not be sorted before some of them are known.
+  /// Whether all items of the catalog match, and none need to be sorted before the first ones are known.
   private var countsEverything: Bool { countsEverything(walking: walk != nil) }
 
   private func countsEverything(walking: Bool) -> Bool {
@@ -111,14 +111,14 @@ package struct ItemScan: Sendable {
     return found.dropFirst(offset).prefix(limit).map { EntityID($0) }
   }
 
-  /// Scans until this many items are known in order, everything was scanned, or the time is over. If they are known
-  /// already, it uses the time to count the others.
+  /// Scans until this many items are known in order, everything was scanned, or the time is over. If that many are
+  /// already known, it uses the time to count the others.
   package mutating func advance(toward count: Int, atMost time: Duration) {
     if isAtEnd && hasFound(count) { return }
     if walk == nil { return scan(toward: count, atMost: time) }
     let start = ContinuousClock().now
     let isKnown = hasFound(count)
-    // The index has all items. If not all of them match, a scan finds rare ones sooner, and counts.
+    // The index has all items. If not all of them match, a scan finds rare matches sooner, and counts them.
     walk(toward: count, until: start + (isFree ? time : time / 2))
     if walk == nil || isFree { return }
     let rest = start + time - ContinuousClock().now
@@ -128,9 +128,9 @@ package struct ItemScan: Sendable {
   /// Reads the index of the first sort key.
   private mutating func walk(toward count: Int, until end: ContinuousClock.Instant) {
     guard var walk else { return }
-    // It is not copied while it changes.
+    // The walk is moved out, so that it is not copied when it changes.
     self.walk = nil
-    // If all lines are of items that match, it also counts them.
+    // If the items of all lines match, the walk also counts them.
     let needed = isFree && !countsEverything(walking: true) ? .max : count
     repeat {
       let isDone = walk.walk(64, until: needed) { number in
@@ -153,7 +153,7 @@ package struct ItemScan: Sendable {
     let start = clock.now
     let lacksSome = count > needed && numbers.count < matchCount && !hasFound(count)
     if !orders.isEmpty, selection == nil && !isAtEnd || lacksSome {
-      // From the beginning, because items that were not among the first were not kept.
+      // The scan starts again, because items that were not among the first were not kept.
       needed = max(Self.leastNeeded, count * 2)
       selection = Selection(orders, needed: needed)
       (next, matchCount, isAtEnd, numbers) = (0, 0, false, [])
@@ -161,7 +161,7 @@ package struct ItemScan: Sendable {
     if isAtEnd || countsEverything && numbers.count >= count { return }
     let enough = orders.isEmpty && numbers.count < count ? count : .max
     var steps = 0
-    // The clock is read rarely, because reading it takes time.
+    // The clock is read only every 64 steps, because reading it takes time.
     func isOver() -> Bool {
       steps += 1
       if steps % 64 > 0 { return false }
@@ -194,7 +194,7 @@ package struct ItemScan: Sendable {
     selection = nil
   }
 
-  /// The item, if it matches; its row is looked up if it is not given.
+  /// The item, if it matches. If its row is not given, it is looked up.
   private func matching(_ number: Int, _ row: EntityRow?) -> Catalog.Item? {
     guard let item = (row ?? catalog.itemTable[number]).map({ Catalog.Item(number: number, row: $0) }),
       search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
@@ -203,7 +203,7 @@ package struct ItemScan: Sendable {
     return item
   }
 
-  /// Tests an item; its row is looked up if it is needed and not given.
+  /// Tests an item. If its row is needed but not given, it is looked up.
   private mutating func take(_ number: Int, _ row: EntityRow?) {
     if isFree, orders.isEmpty {
       matchCount += 1
@@ -223,18 +223,19 @@ package struct ItemScan: Sendable {
 }
 
 extension ItemSearch {
-  /// An existing index for the first sort key; nil if there is none.
+  /// An existing index for the first sort key, or nil if there is none.
   fileprivate func indexOfOrder(_ scope: IndexScope, in catalog: Catalog) -> QueryIndex? {
     guard let field = orders.first?.field, !field.hasPrefix("@") else { return nil }
     let path = AttributePath(field.split(separator: ".").map(String.init))
     return catalog.indexCache.existingIndex(IndexDefinition(scope, path), in: catalog.itemTable)
   }
 
-  /// The numbers of items that an existing index finds for one of the conditions, in order; nil if no index finds few.
+  /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds
+  /// few.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
     var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: [$0.range]) }
     for condition in query.conditions where !condition.field.hasPrefix("@") {
-      // The value is a text, or what it means in JSON.
+      // The value is a plain text, or a value in JSON.
       var ranges = [ValueRange.equal(to: .string(condition.value))]
       if let value = try? FieldValue(json: condition.value, decodingWrappers: true) {
         guard value.array == nil, value.dictionary == nil, value != .null else { continue }

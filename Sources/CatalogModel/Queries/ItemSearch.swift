@@ -7,7 +7,7 @@ import JSON
 package struct ItemSearch: Hashable, Sendable {
   /// A sort key.
   package struct Order: Hashable, Sendable {
-    /// An attribute, a path inside of one such as `name.common`, or `@modified`, `@created` and `@kind`.
+    /// An attribute, a path inside one such as `name.common`, or `@modified`, `@created` and `@kind`.
     package var field: String
     package var isDescending: Bool
   }
@@ -16,7 +16,7 @@ package struct ItemSearch: Hashable, Sendable {
   package struct Comparison: Hashable, Sendable {
     package let field: String
     package let range: ValueRange
-    /// Whether values outside of the range match.
+    /// Whether values outside the range match instead.
     package let isNegated: Bool
   }
 
@@ -29,11 +29,11 @@ package struct ItemSearch: Hashable, Sendable {
   package init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
   /// Adds a condition as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
-  /// - Throws: ``JournalError`` with code `wrongUse` for anything else.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
   package mutating func add(condition text: String) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
-    // The first operator counts; if two begin at the same place, the longer one.
+    // The first operator counts. If two begin at the same place, the longer one does.
     guard
       let (sign, place) = places.min(by: {
         ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count)
@@ -61,7 +61,8 @@ package struct ItemSearch: Hashable, Sendable {
     comparisons.append(Comparison(field: field, range: range, isNegated: sign == "!="))
   }
 
-  /// Adds an order: `title`, or `-stars` for the largest first.
+  /// Adds a sort key: `title`, or `-stars` for the largest first.
+  /// - Throws: ``JournalError`` with code `wrongUse` if there is no field.
   package mutating func add(order text: String) throws(JournalError) {
     let isDescending = text.hasPrefix("-")
     let field = String(text.dropFirst(isDescending ? 1 : 0))

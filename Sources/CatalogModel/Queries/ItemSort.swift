@@ -2,12 +2,9 @@ import CBOR
 
 /// A sort key of a query, and its direction.
 ///
-/// ```swift
-/// recipes.sorted(by: .descending(\.stars), .ascending(\.title))
-/// ```
-/// The order is that of indexes, and independent of locales: missing values first, false before true, numbers by value,
-/// dates, texts by their UTF-8 bytes. Descending is the exact reverse. For the order of a language, sort the values
-/// with one of Foundation's comparators.
+/// The order is that of indexes and independent of locales: missing values first, then booleans (false before true),
+/// numbers by value, dates, and texts by their UTF-8 bytes. Descending is the exact reverse. For the order of a
+/// language, sort the values with one of Foundation's comparators.
 public struct ItemSort<Model: CatalogItem>: Sendable {
   let order: QueryOrder
 

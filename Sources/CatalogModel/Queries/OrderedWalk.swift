@@ -8,14 +8,14 @@ struct OrderedWalk: Sendable {
   private(set) var isAtEnd = false
   private let index: QueryIndex
   private let isReversed: Bool
-  /// The lines that were not yet read; nil for none.
+  /// The lines that were not yet read, or nil if there are none.
   private var rest: ClosedRange<ValueLine>?
-  /// The other sort keys, which sort the items that are equal by the first.
+  /// The other sort keys, which sort items that are equal by the first.
   private let others: [QueryOrder]
   private var equals: [(number: Int, keys: [ValueKey])] = []
   private var key: ValueKey?
 
-  /// - Parameter orders: the sort keys, at least one, of which the first is that of the index.
+  /// - Parameter orders: the sort keys, at least one. The first is that of the index.
   init(_ index: QueryIndex, _ orders: [QueryOrder], in range: ValueRange = .all) {
     self.index = index
     isReversed = orders.first?.isDescending ?? false
@@ -23,8 +23,8 @@ struct OrderedWalk: Sendable {
     rest = range.lines
   }
 
-  /// Reads this many more lines, and returns whether it has found as many numbers as needed, or all.
-  /// - Parameter keys: tests an item. Returns its values by the other sort keys, nil if the item does not match.
+  /// Reads this many more lines, and returns whether as many numbers as needed, or all, were found.
+  /// - Parameter keys: tests an item. Returns its values by the other sort keys, or nil if the item does not match.
   mutating func walk(_ steps: Int, until needed: Int, keys: (_ number: Int) -> [ValueKey]?) -> Bool {
     var lines = index.lines(in: rest, reversed: isReversed)
     var last: ValueLine?
@@ -60,7 +60,7 @@ struct OrderedWalk: Sendable {
 }
 
 extension ClosedRange<ValueLine> {
-  /// The lines after one of these, in order or in reverse; nil if there can be none.
+  /// The lines after one of these, in order or in reverse. Nil if there can be none.
   fileprivate func after(_ line: ValueLine, reversed: Bool) -> ClosedRange? {
     let next = ValueLine(key: line.key, member: line.member + (reversed ? -1 : 1))
     if reversed { return lowerBound <= next ? lowerBound...next : nil }

@@ -4,19 +4,19 @@ import CBOR
 ///
 /// There are three methods with the same answer:
 ///
-/// 1. Read the lines of an index for one condition, test each for the others, and sort.
-/// 2. Read the lines of the index for the first sort key, in that order, and test each for all conditions, until there
-///    are as many as needed.
+/// 1. Read the lines of an index for one condition, test each item for the other conditions, and sort.
+/// 2. Read the lines of the index for the first sort key, in that order, and test each item for all conditions, until
+///    enough are found.
 /// 3. Scan all items of the kind.
 ///
-/// The fastest of the first two is not known in advance. So they race: each is given twice as many steps as before, in
-/// turns, until one is done. That takes a small multiple of the steps of the fastest, and needs no statistics that
-/// could be wrong.
+/// Which of the first two is faster is not known in advance. So they race: in turns, each is given twice as many steps
+/// as before, until one is done. That takes a small multiple of the steps of the fastest, and needs no statistics,
+/// which could be wrong.
 struct QueryPlan: Sendable {
   let kind: String
   /// The paths that have an index.
   let indexed: [AttributePath]
-  /// The source of the items; nil for all items of the kind.
+  /// The source of the items. Nil for all items of the kind.
   var source: QueryAnswer?
   var conditions: [Condition] = []
   var orders: [QueryOrder] = []
@@ -45,7 +45,7 @@ struct QueryPlan: Sendable {
     return numbers
   }
 
-  /// The same from the first one on; there may be more than needed.
+  /// The same, including those to be skipped. There may be more than needed.
   private func everything(in catalog: Catalog) -> [Int] {
     let conjuncts = conditions.flatMap(\.conjuncts)
     if let source { return sift(source.numbers(in: catalog), conjuncts, in: catalog) }
@@ -54,7 +54,7 @@ struct QueryPlan: Sendable {
       Candidates(conjuncts[index], indexes).map { (candidates: $0, rest: index) }
     }
     var (walk, tested) = walk(conjuncts, indexes)
-    // Few at first: the first page of a list is found in as many.
+    // There are few steps at first, because they suffice for the first page of a list.
     var steps = 64
     while walk != nil || !narrow.isEmpty {
       let isDone = walk?.walk(steps, until: needed) { number in
@@ -74,10 +74,10 @@ struct QueryPlan: Sendable {
     return scan(conjuncts, in: catalog)
   }
 
-  /// A walk over the index of the first sort key, nil if there is none, and the conditions to test on the way.
+  /// A walk over the index of the first sort key, or nil if there is none, and the conditions to test for each item.
   private func walk(_ conditions: [Condition], _ indexes: Indexes) -> (OrderedWalk?, tested: [Condition]) {
     guard let first = orders.first, let index = indexes[first.path] else { return (nil, conditions) }
-    // A condition on the same property gives the range to walk, and every line in it fulfils the condition.
+    // A condition on the same property gives the range to walk. Every line in it fulfills the condition.
     let place = conditions.firstIndex { condition in
       if case .value(first.path, let range) = condition { !range.lower.isElement } else { false }
     }
@@ -88,7 +88,7 @@ struct QueryPlan: Sendable {
     return (OrderedWalk(index, orders, in: range), tested)
   }
 
-  /// Tests candidates and sorts them; without a sort key they keep their order.
+  /// Tests candidates and sorts them. Without a sort key they keep their order.
   private func sift(_ candidates: [Int], _ conditions: [Condition], in catalog: Catalog) -> [Int] {
     if conditions.isEmpty && orders.isEmpty { return candidates }
     var selection = Selection(orders, needed: needed)

@@ -1,12 +1,12 @@
 public import CBOR
 public import Foundation
 
-/// A type whose values queries can compare: texts, numbers, dates, booleans, types with such a raw value, and optional
-/// ones.
+/// A type whose values queries can compare: texts, numbers, dates, booleans, types with such a raw value, and optionals
+/// of these.
 ///
 /// An enumeration only needs to declare conformance: `enum Course: String, Codable, QueryValue { … }`.
 public protocol QueryValue {
-  /// The value of the attribute; nil if it is missing.
+  /// The value of the attribute, or nil if it is missing.
   var queryValue: FieldValue? { get }
 }
 
@@ -23,7 +23,7 @@ extension QueryValue where Self: BinaryInteger {
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
-  /// The wrapped value; nil is a missing one.
+  /// The wrapped value. Nil counts as missing.
   public var queryValue: FieldValue? { flatMap(\.queryValue) }
 }
 

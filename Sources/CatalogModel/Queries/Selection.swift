@@ -6,7 +6,7 @@ struct Selection {
   private let needed: Int
   private var numbers: [Int] = []
   private var sorted: [(keys: [ValueKey], number: Int)] = []
-  /// The last item that was selected when they were last sorted.
+  /// The last selected item as of the most recent sort. No item after it can be selected.
   private var bound: (keys: [ValueKey], number: Int)?
 
   init(_ orders: [QueryOrder], needed: Int) {
@@ -14,13 +14,13 @@ struct Selection {
     self.needed = needed
   }
 
-  /// Takes an item; returns false if no further one can be selected.
+  /// Takes an item, and returns false if no further item can be selected.
   mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
     let orders = orders
     return take(number) { orders.map { record.key(at: $0.path) } }
   }
 
-  /// The same with the sort keys.
+  /// The same, with the item's values by the sort keys.
   mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
@@ -29,7 +29,7 @@ struct Selection {
     let candidate = (keys: keys(), number: number)
     if let bound, orders.isBefore(bound, candidate) { return true }
     sorted.append(candidate)
-    // If few of many are needed, twice as many are kept, and sometimes the second half is dropped.
+    // If few of many are needed, up to twice as many are kept. Then they are sorted, and the second half is dropped.
     if needed <= Self.boundedCount, sorted.count >= 2 * Swift.max(needed, 512) { sort() }
     return true
   }

@@ -5,22 +5,17 @@
 ///   static let kind = "recipe"
 ///   static let indexes = [Index(\Recipe.title), Index(\.stars), Index(\.tags)]
 ///
-///   var title: String
-///   var stars: Int?
-///   var tags: [String]
-/// }
-/// ```
-/// The encoded properties of the type are the attributes of the item, under their encoded names. Other items of the
-/// same kind are values of the type too, if they can be decoded.
+/// The encoded properties of the type are the attributes of the item, under their encoded names. All items of that kind
+/// are values of the type, if they can be decoded.
 ///
-/// Indexes make queries faster and never change their answers. They are derived from the items: a declared index is
+/// Indexes make queries faster but never change their answers. They are derived from the items: a declared index is
 /// built when a query first needs it, and is part of the snapshots that are written from then on. See ``ItemQuery``.
 public protocol CatalogItem: Codable, Sendable {
-  /// The kind of the items, such as `"recipe"`; up to 4,096 bytes.
+  /// The kind of the items, such as `"recipe"`, up to 4,096 bytes.
   static var kind: String { get }
-  /// The properties that queries filter or sort by; by default none.
+  /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
-  /// The attribute name of a property whose encoded name differs; nil for all others. Implement it if `CodingKeys`
+  /// The attribute name of a property whose encoded name differs, or nil for all others. Implement it if `CodingKeys`
   /// rename a property that queries use.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
@@ -28,7 +23,7 @@ public protocol CatalogItem: Codable, Sendable {
 extension CatalogItem {
   /// Declares an index on a property: `Index(\.title)`.
   public typealias Index = ItemIndex<Self>
-  /// By default, there are no indexes: every query scans the items of its kind.
+  /// By default, there are no indexes, and every query scans the items of its kind.
   public static var indexes: [ItemIndex<Self>] { [] }
   /// By default, attributes have the names of the properties.
   public static func attributeName(of property: PartialKeyPath<Self>) -> String? { nil }

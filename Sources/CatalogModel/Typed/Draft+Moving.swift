@@ -1,12 +1,13 @@
 extension Draft where State == Catalog {
-  /// Moves an item right after another one of its kind, in a user-defined order; nil moves it to the start.
+  /// Moves an item right after another one of its kind, in a user-defined order. If `other` is nil, moves it to the
+  /// start.
   ///
-  /// Items of several lists can share one order: an item that is right after another in the whole order is also right
-  /// after it in its list.
+  /// Items of several lists can share one order: an item that comes right after another in the whole order also comes
+  /// right after it in its list.
   /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind, and
   ///   `DecodingError` if the item's attributes don't make such a value.
-  /// - Complexity: O(log n) with an index on the property, otherwise O(n). It writes one item; if items were often
-  ///   inserted in the same place, it sometimes writes some 30 neighbors too.
+  /// - Complexity: O(log n) with an index on the property, otherwise O(n). One item is written. If items were often
+  ///   inserted in the same place, some 30 neighbors are sometimes written too.
   public mutating func move<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     after other: ItemID<Model>?
@@ -27,7 +28,7 @@ extension Draft where State == Catalog {
     if new.isLong { try spread(around: new, by: order) }
   }
 
-  /// Moves an item right before another one of its kind; nil moves it to the end.
+  /// Moves an item right before another one of its kind. If `other` is nil, moves it to the end.
   /// - Throws: as ``move(_:by:after:)``.
   /// - Complexity: as ``move(_:by:after:)``.
   public mutating func move<Model: CatalogItem>(

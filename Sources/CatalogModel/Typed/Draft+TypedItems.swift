@@ -6,10 +6,11 @@ extension Draft where State == Catalog {
   /// ```swift
   /// let soup = try journal.commit(by: "ana") { try $0.insert(Recipe(title: "Soup")) }.value
   /// ```
-  /// - Parameter category: an existing category; nil for none.
+  /// - Parameter category: an existing category, or nil for none.
   /// - Returns: the new item's number.
-  /// - Throws: ``JournalError`` with code `rejected` if the value can't be encoded, or not as a dictionary, if it is
-  ///   too large (16 MiB) or nested too deep (127), or if the category does not exist.
+  /// - Throws: ``JournalError`` with code `rejected` if the value can't be encoded as a dictionary, is too large (16
+  ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if an index uses another name for
+  ///   a property than the encoding does.
   @discardableResult
   public mutating func insert<Model: CatalogItem>(
     _ value: Model, category: CategoryID? = nil
@@ -19,7 +20,7 @@ extension Draft where State == Catalog {
     return ItemID(try addItem(kind: Model.kind, category: category, attributes: attributes).number)
   }
 
-  /// Changes the value of an item. Attributes that the type does not know are kept, and only what differs is recorded.
+  /// Changes the value of an item. Attributes that the type does not know are kept, and only differences are recorded.
   ///
   /// ```swift
   /// try journal.commit(by: "ana") { try $0.update(soup) { $0.stars = 5 } }
@@ -33,7 +34,7 @@ extension Draft where State == Catalog {
     try updateItem(id.item, as: Model.self, body)
   }
 
-  /// Replaces the value of an item; a property that is nil is removed. Attributes that the type does not know are kept.
+  /// Replaces the value of an item. A property that is nil is removed. Attributes that the type does not know are kept.
   /// - Throws: as ``update(_:_:)``.
   public mutating func replace<Model: CatalogItem>(_ id: ItemID<Model>, with value: Model) throws {
     try update(id) { $0 = value }
@@ -46,8 +47,9 @@ extension Draft where State == Catalog {
     try deleteItem(id.item)
   }
 
-  /// Moves an item to a category, or with nil out of its category.
-  /// - Throws: ``JournalError`` with code `rejected` if the item or the category does not exist.
+  /// Moves an item to a category, or out of its category if `category` is nil.
+  /// - Throws: ``JournalError`` with code `rejected` if the item or the category does not exist, or the item is of
+  ///   another kind.
   public mutating func setCategory<Model: CatalogItem>(
     of id: ItemID<Model>, to category: CategoryID?
   ) throws(JournalError) {
@@ -56,7 +58,8 @@ extension Draft where State == Catalog {
   }
 
   /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or a name is empty or too long.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, or a name is
+  ///   empty or too long.
   @discardableResult
   public mutating func addImage<Model: CatalogItem>(
     to id: ItemID<Model>, name: String, mediaType: String, blob: Blob

@@ -10,17 +10,17 @@ public import CBOR
 /// A position is a text of letters and digits, compared by its bytes. Between any two positions there is another one.
 /// So a row that moves gets a new position, and no other row is written.
 ///
-/// Appending to either end of the list adds one character whenever the list is 62 times as long. Inserting repeatedly
-/// in one place adds one for about every five rows; at 32 characters `move` gives the rows around it new, evenly spread
-/// positions.
+/// Appending to either end adds one character each time the list becomes 62 times as long. Inserting repeatedly in one
+/// place adds one for about every five rows. At 32 characters, `move` gives the rows around that place new, evenly
+/// spread positions.
 public struct ListOrder: Hashable, Comparable, Sendable {
-  /// The text: an integer, whose first character is its number of digits, followed by the digits of a fraction to the
-  /// base 62.
+  /// The text: an integer, whose first character is its sign and its number of digits, followed by the digits of a
+  /// fraction. Both are in base 62.
   public let text: String
 
   private init(text: String) { self.text = text }
 
-  /// By the bytes of the texts.
+  /// Compares the bytes of the texts.
   public static func < (left: ListOrder, right: ListOrder) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
@@ -28,9 +28,10 @@ public struct ListOrder: Hashable, Comparable, Sendable {
   /// The position of the first row of a list.
   public static let start = ListOrder(text: "a0")
 
-  /// A position between two others; nil is the start or the end of the list.
+  /// A position between two others. Nil stands for the start or the end of the list.
   ///
-  /// If the two are equal or in the wrong order, which this type never causes, it is one right after the first.
+  /// If the two are equal or in the wrong order, which this type never causes, the new position is right after the
+  /// first.
   public init(after previous: ListOrder?, before next: ListOrder?) {
     let isRising = if let previous, let next { previous < next } else { true }
     self.init(text: OrderText.between(previous?.text, isRising ? next?.text : nil))
@@ -41,7 +42,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
     _ count: Int, after previous: ListOrder? = nil, before next: ListOrder? = nil
   ) -> [ListOrder] {
     guard count > 0 else { return [] }
-    // At an end of the list, positions are counted up; in between, each half is divided again.
+    // At an end of the list, positions are counted. In between, each half is divided again.
     guard previous != nil && next != nil else {
       var places: [ListOrder] = []
       for _ in 0..<count {
@@ -59,7 +60,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
       + places(count - before - 1, after: middle, before: next)
   }
 
-  /// At this length, the rows around it get new positions.
+  /// If a position is longer than this, the rows around it get new positions.
   static let longByteCount = 32
 
   var isLong: Bool { text.utf8.count > Self.longByteCount }

@@ -6,7 +6,7 @@ enum OrderText {
   private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
   private static let zero = digits[0]
   private static let last = digits[61]
-  /// The least integer; below it there is nothing.
+  /// The least integer. No position is below it.
   private static let least = [UInt8(ascii: "A")] + Array(repeating: zero, count: 26)
 
   static func isPlace(_ text: String) -> Bool {
@@ -29,7 +29,7 @@ enum OrderText {
     case (nil, let high?):
       let (whole, fraction) = split(high)
       if whole == least { return whole + middle([], fraction) }
-      // The integer of a position with a fraction is below it.
+      // If a position has a fraction, its integer alone is below it.
       return fraction.isEmpty ? decremented(whole) ?? least + middle([], nil) : whole
     case (let low?, nil):
       let (whole, fraction) = split(low)
@@ -43,14 +43,15 @@ enum OrderText {
     }
   }
 
-  /// A fraction between two; nil is one.
+  /// A fraction between two others. Nil stands for 1.
   private static func middle(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8] {
     var result: [UInt8] = []
     var low = low[...]
     var high = high.map { $0[...] }
     while true {
       let lowDigit = low.popFirst().map(value) ?? 0
-      // After its last digit, the upper position has zeros. They are not reached, because it is above the lower one.
+      // After its last digit, the upper position continues with zeros. They are never reached, because it is above the
+      // lower one.
       let highDigit = high.map { $0.first.map(value) ?? 0 } ?? 62
       if high?.isEmpty == false { high?.removeFirst() }
       if highDigit - lowDigit > 1 {
@@ -61,8 +62,8 @@ enum OrderText {
         result.append(digits[lowDigit])
         continue
       }
-      // The digits of the upper one after this one can be dropped. If there are none, anything above the lower one will
-      // do.
+      // The digits of the upper position after this one can be dropped. If there are none, any fraction above the lower
+      // one will do.
       if high?.isEmpty == false {
         result.append(digits[highDigit])
         return result
@@ -89,7 +90,7 @@ enum OrderText {
     return (Array(text.prefix(length)), Array(text.dropFirst(length)))
   }
 
-  /// The next integer, nil after the greatest.
+  /// The next integer, or nil after the greatest.
   private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
     var number = whole
     for index in number.indices.dropFirst().reversed() {

@@ -1,4 +1,4 @@
-/// An item together with the type of its value, which is decoded on access.
+/// An item and the type of its value. The value is decoded on access.
 public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   /// The item with all its attributes, including those that `Model` does not know.
   public let item: Catalog.Item
@@ -15,10 +15,10 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
     get throws { try item.decode(Model.self) }
   }
 
-  /// An attribute, nil if the item has none of that name. Only this one is decoded.
+  /// An attribute, or nil if the item has none of that name. Only this one is decoded.
   public subscript(name: String) -> FieldValue? { item[name] }
 
-  /// The number of its category, nil if it is in none.
+  /// The number of its category, or nil if it is in none.
   public var category: CategoryID? { item.category }
   /// The revision that added it, or added it again after a deletion.
   public var created: Revision { item.created }
@@ -27,13 +27,13 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
 }
 
 extension Catalog {
-  /// The item of that number, nil if there is none or it is of another kind. O(log n).
+  /// The item of that number, or nil if there is none or it is of another kind. O(log n).
   public func item<Model: CatalogItem>(_ id: ItemID<Model>) -> StoredItem<Model>? {
     guard let item = item(id.item), item.kind.utf8.elementsEqual(Model.kind.utf8) else { return nil }
     return StoredItem(item)
   }
 
-  /// The value of an item, nil if there is none of that number or it is of another kind.
+  /// The value of an item, or nil if there is none of that number or it is of another kind.
   /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
   /// - Complexity: O(log n), and the size of the item.
   public func value<Model: CatalogItem>(of id: ItemID<Model>) throws -> Model? { try item(id)?.value }

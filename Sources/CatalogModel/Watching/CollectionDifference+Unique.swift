@@ -1,9 +1,9 @@
 extension CollectionDifference where ChangeElement: Hashable {
   /// The difference between two arrays of unique elements, with the fewest moves.
   ///
-  /// The standard library's algorithm takes time in proportion to the length times the number of changes, which is
-  /// minutes for a list that is reversed. Here, the longest common increasing subsequence stays in place; it is found
-  /// by binary search.
+  /// The standard library's algorithm takes time proportional to the length times the number of changes, which is
+  /// minutes for a long list that is reversed. Here, the longest common increasing subsequence stays in place, and is
+  /// found by binary search.
   /// - Complexity: O(n log n)
   static func between(_ old: [ChangeElement], and new: [ChangeElement]) -> CollectionDifference {
     let oldPlaces = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
@@ -24,7 +24,7 @@ extension CollectionDifference where ChangeElement: Hashable {
 
   /// The longest increasing subsequence of an array of distinct numbers.
   private static func longestRise(of numbers: [Int]) -> Set<Int> {
-    // For each length, the index of the least number that such a subsequence can end with.
+    // For each length, the index of the least number that an increasing subsequence of that length ends with.
     var ends: [Int] = []
     var previous: [Int?] = []
     for (index, number) in numbers.enumerated() {

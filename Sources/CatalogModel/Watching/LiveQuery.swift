@@ -2,27 +2,23 @@ public import Observation
 
 /// The results of a query on the main actor, kept up to date for a user interface.
 ///
-/// ```swift
-/// @State private var recipes = LiveQuery(journal) { $0.items(Recipe.self).sorted(by: \.title) }
-/// var body: some View { List(recipes.items) { RecipeRow($0) } }
-/// ```
-/// It is `@Observable`, so a view is redrawn only if the answer has changed. It does not keep the journal open; after
+/// It is `@Observable`, so a view is redrawn only if the answer has changed. It does not keep the journal open. After
 /// the journal is closed, the last answer stays.
 @MainActor @Observable public final class LiveQuery<Model: CatalogItem> {
   /// The newest answer.
   public private(set) var items: ItemQuery<Model>
-  /// The last change of ``items``; nil before the first one.
+  /// The last change of ``items``, or nil before the first one.
   public private(set) var newest: QueryUpdate<Model>?
 
   @ObservationIgnored private var watching: Task<Void, Never>?
 
-  /// Runs a query on a journal's newest state, now and whenever there is a newer one.
+  /// Runs a query on a journal's newest state, now and each time that there is a newer one.
   public init(_ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>) {
     items = query(journal.state)
     follow(journal.updates(of: query))
   }
 
-  /// Shows another query from now on, such as another search or order.
+  /// Switches to another query, such as another search or order.
   public func show(
     _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
   ) {

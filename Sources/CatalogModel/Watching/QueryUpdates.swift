@@ -1,16 +1,9 @@
 extension Journal where State == Catalog {
-  /// The answer of a query, and then each change of it.
+  /// The answer to a query, and then each change of that answer.
   ///
-  /// ```swift
-  /// let updates = journal.updates { $0.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title) }
-  /// for await update in updates {
-  ///   for change in update.difference { … }              // rows to insert, remove and move
-  ///   for id in update.changed { … }                     // rows to redraw in place
-  /// }
-  /// ```
   /// A commit that does not change the answer produces no element. A reader that is slower than the commits skips
-  /// answers; the differences, applied in order to the first answer, always lead to the last. The sequence ends when
-  /// the journal is closed or the task is cancelled, and does not keep the journal open.
+  /// answers. The differences, applied in order to the first answer, always lead to the last. The sequence ends when
+  /// the journal is closed or the task is cancelled. It does not keep the journal open.
   public func updates<Model: CatalogItem>(
     of query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
   ) -> QueryUpdates<Model> {
@@ -18,20 +11,20 @@ extension Journal where State == Catalog {
   }
 }
 
-/// An answer of a watched query, and its difference from the previous one.
+/// An answer to a watched query, and its difference from the previous answer.
 public struct QueryUpdate<Model: CatalogItem>: Sendable {
   /// The items, as of ``revision``.
   public let items: ItemQuery<Model>
-  /// The entry that the answer is as of.
+  /// The revision of the state that the query was run on.
   public let revision: Revision
-  /// The difference of the items' numbers from the previous answer: what was inserted, removed and, if both concern one
-  /// item, moved. In the first answer everything is inserted.
+  /// The difference of the items' numbers from the previous answer: which items were inserted, removed or, if both
+  /// concern one item, moved. In the first answer, every item is inserted.
   public let difference: CollectionDifference<ItemID<Model>>
-  /// The items that were in the previous answer and have another value now, in order.
+  /// The items that were in the previous answer and now have another value, in order.
   public let changed: [ItemID<Model>]
 }
 
-/// The answers of a watched query.
+/// The answers to a watched query.
 public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
   /// An answer that differs from the previous one.
   public typealias Element = QueryUpdate<Model>
@@ -40,10 +33,10 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 
   let versions: Versions<Catalog>
   let query: @Sendable (Catalog) -> ItemQuery<Model>
-  /// The answer that is known already, if any.
+  /// The answer that is already known, if any.
   var shown: ItemQuery<Model>?
 
-  /// Starts with the answer of the current state.
+  /// Starts with the answer as of the current state.
   public func makeAsyncIterator() -> Iterator {
     Iterator(versions: versions.makeAsyncIterator(), query: query, shown: shown)
   }
@@ -64,7 +57,7 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
       answer = shown?.idsAndRevisions
     }
 
-    /// The next answer that differs; nil if the journal was closed or the task was cancelled.
+    /// The next answer that differs, or nil if the journal was closed or the task was cancelled.
     /// - Complexity: that of the query for each newer state, and O(n log n) for a different answer of n items.
     public mutating func next() async -> QueryUpdate<Model>? {
       while let version = await versions.next() {
