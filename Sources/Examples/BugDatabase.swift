@@ -6,7 +6,7 @@ struct Bug: CatalogItem, Equatable {
   static let kind = "bug"
 
   var title: String
-  /// From 0 to 5; halves are possible.
+  /// From 0 to 5, also in halves.
   var rating = 0.0
 }
 
@@ -41,7 +41,7 @@ struct BugDatabase {
     try journal.commit(note: "delete") { try $0.delete(id) }
   }
 
-  /// Sets both pictures of a bug, or neither, replacing earlier ones.
+  /// Sets both pictures of a bug, or neither. Earlier pictures are replaced.
   /// - Parameter mediaType: the media type of both pictures.
   func setPictures(
     of id: ItemID<Bug>, thumbnail: Data, full: Data, mediaType: String = "image/jpeg"
@@ -58,12 +58,12 @@ struct BugDatabase {
     }
   }
 
-  /// The small picture, nil if there is none.
+  /// The small picture, or nil if there is none.
   func thumbnail(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("thumbnail", of: id, asOf: selector)
   }
 
-  /// The picture in full size, nil if there is none.
+  /// The picture in full size, or nil if there is none.
   func fullImage(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("full", of: id, asOf: selector)
   }

@@ -6,7 +6,7 @@ struct Coordinate: Equatable {
   let latitude: Double
   let longitude: Double
 
-  /// A latitude from -90 to 90 degrees and a longitude from -180 to 180; nil for anything else.
+  /// A latitude from -90 to 90 degrees and a longitude from -180 to 180. Nil for any other numbers.
   init?(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
     self.latitude = latitude
@@ -18,14 +18,14 @@ struct Coordinate: Equatable {
     let radians = Double.pi / 180
     let north = sin((other.latitude - latitude) * radians / 2)
     let east = sin((other.longitude - longitude) * radians / 2)
-    // The haversine formula is exact for nearby points too, where an arc cosine has no digits left.
+    // The haversine formula is precise for nearby points too. A formula with an arc cosine would lose all digits there.
     let haversine =
       north * north + cos(latitude * radians) * cos(other.latitude * radians) * east * east
     return 2 * 6_371_008.8 * asin(min(1, haversine.squareRoot()))
   }
 }
 
-/// A point of interest that a map search finds, with its user's note.
+/// A point of interest that a map search finds, with the user's note.
 struct Place: CatalogItem, Equatable {
   static let kind = "place"
 
@@ -34,11 +34,11 @@ struct Place: CatalogItem, Equatable {
   var address: String?
   var phoneNumber: String?
   var url: String?
-  /// In degrees, as is the longitude.
+  /// In degrees, like the longitude.
   var latitude: Double?
   var longitude: Double?
 
-  /// Its coordinate, nil if that is unknown.
+  /// Its coordinate, or nil if it is unknown.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)
@@ -88,7 +88,7 @@ struct PlaceBook {
     journal.state.items().filter(.category(category))
   }
 
-  /// All places, the nearest first; places without a coordinate come last.
+  /// All places, the nearest first. Places without a coordinate come last.
   func places(nearestTo here: Coordinate) throws -> [StoredItem<Place>] {
     try places().map { (place: $0, distance: try $0.value.coordinate?.distance(to: here) ?? .infinity) }
       .sorted { ($0.distance, $0.place.id) < ($1.distance, $1.place.id) }.map(\.place)
@@ -111,7 +111,7 @@ struct PlaceBook {
     }
   }
 
-  /// Puts a place into a category, or with nil into none.
+  /// Moves a place to a category, or out of its category if `category` is nil.
   func setCategory(of id: ItemID<Place>, to category: CategoryID?) throws {
     try journal.commit(note: "sort") { try $0.setCategory(of: id, to: category) }
   }

@@ -47,14 +47,15 @@ struct RecipeBook: Sendable {
     }.value
   }
 
-  /// Changes a recipe. Only what differs is written.
+  /// Changes a recipe. Only the differences are written.
   nonisolated(nonsending) func change(
     _ id: ItemID<Recipe>, note: String, _ body: (inout Recipe) throws -> Void
   ) async throws {
     try await journal.commit(by: author, note: note) { try $0.update(id, body) }
   }
 
-  /// Moves a recipe after another one, or with nil to the start. However long the list is, one recipe is written.
+  /// Moves a recipe after another one or, if that is nil, to the start. However long the list is, only one recipe is
+  /// written.
   func move(_ id: ItemID<Recipe>, after other: ItemID<Recipe>?) async throws {
     try await journal.commit(by: author, note: "move") { try $0.move(id, by: \.order, after: other) }
   }
@@ -78,7 +79,7 @@ struct RecipeBook: Sendable {
   }
 
   /// Undoes the last change of this book's user that can be undone, in this launch or an earlier one.
-  /// - Returns: a description of what was done; nil if there was nothing to undo.
+  /// - Returns: a description of what was done, or nil if there was nothing to undo.
   func undo() async throws -> String? {
     guard let plan = try journal.planUndo(by: author) else { return nil }
     try await journal.commit(plan, by: author)

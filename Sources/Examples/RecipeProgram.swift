@@ -42,7 +42,7 @@ import Foundation
     }
   }
 
-  /// A terminal is cleared first; elsewhere each screen ends with an empty line.
+  /// Draws a screen. A terminal is cleared first. Each screen ends with an empty line.
   private static func draw(_ lines: [String]) {
     let clearing = isatty(STDOUT_FILENO) == 1 ? "\u{1b}[H\u{1b}[2J" : ""
     write(clearing + lines.map { $0 + "\n" }.joined() + "\n")

@@ -28,19 +28,19 @@ import Observation
     }
   }
 
-  /// Calls `draw` with the lines, now and whenever they have changed.
+  /// Calls `draw` with the lines, now and each time that they have changed.
   func follow(_ draw: @escaping @MainActor ([String]) -> Void) {
     let lines = withObservationTracking {
       self.lines
     } onChange: { [weak self] in
-      // This is called before the change; the screen is drawn after it.
+      // This closure is called before the change, and the screen is drawn after it.
       Task { @MainActor in self?.follow(draw) }
     }
     draw(lines)
   }
 
   /// Runs a line of input.
-  /// - Returns: a message for the user; nil if the screen shows the result.
+  /// - Returns: a message for the user, or nil if the screen shows the result.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {

@@ -1,9 +1,10 @@
 import Foundation
 import KeyedArchiving
 
-/// A struct that can be kept as the archive of an object, which a class with `NSCoding` reads and writes too.
+/// A struct that can be stored as the archive of an object. A class with `NSCoding` can read and write the same
+/// archive.
 ///
-/// The two methods come with the conformance; there is no class to write:
+/// The conformance provides both methods, and there is no class to write:
 ///
 /// ```swift
 /// extension Contact: ArchivedAsObject {}
@@ -23,17 +24,17 @@ extension ArchivedAsObject {
   static var className: String { String(describing: Self.self) }
   static var archiveKeys: [String: String] { [:] }
 
-  /// Writes the archive to a file atomically, replacing its contents.
+  /// Writes the archive to a file atomically, and replaces what the file had.
   func archive(to url: URL) throws {
     var encoder = KeyedArchiveEncoder()
     encoder.name(Self.self, ArchivedClass(Self.className), keys: Self.archiveKeys)
     try encoder.encode(self).write(to: url, options: .atomic)
   }
 
-  /// Reads the archive in a file; nil if there is no file.
+  /// Reads the archive in a file. Nil if there is no file.
   static func unarchive(from url: URL) throws -> Self? {
     let bytes: Data
-    // A check for the file beforehand would report a file without read permission as missing.
+    // Checking for the file beforehand would report a file without read permission as missing.
     do { bytes = try Data(contentsOf: url) } catch CocoaError.fileReadNoSuchFile { return nil }
     var decoder = KeyedArchiveDecoder()
     decoder.name(Self.self, keys: Self.archiveKeys)

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Something to be done. Two are equal if all of their properties are.
+/// Something to do. Two are equal if all of their properties are equal.
 struct ToDo: CatalogItem, Equatable {
   static let kind = "toDo"
 
@@ -26,7 +26,7 @@ struct ToDo: CatalogItem, Equatable {
 struct ToDoManager {
   let journal: CatalogJournal
 
-  /// Opens the lists; both are empty at the first launch.
+  /// Opens the lists. Both are empty at the first launch.
   init(at url: URL) throws { journal = try .openOrCreate(at: url) }
 
   /// The things to do, in the user's order; as of an earlier time, if one is given.
@@ -72,8 +72,8 @@ struct ToDoManager {
     }
   }
 
-  /// Moves an element of the list done to the end of the list to do. If that list has an equal element already, that
-  /// one stays where it is, and the moved one is removed.
+  /// Moves an element of the list done to the end of the list to do. If the list to do already has an equal element,
+  /// that element stays where it is, and the other one is deleted.
   func uncheck(at index: Int) throws {
     try journal.commit(note: "uncheck") { draft in
       let unchecked = try draft.state.list(done: true).element(at: index)
@@ -108,15 +108,15 @@ extension Catalog {
 }
 
 extension StoredItem<ToDo> {
-  /// Items that came without an order are listed first, as they were added.
+  /// The position in the list. Items without one come first, in the order in which they were added.
   fileprivate var order: Int { self["order"]?.integer ?? -1 }
 }
 
 extension [StoredItem<ToDo>] {
-  /// After the greatest number, the numbers of the items decide.
+  /// The position after the last one. Items with the greatest possible position are sorted by number.
   fileprivate var nextOrder: FieldValue { .integer(Int64(Swift.min(last?.order ?? -1, .max - 1) + 1)) }
 
-  /// An index may come from a screen that is older than the list.
+  /// The element at an index, which may come from a screen that is older than the list.
   fileprivate func element(at index: Int) throws -> StoredItem<ToDo> {
     guard indices.contains(index) else {
       throw JournalError(.rejected, "there is no index \(index) in the list; it has \(count)")

@@ -3,10 +3,10 @@ internal import CMicroHTTPD
 /// One request and its response. Used only by the thread of its connection.
 final class Exchange {
   private let reception: HTTPReception
-  /// Whether the response was made before the body of the request, which is then not read.
+  /// Whether the response was made before the body of the request arrived. The body is then not read.
   let isAnsweredEarly: Bool
 
-  /// - Parameter request: nil for one that is not valid UTF-8.
+  /// - Parameter request: the request, or nil if it is not valid UTF-8.
   init(_ request: HTTPRequest?, _ handler: any HTTPHandler) {
     guard let request else {
       reception = .answer(HTTPResponse(400))
@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Copies what libmicrohttpd has read; nil if it is not valid UTF-8.
+  /// Copies a request that libmicrohttpd has read. Nil if it is not valid UTF-8.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),
@@ -115,7 +115,7 @@ extension HTTPResponse {
   }
 }
 
-/// A reference to a source for C.
+/// A reference to a source that C can hold.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
   let source: any HTTPBodySource

@@ -24,7 +24,7 @@ package struct HTTPRequest: Sendable {
   /// All values of that name in the query.
   package func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-  /// The length of the body; nil if there is none or it is unknown.
+  /// The length of the body in bytes. Nil if there is no body, or its length is unknown.
   package var contentLength: Int? { headers["content-length"].flatMap { Int($0) } }
 
   /// Whether a body follows.
@@ -37,8 +37,8 @@ package struct HTTPResponse {
   package enum Body {
     /// The whole body.
     case bytes([UInt8])
-    /// Pieces that are requested one after the other, on the connection's own thread, so a piece may block.
-    /// - Parameter length: the number of bytes; nil if unknown.
+    /// Pieces that are requested one after the other, on the connection's own thread, so a request may block.
+    /// - Parameter length: the number of bytes, or nil if it is unknown.
     case stream(length: Int?, any HTTPBodySource)
   }
 
@@ -55,8 +55,8 @@ package struct HTTPResponse {
 
 /// A source of the pieces of a body. Used by the thread of one connection.
 package protocol HTTPBodySource: AnyObject {
-  /// The next piece, of at most this many bytes; nil at the end. After an empty one, it is called again.
-  /// - Throws: an error that ends the body early; the connection is then closed, so that the client sees that the body
+  /// The next piece, with at most this many bytes, or nil at the end. If a piece is empty, the next one is requested.
+  /// - Throws: any error, to end the body early. The connection is then closed, so that the client sees that the body
   ///   is incomplete.
   func nextPiece(atMost count: Int) throws -> [UInt8]?
 }
@@ -64,7 +64,7 @@ package protocol HTTPBodySource: AnyObject {
 /// Receives the body of a request, on the connection's own thread.
 package protocol HTTPBodyReader: AnyObject {
   /// Receives a piece.
-  /// - Returns: false if the body is too large; the connection is then closed.
+  /// - Returns: false if the body is too large. The connection is then closed.
   func take(_ piece: [UInt8]) -> Bool
   /// The response, after the whole body was received.
   func answer() -> HTTPResponse
@@ -72,7 +72,7 @@ package protocol HTTPBodyReader: AnyObject {
 
 /// How to continue with a request after its head.
 package enum HTTPReception {
-  /// Respond at once; a body is not read, and the connection is closed afterwards.
+  /// Respond at once. If there is a body, it is not read, and the connection is closed afterwards.
   case answer(HTTPResponse)
   /// Read its body first.
   case read(any HTTPBodyReader)
@@ -80,6 +80,6 @@ package enum HTTPReception {
 
 /// Handles requests. Called from many threads at once.
 package protocol HTTPHandler: Sendable {
-  /// Decides about a request after its head.
+  /// Decides how to continue with a request after its head.
   func receive(_ request: HTTPRequest) -> HTTPReception
 }

@@ -2,34 +2,34 @@ internal import CMicroHTTPD
 import Foundation
 import Locks
 
-/// An HTTP server on the loopback: libmicrohttpd, with a thread for each connection.
+/// An HTTP server on the loopback interface: libmicrohttpd, with a thread for each connection.
 ///
 /// 1. All unsafe code of the module is in this file and in `Exchange.swift`.
 /// 2. libmicrohttpd gets a reference to the server's core when it starts. ``stop()`` releases it after all threads of
-///    connections have ended. Each request has a reference to its exchange, and each streamed body one to its source;
-///    libmicrohttpd calls back when it is done with them.
-/// 3. A connection has a time limit for the head of a request, and one for its body. They do not depend on how many
-///    bytes arrive: a client that sends a byte a second is closed too.
+///    connections have ended. Each request has a reference to its exchange, and each streamed body one to its source.
+///    libmicrohttpd calls back when it no longer needs them.
+/// 3. A connection has a time limit for the head of a request, and another for its body. They do not depend on how many
+///    bytes arrive: a connection whose client sends one byte a second is closed too.
 ///
 /// Safe to use from any thread.
 package final class HTTPServer: Sendable {
   /// The limits for clients.
   package struct Limits: Sendable {
-    /// The most connections.
+    /// The maximum number of connections.
     package var connections = 256
-    /// The seconds without a byte after which a connection is closed.
+    /// After how many seconds without a byte a connection is closed.
     package var idleSeconds = 30
-    /// The most bytes of the request line and the headers.
+    /// The maximum bytes of the request line and the headers.
     package var headBytes = 32 << 10
-    /// The most seconds for the head of a request.
+    /// The time limit for the head of a request, in seconds.
     package var headSeconds = 20.0
-    /// The most seconds for its body.
+    /// The time limit for the body of a request, in seconds.
     package var bodySeconds = 300.0
 
     package init() {}
   }
 
-  /// Why a server did not start.
+  /// The reason why a server did not start.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
   }
@@ -39,14 +39,14 @@ package final class HTTPServer: Sendable {
   private let core: ServerCore
   private let daemon: Lock<Daemon?>
 
-  // SAFETY: the daemon may be used from any thread; the lock ensures that it is stopped once.
+  // SAFETY: the daemon may be used from any thread. The lock ensures that it is stopped only once.
   @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
   }
 
   /// Starts serving on the loopback interface.
-  /// - Parameter port: 0 for one that is free.
-  /// - Throws: ``Failure`` if the port is taken.
+  /// - Parameter port: the port, or 0 for a free one.
+  /// - Throws: ``Failure`` if the port can't be used, or the system can't start the server.
   package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
     var options = chttp_options(
       port: port, connection_limit: UInt32(limits.connections), idle_seconds: UInt32(limits.idleSeconds),
@@ -64,8 +64,8 @@ package final class HTTPServer: Sendable {
       let reason = unsafe String(cString: strerror(number))
       throw Failure(
         description: number == EADDRINUSE || number == EACCES
-          ? "the port \(port) can't be used: \(reason); name another one"
-          : "the server can't listen on the loopback: \(reason)")
+          ? "the port \(port) can't be used: \(reason); choose another one"
+          : "the server can't listen on the loopback interface: \(reason)")
     }
     self.port = unsafe chttp_port(started)
     daemon = Lock(unsafe Daemon(pointer: started))
@@ -107,9 +107,9 @@ final class ServerCore: Sendable {
     self.limits = limits
   }
 
-  /// Closes connections past their deadlines, about once a second, until the server ends.
+  /// Closes connections past their deadlines, about twice a second, until the server ends.
   func watch() {
-    // Without a thread for it, the limit of idle connections still applies.
+    // If the system has no thread for this, the limit for idle connections still applies.
     _ = Threads.start { [self] in
       while isEnding.wait(timeout: .now() + 0.5) == .timedOut { cutLateConnections() }
     }
@@ -119,7 +119,7 @@ final class ServerCore: Sendable {
 
   private func cutLateConnections() {
     let now = ContinuousClock.now
-    // Under the lock, so that no socket is closed and its number reused in between.
+    // The lock is held, so that no socket is closed and its number reused in between.
     connections.withLock { connections in
       for (key, connection) in connections {
         guard let deadline = connection.deadline, deadline < now else { continue }
@@ -136,14 +136,15 @@ final class ServerCore: Sendable {
 
   func ended(_ key: UInt) { connections.withLock { $0[key] = nil } }
 
-  /// Sets a deadline; nil if the client has nothing to send.
+  /// Sets a deadline, or removes it if the client has nothing to send.
   func expect(_ key: UInt, within seconds: Double?) {
     let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
     connections.withLock { $0[key]?.deadline = deadline }
   }
 }
 
-// SAFETY of the three: the context is the core that `HTTPServer.init` retained, until all connections have ended.
+// SAFETY of the three functions below: the context is the core that `HTTPServer.init` retained, until all connections
+// have ended.
 
 private func connectionChanged(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
@@ -165,7 +166,7 @@ private func requestCompleted(
 ) {
   guard let context = unsafe context, let connection = unsafe connection else { return }
   let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-  // The next request of this connection has the same limit for its head; before it begins, the connection is idle.
+  // The next request of this connection has the same limit for its head. Before it begins, the connection is idle.
   core.expect(UInt(bitPattern: connection), within: Double(core.limits.idleSeconds) + core.limits.headSeconds)
   guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
   unsafe request.pointee = nil
@@ -188,7 +189,7 @@ private func answerRequest(
     let exchange = Exchange(head, core.handler)
     unsafe request.pointee = Unmanaged.passRetained(exchange).toOpaque()
     if exchange.isAnsweredEarly { return unsafe exchange.answer().queue(on: connection) }
-    // A request without a body is answered when libmicrohttpd calls again, which is at once.
+    // A request without a body is answered when libmicrohttpd calls again, immediately after this.
     core.expect(key, within: core.limits.bodySeconds)
     return .YES
   }

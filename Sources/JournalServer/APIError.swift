@@ -3,7 +3,7 @@ import Foundation
 import HTTPServer
 import JSON
 
-/// Why a request failed: a status, a code for programs and a sentence for people.
+/// The failure of a request: a status, a code for programs and a sentence for people.
 struct APIError: Error {
   var status: Int
   let code: String
@@ -21,7 +21,7 @@ struct APIError: Error {
     self.message = message
   }
 
-  /// The error about an invalid request.
+  /// The error for an invalid request.
   static func wrongUse(_ message: String) -> APIError { APIError(400, "wrongUse", message) }
 
   /// Converts any error, without paths on the disk.
@@ -31,12 +31,12 @@ struct APIError: Error {
     case let error as JournalError:
       self.init(
         Self.status(of: error.code), error.code.rawValue,
-        // Paths are separate from messages, except that a message may repeat that of a cause.
+        // Messages don't contain the path, unless they repeat the message of a cause.
         error.message.replacing(path, with: "the journal"))
       revision = error.revision
       if error.code == .damaged {
         advice =
-          "If there is no backup to restore, journal salvage makes another journal of all that can be proven. "
+          "If there is no backup to restore, journal salvage makes another journal of everything that can be proven. "
           + "journal doctor lists every problem."
       }
     default: self.init(500, "internal", "the request failed unexpectedly")

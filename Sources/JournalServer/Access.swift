@@ -6,22 +6,22 @@ import SHA256
 /// Access control.
 ///
 /// 1. The `Host` must be a name of this server, which prevents DNS rebinding.
-/// 2. An `Origin`, if there is one, must be this server, and so must the site that a browser names as the source of a
+/// 2. An `Origin`, if there is one, must be this server. So must the site that a browser names as the source of a
 ///    request.
-/// 3. A one-time token becomes a session; a session is a cookie that scripts can't read and other sites can't send, or
-///    a bearer token. Secrets are stored as digests, and looked up by them, so that timing reveals nothing about them.
-/// 4. A change of the journal with a cookie must have an origin.
+/// 3. A one-time token becomes a session. A session is a bearer token, or a cookie that scripts can't read and other
+///    sites can't send. Secrets are stored as digests, and looked up by them, so timing reveals nothing about them.
+/// 4. A request that changes the journal with a cookie must have an origin.
 ///
 /// Safe to use from any thread.
 final class Access: Sendable {
   private struct Secrets: Sendable {
     var invitations: Set<ContentDigest> = []
-    /// Newest last.
+    /// The newest is last.
     var sessions: [ContentDigest] = []
     var port: UInt16 = 0
   }
 
-  /// The most sessions and unused invitations.
+  /// The maximum number of sessions, and of unused invitations.
   private static let mostKept = 1000
 
   private let tokens: Set<ContentDigest>
@@ -39,7 +39,7 @@ final class Access: Sendable {
 
   // MARK: Hosts and origins
 
-  /// Why a request is refused regardless of its session; nil if it is not.
+  /// Why a request is refused regardless of its session, or nil if it is not.
   func refusal(of request: HTTPRequest) -> APIError? {
     guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
       return APIError(421, "wrongHost", "this server does not have that name")
@@ -75,7 +75,7 @@ final class Access: Sendable {
     return token
   }
 
-  /// Opens a session for a one-time token, which is then invalid; nil if it is not valid.
+  /// Opens a session for a one-time token, which is then used up. Nil if the token is not valid.
   func session(for token: String) -> String? {
     let session = Self.secret()
     return secrets.withLock { secrets in
@@ -94,7 +94,7 @@ final class Access: Sendable {
   // Browsers send cookies to all servers of a host, whatever their ports.
   private var cookieName: String { "journal-\(port)" }
 
-  /// Why a request without a session is refused; nil if it has one.
+  /// Why a request is refused for lack of a session, or nil if it is not.
   func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)
@@ -108,7 +108,7 @@ final class Access: Sendable {
         401, "unauthorized",
         "a token is missing: send Authorization: Bearer …, or open the address that was printed")
     }
-    // A browser sends the cookie with every request.
+    // A browser sends the cookie automatically, so a change needs proof that this page has requested it.
     if request.method != "GET", request.method != "HEAD", request.headers["origin"] == nil,
       request.headers["sec-fetch-site"] != "same-origin"
     {

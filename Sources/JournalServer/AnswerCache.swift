@@ -23,19 +23,19 @@ final class AnswerCache: Sendable {
   /// A page of what was found.
   struct Page: Sendable {
     let items: [Catalog.Item.ID]
-    /// How many there are, as far as is known.
+    /// How many items match, as far as is known.
     let total: Int
-    /// Whether there are no more, and the whole page was found.
+    /// Whether the search is complete, and the whole page was found.
     let isComplete: Bool
   }
 
-  /// The number of cached answers, newest last: eight bytes for each item found.
+  /// The number of cached answers. An answer takes eight bytes for each item found. The newest is last.
   private static let keptCount = 6
-  /// How long a request scans; after that, it answers with what was found.
+  /// How long a request scans. Then it answers with what was found.
   private static var patience: Duration { .milliseconds(200) }
   private let kept = Lock<[Answer]>([])
 
-  /// A page of the answer, as far as it is found in a short time. The same request continues the search.
+  /// A page of the answer, as far as it is found in a short time. If the request is repeated, the search continues.
   func page(_ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int) -> Page {
     let question = Question(revision: version.revision, search: search)
     let known = kept.withLock { kept in kept.last { $0.question == question } }
@@ -49,7 +49,7 @@ final class AnswerCache: Sendable {
   }
 
   private func keep(_ answer: Answer) -> Answer {
-    // An evicted answer is freed outside of the lock.
+    // An evicted answer is freed outside the lock.
     let gone = kept.withLock { kept -> Answer? in
       kept.append(answer)
       return kept.count > Self.keptCount ? kept.removeFirst() : nil

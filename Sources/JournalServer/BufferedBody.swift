@@ -4,7 +4,7 @@ import HTTPServer
 class BufferedBody: HTTPBodySource {
   private var portion: ArraySlice<UInt8> = []
 
-  /// The next portion, which is not empty; nil at the end.
+  /// The next portion, which must not be empty, or nil at the end.
   func nextPortion() throws -> [UInt8]? { nil }
 
   final func nextPiece(atMost count: Int) throws -> [UInt8]? {

@@ -1,11 +1,11 @@
 import CatalogModel
 
-/// One event of a commit, in the form in which `log --json` prints it.
+/// An event of a commit, in the form that `log --json` prints.
 ///
-/// An added entity has no number yet: its `entity` is only its kind, or omitted for an item. With `as`, it has a name by
-/// which later events of the same commit refer to it.
+/// An added entity has no number yet, so its `entity` is only its kind, or omitted for an item. With `as`, it gets a
+/// name by which later events of the same commit can refer to it.
 struct CommitEvent {
-  /// The names that a commit has given to what it added.
+  /// The entities that a commit has added, by the names that it gave them.
   typealias Names = [String: EntityKey]
 
   private enum Target {
@@ -16,7 +16,7 @@ struct CommitEvent {
   private let target: Target
   private let operation: String
   private let changes: Members
-  /// The name of what is added.
+  /// The name of an added entity.
   private let name: String?
 
   init(_ value: FieldValue) throws {
@@ -37,7 +37,9 @@ struct CommitEvent {
       target = .known(try Catalog.entity(named: try event.required("entity")))
     }
     self.name = try event.string("as")
-    if self.name != nil, operation != "add" { throw APIError.wrongUse("as names what is added") }
+    if self.name != nil, operation != "add" {
+      throw APIError.wrongUse("as gives a name to an added entity, but operation is not add")
+    }
     let kind =
       switch target {
       case .new(let kind): kind
@@ -132,7 +134,7 @@ struct CommitEvent {
     try number("category", .category, names).map { CategoryID($0) }
   }
 
-  /// The number of another entity, or of what an earlier event has added under that name.
+  /// The number of another entity, or of the entity that an earlier event has added under that name.
   private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
     guard let name = changes.value(field)?.string else { return try changes.integer(field) }
     guard let added = names[name], added.kind == kind else {
@@ -160,7 +162,8 @@ struct CommitEvent {
   }
 }
 
-/// The expectations of an `If-Match` header: `"item:42@17"`, several of them, or `"journal@120"` for the newest entry.
+/// The expectations of an `If-Match` header: `"item:42@17"` for an entity, `"journal@120"` for the newest entry, or a
+/// list of these.
 struct Expectations {
   private(set) var all: [Expectation] = []
   private(set) var entities: [(entity: EntityKey, revision: Revision)] = []

@@ -44,11 +44,11 @@ extension JournalAPI {
     }
   }
 
-  /// As much as a record may have, so a larger item could not be committed anyway.
+  /// The limit of a record, so a larger item could not be committed anyway.
   private static let bodyByteLimit = 16 << 20
 
   private func tooLarge(_ limit: Int) -> APIError {
-    APIError(413, "tooLarge", "the body may have \(limit) bytes at most")
+    APIError(413, "tooLarge", "the body may have at most \(limit) bytes")
   }
 
   private func finished(_ result: Result<HTTPResponse, any Error>, _ request: HTTPRequest) -> HTTPResponse {
@@ -67,7 +67,7 @@ extension JournalAPI {
 
   // MARK: Commits
 
-  /// `POST /api/commits`: an entry in the form in which `log --json` prints it.
+  /// `POST /api/commits`: an entry in the form that `log --json` prints.
   private func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
     let expected = try Expectations(request.headers["if-match"])
@@ -97,7 +97,7 @@ extension JournalAPI {
     return HTTPResponse.json(201) { entry.write(to: &$0) }
   }
 
-  /// Adds the changes since the version that the client has seen.
+  /// Adds to the error the changes since the version that the client has seen.
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
     let since = try expected.entities.map { entity, revision in
@@ -127,7 +127,7 @@ extension JournalAPI {
     let isAll = try body.flag("all")
     guard (names.isEmpty ? 0 : 1) + (kind == nil ? 0 : 1) + (category == nil ? 0 : 1) + (isAll ? 1 : 0) == 1
     else {
-      throw APIError.wrongUse("name what to restore: entities, kind, category or all, and one of them only")
+      throw APIError.wrongUse("name what to restore, with exactly one of entities, kind, category and all")
     }
     var scope = RestoreScope.entities(names.filter { Catalog.isRestored($0.kind) })
     if isAll { scope = .everything }
@@ -187,7 +187,7 @@ extension JournalAPI {
     return try carryOut(plan, body)
   }
 
-  /// Commits a plan, unless it is a dry run, has conflicts, or differs from the previewed one.
+  /// Commits a plan, unless it is a dry run, has conflicts, or differs from the previewed plan.
   private func carryOut(_ plan: RestorePlan, _ body: Members) throws -> HTTPResponse {
     let isDryRun = try body.flag("dryRun")
     let digest = plan.digest
@@ -212,7 +212,7 @@ extension JournalAPI {
       refusal = "the journal has changed since the preview, so this is not what was shown"
     } else if !plan.conflicts.isEmpty {
       refusal =
-        "later edits changed the same fields; later: keep keeps them and does the rest, override undoes them too"
+        "later edits changed the same fields; later: keep keeps them and does the rest, later: override undoes them too"
     }
     if let refusal {
       return response(409, nil) { writer in

@@ -18,7 +18,7 @@ final class DifferenceCache: Sendable {
     let differences: [EntityDifference]
   }
 
-  /// The number of cached answers, newest last: sixteen bytes for each entity.
+  /// The number of cached answers. An answer takes sixteen bytes for each entity. The newest is last.
   private static let keptCount = 6
 
   private let journal: CatalogJournal
@@ -32,13 +32,14 @@ final class DifferenceCache: Sendable {
 
   /// A page of the differences between two revisions.
   ///
-  /// The first page of an answer reads the events between the two. The others look up their entities in both states.
+  /// The first page of an answer reads the events between the two revisions. The other pages look up their entities in
+  /// both states.
   func page(from: Revision, to: Revision, offset: Int, limit: Int) throws -> Page {
     let known = kept.withLock { kept in kept.last { $0.from == from && $0.to == to }?.entities }
     guard let known else {
       let differences = try journal.diff(from: .revision(from), to: .revision(to))
       let answer = Answer(from: from, to: to, entities: differences.map(\.entity))
-      // All on one page will not be asked for again.
+      // If all differences are on one page, no other page will be requested.
       if differences.count > offset + limit { keep(answer) }
       return Page(
         total: differences.count, differences: Array(differences.dropFirst(offset).prefix(limit)))

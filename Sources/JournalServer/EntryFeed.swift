@@ -13,7 +13,7 @@ import Locks
 final class EntryFeed: Sendable {
   /// Entries in quick succession are reported together.
   private static let pause = 0.01
-  /// After this time without an entry, it checks whether the other process can still be followed.
+  /// After this time without an entry, the feed checks whether the other process can still be followed.
   private static var checkInterval: Duration { .seconds(1) }
 
   private let journal: CatalogJournal
@@ -59,7 +59,7 @@ final class EntryFeed: Sendable {
     return nil
   }
 
-  /// Why entries of another process are no longer seen; nil if they are.
+  /// Why entries of another process are no longer seen, or nil if they are.
   var problem: JournalError? { failure.withLock { $0 } }
 
   func end() {
@@ -68,14 +68,14 @@ final class EntryFeed: Sendable {
   }
 
   /// Waits on the caller's thread for an entry after a revision.
-  /// - Returns: the newest revision, which is not newer if the time ran out; nil if no more will come.
+  /// - Returns: the newest revision, which is the given one if the time ran out, or nil if no more entries will come.
   func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     newest.wait(after: revision, atMost: time)
   }
 }
 
-/// The entries after a revision as server-sent events, without an end. The `id` of each is its revision, from which a
-/// client continues after an interruption.
+/// The entries after a revision as an endless stream of server-sent events. The `id` of each event is its revision.
+/// After an interruption, a client continues from that revision.
 final class EventStream: BufferedBody {
   /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
@@ -112,8 +112,8 @@ enum EntryOutline {
 }
 
 extension Entry {
-  /// Writes the entry as `log --json` prints it, with some of its events, how many there are and how many of each
-  /// operation.
+  /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
+  /// for each operation.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
     writer.beginObject()
     writeHead(to: &writer)

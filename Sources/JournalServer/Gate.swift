@@ -4,12 +4,12 @@ import HTTPServer
 import JSON
 import ViewerPage
 
-/// The parts that do not depend on the journal: access control, the page's files, sessions, and error responses.
+/// The parts of the server that do not depend on the journal: access control, sessions, the page's files and errors.
 ///
 /// Safe to use from any thread.
 final class Gate: Sendable {
   let access: Access
-  /// The path on the disk that no answer contains.
+  /// The journal's path on the disk, which no response contains.
   private let path: String
 
   init(_ options: JournalServer.Options, hiding url: URL) {
@@ -17,7 +17,8 @@ final class Gate: Sendable {
     path = url.path
   }
 
-  /// Handles a request up to where the journal is needed, which `answer` does for a client that has access.
+  /// Handles a request up to the point at which the journal is needed. From there, `answer` handles the request of a
+  /// client that has access.
   func receive(_ request: HTTPRequest, _ answer: (HTTPRequest) throws -> HTTPReception) -> HTTPReception {
     do {
       if let refusal = access.refusal(of: request) { throw refusal }
@@ -53,7 +54,7 @@ final class Gate: Sendable {
       parts[0].lowercased() == "bearer", let session = access.session(for: String(parts[1]))
     else {
       throw APIError(
-        401, "unauthorized", "the token is invalid, or was used already; restart the server for another")
+        401, "unauthorized", "the token is invalid or was used already; restart the server to get another one")
     }
     var response = HTTPResponse.json(201) { writer in
       writer.beginObject()
@@ -75,12 +76,12 @@ final class Gate: Sendable {
     var headers = [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")]
     if !access.hasCookie(request) {
       guard let token = request.value("token") else {
-        throw APIError(401, "unauthorized", "Open the address that journal view has printed: it has a token.")
+        throw APIError(401, "unauthorized", "Open the address that journal view has printed: it contains a token.")
       }
       guard let session = access.session(for: token) else {
         throw APIError(
           401, "unauthorized",
-          "This address was used already: each opens the journal once. Run journal view again.")
+          "This address was used already: an address opens the journal only once. Run journal view again.")
       }
       headers.append(access.cookie(session))
     }
@@ -102,7 +103,7 @@ final class Gate: Sendable {
           """.utf8)))
   }
 
-  /// Adds the headers that forbid browsers to run, frame or share a response.
+  /// Adds the headers that keep browsers from running, framing or sharing a response.
   func secured(_ response: HTTPResponse, isPage: Bool = false) -> HTTPResponse {
     var response = response
     if !response.headers.contains(where: { $0.name == "Content-Security-Policy" }) {

@@ -6,7 +6,7 @@ import JSON
 // Routes of the history: entries, histories, blame, differences, the timeline, and the stream of new entries.
 
 extension JournalAPI {
-  /// `GET /api/entries`: entries up to `before`, newest first.
+  /// `GET /api/entries`: entries after `since` up to `until`, by default the newest first.
   func entries(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(
       request, allowing: ["since", "until", "order", "author", "note", "limit", "events"])
@@ -52,7 +52,7 @@ extension JournalAPI {
             count += 1
           }
         } catch let error as JournalError where error.code == .damaged {
-          // Damage hides no other entry.
+          // A damaged entry must not hide the others.
           unreadable.append((revision, error))
           count += 1
           cursor = journal.entries(rest, newestFirst: isNewestFirst)
@@ -80,7 +80,7 @@ extension JournalAPI {
       body: .bytes(writer.bytes))
   }
 
-  /// `GET /api/entries/120`: one entry with old and new values, as `log --patch --json` prints it.
+  /// `GET /api/entries/120`: an entry with old and new values, as `log --patch --json` prints it.
   func entry(_ request: HTTPRequest, _ selector: String) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["offset", "limit"])
     let revision = try journal.revision(at: try RevisionSelector(selector))
@@ -205,7 +205,7 @@ extension JournalAPI {
     }
   }
 
-  /// Short names for people.
+  /// Writes short names of the entities, for people.
   func writeLabels(of differences: some Sequence<EntityDifference>, to writer: inout JSONWriter) {
     writer.key("labels")
     writer.beginObject()
@@ -264,7 +264,7 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/events`: the entries after one, as they are committed.
+  /// `GET /api/events`: the entries after a revision, and new entries as they are committed.
   func events(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["after"])
     let newest = journal.head.revision

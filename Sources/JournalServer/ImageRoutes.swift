@@ -2,10 +2,10 @@ import CatalogModel
 import HTTPServer
 import Locks
 
-// The bytes of images. Nothing in them ever runs: the response has the type of a known kind of picture or none at all,
-// forbids sniffing, and sandboxes the content in an opaque origin.
+// The bytes of images. A browser never runs anything in them: the response has the type of a known kind of picture or a
+// generic one, forbids sniffing, and sandboxes the content in an opaque origin.
 
-/// The blobs whose digests were checked recently. Safe to use from any thread.
+/// Remembers the blobs whose digests were checked. Safe to use from any thread.
 final class ImageCheck: Sendable {
   private static let mostKept = 100_000
   private let blobs: BlobStore
@@ -13,7 +13,7 @@ final class ImageCheck: Sendable {
 
   init(_ blobs: BlobStore) { self.blobs = blobs }
 
-  /// Opens a blob for reading parts of it.
+  /// Opens a blob for reading parts of it. Its digest is checked the first time.
   func reader(of blob: Blob) throws -> BlobReader {
     let isKnown = checked.withLock { $0.contains(blob) }
     let reader = try blobs.reader(of: blob, isChecked: isKnown)
@@ -35,10 +35,10 @@ extension JournalAPI {
   /// `GET /api/images/7/content`
   func imageContent(_ request: HTTPRequest, _ number: String) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["at"])
-    guard let number = Int(number), number > 0 else { throw APIError.wrongUse("an image has a number") }
+    guard let number = Int(number), number > 0 else { throw APIError.wrongUse("the path needs the number of an image") }
     let revision = try parameters.revision("at", else: .head(), in: journal)
     let entity = EntityKey.image(number)
-    // From the image's own history, because no state is needed for its bytes.
+    // The record comes from the image's own history, because its bytes need no state.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
     else { throw try absence(of: entity, at: revision) }
@@ -119,7 +119,7 @@ private final class BlobBody: HTTPBodySource {
   func nextPiece(atMost count: Int) throws -> [UInt8]? {
     if range.isEmpty { return nil }
     let piece = try reader.piece(at: range.lowerBound, byteCount: min(count, range.count))
-    guard !piece.isEmpty else { throw APIError(500, "io", "the image is shorter than it was") }
+    guard !piece.isEmpty else { throw APIError(500, "io", "the image has become shorter") }
     range = range.lowerBound + piece.count..<range.upperBound
     return piece
   }

@@ -19,7 +19,7 @@ final class JournalAPI: HTTPHandler {
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
-  /// Limits the requests in progress; more of them would only take memory.
+  /// Limits the requests in progress, because more of them would only take more memory.
   private let turns = DispatchSemaphore(value: 8)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
@@ -61,7 +61,7 @@ final class JournalAPI: HTTPHandler {
 
   // MARK: Reading
 
-  /// The answer, unless it lacks something that could be read neither from a snapshot nor from the log.
+  /// The answer. Throws if the answer lacks something that could be read neither from a snapshot nor from the log.
   private func wholeAnswer(_ request: HTTPRequest) throws -> HTTPResponse {
     let response = try answer(request)
     if let failure = journal.state.failure { throw failure }

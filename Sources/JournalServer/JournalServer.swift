@@ -5,39 +5,33 @@ import Locks
 
 /// Serves a journal over HTTP on the loopback interface: the API of `openapi.json`, and a page that shows the journal.
 ///
-/// ```swift
-/// let server = try JournalServer(journal)
-/// print("open", server.invitation())
-/// …
-/// server.stop()
-/// ```
 /// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
-/// because hosts and origins are checked, and no other origin is ever allowed.
+/// because hosts and origins are checked, and no other origin is allowed.
 ///
-/// Safe to use from any thread. It does not close the journal.
+/// Safe to use from any thread. The server does not close the journal.
 public final class JournalServer: Sendable {
   /// Options of a server.
   public struct Options: Sendable {
-    /// The port on the loopback interface; 0 for a free one.
+    /// The port on the loopback interface, or 0 for a free one.
     public var port: UInt16 = 0
     /// Whether clients may commit. The journal must be open for writing.
     public var isEditable = false
     /// The author of commits that name none.
     public var author = ""
-    /// Secrets that stay valid: a client that sends one as `Authorization: Bearer …` has full access.
+    /// Permanent secrets. A client that sends one as `Authorization: Bearer …` has full access.
     public var tokens: [String] = []
     /// Additional host names, for a server behind a proxy. `127.0.0.1` and `localhost` are always accepted.
     public var hostNames: Set<String> = []
-    /// The most connections.
+    /// The maximum number of connections.
     public var connectionLimit = 256
-    /// The most bytes of an uploaded image.
+    /// The maximum bytes of an uploaded image.
     public var imageByteLimit = 256 << 20
     /// Why the journal was opened only up to its damage.
     package var problem: JournalError?
-    /// The most seconds for the head of a request.
+    /// The time limit for the head of a request, in seconds.
     package var headSeconds = 20.0
 
-    /// Makes options that suit a person who looks at a journal.
+    /// The default options, which suit a person who looks at a journal.
     public init() {}
   }
 
@@ -47,8 +41,8 @@ public final class JournalServer: Sendable {
   private let api: JournalAPI?
 
   /// Starts serving a journal.
-  /// - Throws: `JournalError` with code `io` if the port is taken, `readOnly` if clients may commit and the journal
-  ///   is not open for writing, or `outOfResources` if the system has no threads.
+  /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
+  ///   journal is not open for writing; `outOfResources` if the system has no threads.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
@@ -63,7 +57,8 @@ public final class JournalServer: Sendable {
     }
   }
 
-  /// Starts serving a page that says why a journal can't be opened. Each request to the API gets the error.
+  /// Starts serving a page that says why a journal can't be opened. The response to each request of the API is the
+  /// error.
   package convenience init(
     showing error: JournalError, of url: URL, options: Options = Options()
   ) throws(JournalError) {
@@ -92,8 +87,8 @@ public final class JournalServer: Sendable {
   /// The port that it listens on.
   public var port: UInt16 { server.port }
 
-  /// The address of the page, with a token that opens it once. The browser that opens it has a session until the server
-  /// is stopped.
+  /// The address of the page, with a token that works once. The browser that opens it has a session until the server is
+  /// stopped.
   public func invitation() -> URL {
     guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(access.invite())") else {
       preconditionFailure("a token has letters and digits only")

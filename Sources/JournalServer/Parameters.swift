@@ -5,7 +5,7 @@ import HTTPServer
 struct Parameters {
   let request: HTTPRequest
 
-  /// - Throws: ``APIError`` if there is an unknown parameter, or a repeated one that may not repeat.
+  /// - Throws: ``APIError`` if a parameter is unknown, or repeated although it may not be.
   init(_ request: HTTPRequest, allowing names: Set<String>, repeating repeated: Set<String> = [])
     throws(APIError)
   {
@@ -24,10 +24,10 @@ struct Parameters {
     }
   }
 
-  /// A text; nil if it is missing or empty.
+  /// A text, or nil if it is missing or empty.
   func text(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Whether a switch is on: `1`, `true` or a name without a value.
+  /// Whether a switch is on: its value is `1`, `true` or empty.
   func flag(_ name: String) throws(APIError) -> Bool {
     switch request.value(name) {
     case nil, "0"?, "false"?: return false

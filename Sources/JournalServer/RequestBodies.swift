@@ -2,7 +2,7 @@ import CatalogModel
 import HTTPServer
 import JSON
 
-/// Collects a body of JSON.
+/// Collects a JSON body.
 final class JSONBody: HTTPBodyReader {
   private let byteLimit: Int
   private let finish: ([UInt8]) -> HTTPResponse

@@ -1,30 +1,30 @@
 import CatalogModel
 import Locks
 
-/// Caches states as of some points, so that browsing the history is fast.
+/// Caches states as of some points in time, so that browsing the history is fast.
 ///
-/// A state that is not cached is replayed from the nearest earlier one, or from a checkpoint. On the way, some states
-/// shortly before it are cached too, because the next request is often for one of them. Neighboring states share nearly
-/// all of their memory.
+/// A state that is not cached is replayed from the nearest earlier one, or from a checkpoint. During the replay, some
+/// states shortly before it are cached too, because the next request is often for one of them. Neighboring states share
+/// nearly all of their memory.
 ///
 /// Safe to use from any thread.
 final class StateCache: Sendable {
   /// The number of cached states.
   private static let keptCount = 24
-  /// The distances before a state at which others are cached.
+  /// At which distances before a requested state others are cached.
   private static let distances = [8192, 2048, 512, 128, 32, 8, 1]
 
   private let journal: CatalogJournal
-  /// Least recently used first.
+  /// The least recently used state is first.
   private let kept = Lock<[Version<Catalog>]>([])
-  /// Held during a replay: the next thread may find the state in the cache.
+  /// Held during a replay, because the next thread may then find the state in the cache.
   private let turn = Lock(())
   private let isPrepared = Lock(false)
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
-  /// Caches states shortly before the newest, once and on another thread, because people look at the newest state
-  /// first, and then at the one before.
+  /// Caches states shortly before the newest one, once and on another thread: people look at the newest state first,
+  /// and then at the one before it.
   func prepare() {
     let wasPrepared = isPrepared.withLock { isPrepared in
       defer { isPrepared = true }
@@ -49,7 +49,7 @@ final class StateCache: Sendable {
       do {
         version = try replay(to: revision)
       } catch let error as JournalError where error.code == .damaged {
-        // The cached state may be older than the nearest checkpoint.
+        // The cached state may be older than the nearest checkpoint, so a replay from there may avoid the damage.
         version = try journal.version(asOf: .revision(revision))
       }
       keep(version)
@@ -57,7 +57,7 @@ final class StateCache: Sendable {
     }
   }
 
-  /// The version at a revision from a near one, and others on the way.
+  /// Replays the version at a revision from a near one, and caches others on the way.
   private func replay(to revision: Revision) throws -> Version<Catalog> {
     var near = try nearest(before: revision)
     for distance in Self.distances where revision - distance > near.revision {
@@ -79,7 +79,7 @@ final class StateCache: Sendable {
   /// The nearest earlier state in the cache or at a checkpoint.
   private func nearest(before revision: Revision) throws -> Version<Catalog> {
     let known = kept.withLock { kept in
-      // Later states are evicted first: they are soon replayed from this one, and earlier ones are not.
+      // Later states are evicted first: they can soon be replayed from this state, but earlier states can't.
       let earlier = kept.filter { $0.revision < revision }
       kept = kept.filter { $0.revision >= revision } + earlier
       return earlier.max { $0.revision < $1.revision }
@@ -93,7 +93,7 @@ final class StateCache: Sendable {
   }
 
   private func keep(_ version: Version<Catalog>) {
-    // Evicted states are freed outside of the lock.
+    // Evicted states are freed outside the lock.
     let gone = kept.withLock { kept -> Version<Catalog>? in
       if kept.contains(where: { $0.revision == version.revision }) { return nil }
       kept.append(version)

@@ -3,10 +3,10 @@ import Foundation
 import HTTPServer
 import JSON
 
-// Routes of states: the journal itself, items, entities.
+// Routes of states: facts about the journal, items and entities.
 
 extension JournalAPI {
-  /// The most bytes of JSON of a list; the next page continues where it ended.
+  /// The maximum bytes of JSON in a list. The next page continues where it ends.
   static let listByteLimit = 4 << 20
 
   /// `GET /api/journal`
@@ -45,7 +45,7 @@ extension JournalAPI {
     }
   }
 
-  /// The version of a request.
+  /// The version that a request asks for.
   func version(_ parameters: Parameters) throws -> Version<Catalog> {
     try states.version(at: parameters.revision("at", else: .head(), in: journal))
   }
@@ -100,7 +100,7 @@ extension JournalAPI {
     }
   }
 
-  /// The kinds and the categories of items, with counts where counting is fast.
+  /// Writes the kinds and categories of items, with counts if counting is fast.
   private func writeGroups(of catalog: Catalog, to writer: inout JSONWriter) {
     let isCounted = catalog.itemCount <= 20_000
     let kinds = catalog.kinds

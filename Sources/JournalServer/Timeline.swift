@@ -4,14 +4,14 @@ import Locks
 
 /// The dates and authors of entries, in memory: ten bytes for each entry.
 ///
-/// A separate thread reads the history once, and then new entries. Nothing waits for it; answers do not include what it
-/// has not read yet, and say how far they go.
+/// A separate thread reads the history once, and then new entries. Nothing waits for it: answers cover what it has read
+/// so far, and say up to where that is.
 ///
 /// Safe to use from any thread.
 final class Timeline: Sendable {
-  /// The index in ``Heads/authors`` of all authors beyond this many.
+  /// The index in ``Heads/authors`` that all further authors share.
   fileprivate static let mostAuthors = 60_000
-  /// In place of that index, for an entry that can't be read.
+  /// Stands in place of an index for an entry that can't be read.
   fileprivate static let unreadable = UInt16.max
   private static let stepCount = 4096
 
@@ -30,13 +30,13 @@ final class Timeline: Sendable {
     var hasFailed = false
   }
 
-  /// Who made an entry; nil of an entry whose author was erased.
+  /// The author of an entry, which is nil if it was erased, or that the entry can't be read.
   fileprivate enum Origin {
     case author(String?)
     case unreadable
   }
 
-  /// A part of time.
+  /// A part of the range of time.
   struct Bucket: Equatable {
     var first: Revision
     var last: Revision
@@ -50,10 +50,11 @@ final class Timeline: Sendable {
   struct Histogram {
     var from: Int64
     var to: Int64
-    /// The authors with the most entries, sorted by name, nil for erased ones; entries of others are counted last.
+    /// The authors with the most entries, sorted by name. Nil stands for erased authors. Entries of all other authors
+    /// are counted after them.
     var authors: [String?]
     var hasOthers: Bool
-    /// By position, without empty ones.
+    /// The buckets that are not empty, with their positions.
     var buckets: [(place: Int, bucket: Bucket)]
     /// The newest entry that was read.
     var through: Revision
@@ -89,11 +90,11 @@ final class Timeline: Sendable {
       heads.isReading = false
       return !heads.isEnding && !heads.hasFailed && heads.first + heads.dates.count <= journal.head.revision
     }
-    // An entry was added in the meantime; an unreadable log is not retried until the next one.
+    // An entry was added in the meantime. An unreadable log is not read again before the next entry.
     if isBehind { catchUp() }
   }
 
-  /// Reads a range. A damaged entry has the date of the one before it.
+  /// Reads a range. A damaged entry gets the date of the entry before it.
   /// - Returns: false if nothing can be read now.
   private func read(_ range: ClosedRange<Revision>) -> Bool {
     var found: [(date: Int64, origin: Origin)] = []
@@ -116,9 +117,9 @@ final class Timeline: Sendable {
 
   /// Counts entries by time and author.
   /// - Parameters:
-  ///   - from: microseconds since 1970; nil for the date of the first entry.
-  ///   - to: the last moment; nil for the date of the newest entry.
-  /// - Complexity: O(n) in the entries of the range, a nanosecond or so each.
+  ///   - from: the first moment, in microseconds since 1970, or nil for the date of the first entry.
+  ///   - to: the last moment, or nil for the date of the newest entry.
+  /// - Complexity: O(n) in the entries of the range, about a nanosecond for each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in
       guard let oldest = heads.dates.first, let newest = heads.dates.last, newest > .min else { return nil }
@@ -161,7 +162,7 @@ final class Timeline: Sendable {
 
 extension Timeline.Heads {
   fileprivate mutating func add(_ date: Int64, _ origin: Timeline.Origin) {
-    // Damaged entries at the beginning have the date of the first that can be read.
+    // Damaged entries at the beginning get the date of the first entry that can be read.
     if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
     dates.append(max(date, dates.last ?? date))
     switch origin {
@@ -170,7 +171,7 @@ extension Timeline.Heads {
     }
   }
 
-  /// Counts an entry of an author.
+  /// Counts an entry of an author, and returns the author's index.
   private mutating func number(of author: String?) -> UInt16 {
     let number: UInt16
     if let known = numbers[author] {
@@ -187,6 +188,6 @@ extension Timeline.Heads {
     return number
   }
 
-  /// The first entry that is not before a date.
+  /// The index of the first entry that is not before a date.
   fileprivate func index(_ date: Int64) -> Int { dates.partitioningIndex { $0 >= date } }
 }

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import HTTPServer
 
-/// Answers for a journal that can't be opened: the page, which says why, and for every request of the API the error.
+/// Handles requests for a journal that can't be opened: the page says why, and each request of the API gets the error.
 ///
 /// Safe to use from any thread.
 final class UnopenedJournal: HTTPHandler {

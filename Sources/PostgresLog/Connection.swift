@@ -4,12 +4,12 @@ import Foundation
 import Journaling
 import Locks
 
-/// A connection to a server: the only Swift that sees libpq.
+/// A connection to a server. This is the only Swift code that calls libpq.
 ///
-/// 1. One statement runs at a time; others wait.
+/// 1. One statement runs at a time. Others wait.
 /// 2. No call waits longer than its time limit: a paused server is treated as unreachable.
-/// 3. A lost connection stays lost. Nothing is resent automatically, because its outcome is unknown.
-/// 4. Nothing is printed: notices of the server are counted, and errors are thrown.
+/// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
+/// 4. Nothing is printed. Notices of the server are counted, and errors are thrown.
 ///
 /// Safe to use from any thread.
 @safe
@@ -34,11 +34,11 @@ final class Connection: Sendable {
   private struct State: Sendable {
     var prepared: Set<String> = []
     var isLost = false
-    /// The statement that was sent ahead and whose answer was not received yet.
+    /// The statement that was sent ahead, if its answer was not yet received.
     var pending: Answer?
   }
 
-  // Only used with the lock, and valid until `deinit`.
+  // Used only while the lock is held, and valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
   /// Called by libpq for warnings, with the lock held.
@@ -46,7 +46,7 @@ final class Connection: Sendable {
   /// The descriptor, as long as this connection owns it.
   private let socket: Lock<Int32?>
 
-  /// Connects with these settings, to which libpq adds those of the environment, service files and password files.
+  /// Connects with these settings. libpq adds those of the environment, service files and password files.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)], within time: Duration) throws(ServerFailure) {
     var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
@@ -70,7 +70,7 @@ final class Connection: Sendable {
     unsafe PQsetNoticeReceiver(
       handle,
       { context, _ in unsafe Unmanaged<NoticeCounter>.fromOpaque(context!).takeUnretainedValue().add() },
-      // It lives as long as the connection.
+      // The counter lives as long as the connection.
       Unmanaged.passUnretained(notices).toOpaque())
     socket = Lock(unsafe PQsocket(handle))
   }
@@ -81,7 +81,7 @@ final class Connection: Sendable {
   }
 
   private static func connect(_ handle: OpaquePointer, _ deadline: DispatchTime) throws(ServerFailure) {
-    // The documentation of libpq says to begin as if it had returned this.
+    // libpq's documentation says to begin as if `PQconnectPoll` had returned this.
     var wants = PGRES_POLLING_WRITING
     while true {
       guard unsafe PQstatus(handle) != CONNECTION_BAD, wants != PGRES_POLLING_FAILED else {
@@ -97,8 +97,8 @@ final class Connection: Sendable {
   }
 
   /// Parses a libpq connection string: a URL, or words such as `host=…`.
-  /// - Returns: its settings, in libpq's order; nil if it is invalid. The reason is not reported, because it would
-  ///   repeat parts of the text.
+  /// - Returns: its settings, in libpq's order, or nil if the text is invalid. The reason is not reported, because it
+  ///   would repeat parts of the text.
   static func settings(in text: String) -> [(name: String, value: String)]? {
     guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
     defer { unsafe PQconninfoFree(options) }
@@ -128,7 +128,7 @@ final class Connection: Sendable {
   }
 
   /// Sends a statement, so that the server runs it while the caller does something else.
-  /// - Returns: what ``rows(of:within:)`` takes. Any other statement receives and keeps these rows first.
+  /// - Returns: the answer to pass to ``rows(of:within:)``. Any other statement first receives and keeps its rows.
   /// - Throws: as ``run(_:_:within:)``.
   func send(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
@@ -141,13 +141,13 @@ final class Connection: Sendable {
     }
   }
 
-  /// Waits for the rows of a statement that was sent ahead. Called once.
+  /// Waits for the rows of a statement that was sent ahead. Call it once for each answer.
   /// - Throws: as ``run(_:_:within:)``.
   func rows(of answer: Answer, within time: Duration) throws(ServerFailure) -> Rows {
-    // Everything that uses the connection receives what is pending.
+    // Each use of the connection first receives the pending answer.
     try using(time) { _, _ throws(ServerFailure) in }
     guard let received = answer.received.withLock({ $0 }) else {
-      throw ServerFailure(.lost, "the connection was lost before")
+      throw ServerFailure(.lost, "the connection was already lost")
     }
     return try received.get()
   }
@@ -184,7 +184,7 @@ final class Connection: Sendable {
   }
 
   /// Runs several statements without parameters in one round trip.
-  /// - Returns: the rows of the last one, whose values are texts.
+  /// - Returns: the rows of the last statement. Their values are texts.
   func runAll(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
     try using(time) { state, deadline throws(ServerFailure) in
       guard unsafe PQsendQuery(handle, text) == 1 else { throw lost(&state) }
@@ -195,11 +195,11 @@ final class Connection: Sendable {
   /// How many warnings the server has sent so far.
   var warningCount: Int { notices.count }
 
-  /// The server's number of this session.
+  /// The server's number for this session.
   var session: Int32 { state.withLock { _ in unsafe PQbackendPID(handle) } }
 
   /// Waits for notifications of the server, and consumes them.
-  /// - Returns: the session that has sent it, and the text, of each; none if the time ran out.
+  /// - Returns: for each, the session that sent it, and its text. Empty if the time ran out.
   /// - Throws: ``ServerFailure`` if the connection was lost.
   func notifications(atMost time: Duration) throws(ServerFailure) -> [(session: Int32, text: String)] {
     try using(time) { state, deadline throws(ServerFailure) in
@@ -227,7 +227,7 @@ final class Connection: Sendable {
   ) throws(ServerFailure) -> Result {
     let deadline = DispatchTime.now() + time.timeInterval
     return try state.withLock { state throws(ServerFailure) in
-      guard !state.isLost else { throw ServerFailure(.lost, "the connection was lost before") }
+      guard !state.isLost else { throw ServerFailure(.lost, "the connection was already lost") }
       if let pending = state.pending {
         state.pending = nil
         let received: Swift.Result<Rows, ServerFailure>
@@ -241,7 +241,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Sends a statement, and receives the answer.
+  /// Sends what is left of a statement, and receives its answer.
   private func result(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
@@ -257,7 +257,7 @@ final class Connection: Sendable {
         guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
       }
       guard let found = unsafe PQgetResult(handle) else { break }
-      // The first error has the reason; libpq may add that the connection was lost.
+      // The first error has the reason. libpq may add another one, that the connection was lost.
       if last.map({ !$0.isFailure }) ?? true { last = unsafe Rows(found) } else { unsafe PQclear(found) }
     }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
@@ -341,7 +341,8 @@ final class Rows: Sendable {
       unsafe String(cString: $0)
     }
     let whole = unsafe PQresultErrorMessage(result).map { unsafe String(cString: $0) }
-    // Without a code, libpq itself has failed. 57P01 to 57P05 end the session, after 40003 the outcome is unknown.
+    // Without a code, libpq itself has failed. 57P01 to 57P05 end the session. After 08 and 40003 the outcome is
+    // unknown.
     let isLost = state == nil || state!.hasPrefix("57P0") || state!.hasPrefix("08") || state! == "40003"
     return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
   }
@@ -349,7 +350,7 @@ final class Rows: Sendable {
   /// How many rows there are.
   var count: Int { Int(unsafe PQntuples(result)) }
 
-  /// Calls `body` with the bytes of a value; none when it is null.
+  /// Calls `body` with the bytes of a value. There are none if it is null.
   func withBytes<Result, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -408,8 +409,8 @@ extension Connection.Parameter {
     }
   }
 
-  /// PostgreSQL's binary form of an array: dimensions, whether there are nulls, the type of elements, how many they
-  /// are, the number of the first, and each with its length before it.
+  /// PostgreSQL's binary form of an array: the number of dimensions, whether there are nulls, the type of the elements,
+  /// their number, the index of the first, and then each element after its length.
   private static func array(
     _ type: UInt32, of element: UInt32, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
   ) -> Self {

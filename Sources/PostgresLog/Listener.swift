@@ -1,14 +1,14 @@
 import Journaling
 import Locks
 
-/// A connection that learns of new entries: by notifications of the server, and by polling, because notifications can
-/// be lost, and not every compatible engine has them.
+/// A connection that learns about new entries in two ways: by notifications of the server, and by polling, because
+/// notifications can be lost, and some compatible engines don't have them.
 ///
 /// Safe to use from any thread.
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: [UInt8]
-  /// The session that appends for this node. What it says is true, so the server need not be asked.
+  /// The session that appends for this node. Its notifications are always correct, so the server need not be asked.
   private let writer: Int32
   /// The interval of polling.
   private let interval: Duration
@@ -29,7 +29,7 @@ final class Listener: Sendable {
     known = Lock(try ServerLog.newest(of: journal, connection))
   }
 
-  /// The newest revision, as soon as it is above another one or the time has passed.
+  /// Returns the newest revision as soon as it is above the given one, or when the time has passed.
   func newest(after revision: Revision, waitingAtMost time: Duration) throws(ServerFailure) -> Revision {
     let deadline = ContinuousClock.now + time
     while true {

@@ -21,8 +21,8 @@ extension JournalOptions {
   /// - Parameters:
   ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync`
   ///     off.
-  ///   - images: the place of images, if that is not the database; the same for all nodes. Images that are already in
-  ///     the database are still found there.
+  ///   - images: where images are stored, if not in the database. It must be the same for all nodes. Images that are
+  ///     already in the database are still found there.
   public func sharingThroughPostgres(
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
   ) -> JournalOptions {
@@ -38,15 +38,15 @@ extension JournalOptions {
 
 extension Journal {
   /// Copies the log of a journal to a PostgreSQL database, so that other nodes can join it
-  /// (``join(_:id:at:options:progress:)``). All entries are stored there and read back; the folder keeps its copy. The
-  /// tables are created if they are missing.
+  /// (``join(_:id:at:options:progress:)``). All entries are stored there and read back. The folder keeps its copy.
+  /// Missing tables are created.
   /// - Parameters:
   ///   - url: the journal's folder. It must not be open for writing.
-  ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. A password in it is
-  ///     refused: put it into a password file, a service file or the environment.
+  ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. It must not contain a
+  ///     password: put that into a password file, a service file or the environment.
   ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server
   ///     that does not keep what it confirms.
-  ///   - progress: called with the progress; an error that it throws ends the work, and the journal stays local.
+  ///   - progress: called with the progress. If it throws, the work ends and the journal stays local.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, `permission`, `wrongUse`, `diverged`.
   /// - Complexity: O(n) in the bytes of all entries, twice over the network.
@@ -59,14 +59,14 @@ extension Journal {
       at: url, through: options.requireSharing(), address: address, options: options, progress: progress)
   }
 
-  /// Creates another node of a shared journal: a folder with all entries of the database. It is then opened like every
-  /// journal, with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)``.
+  /// Creates another node of a shared journal: a folder with all entries of the database. Open it like any journal,
+  /// with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)``.
   /// - Parameters:
   ///   - address: as in ``share(at:on:options:progress:)``.
   ///   - id: which journal, if the database has several.
   ///   - url: the folder to create.
   ///   - options: as in ``share(at:on:options:progress:)``.
-  ///   - progress: called with the progress; an error that it throws ends the work, and no folder is created.
+  ///   - progress: called with the progress. If it throws, the work ends and no folder is created.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`, `wrongUse`.
   /// - Complexity: O(n) in the bytes of all entries.
@@ -88,7 +88,7 @@ extension Journal {
   ///     the entries that this node has seen.
   ///   - options: as in ``share(at:on:options:progress:)``.
   /// - Returns: the newest entry.
-  /// - Throws: ``JournalError``: `unreachable`, `diverged`, `wrongUse` if it is local already.
+  /// - Throws: ``JournalError``: `unreachable`, `diverged`, or `wrongUse` if the journal is already local.
   @discardableResult
   public static func unshare(
     at url: URL, isForced: Bool = false, options: JournalOptions = JournalOptions()

@@ -1,13 +1,14 @@
 package import Journaling
 
-/// Stores logs in a PostgreSQL database, each as rows with its journal's id, and nothing in the journal's folder.
+/// Stores logs in a PostgreSQL database. The rows of a log have its journal's id. Nothing is stored in the journal's
+/// folder.
 package struct PostgresStorage: LogStorage, SharedLogStorage {
   private let server: ServerAddress
   /// Whether to accept a server that may lose what it confirms.
   private let acceptsUnsafeSettings: Bool
 
   /// - Parameter address: a libpq connection string without a password.
-  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the address is invalid or has a password.
   package init(_ address: String, acceptsUnsafeSettings: Bool = false) throws(JournalError) {
     server = try ServerAddress(address)
     self.acceptsUnsafeSettings = acceptsUnsafeSettings
@@ -31,7 +32,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
           [.uuid(place.journal.bytes), .bytes(place.formatBytes), .integer(place.firstRevision - 1)],
           within: ServerAddress.patience)
       } catch let error as ServerFailure where error.state == "23505" {
-        throw JournalError(.alreadyExists, "the server has a log of this journal already; join that one")
+        throw JournalError(.alreadyExists, "the server already has a log of this journal; join that one")
       }
     }
   }
@@ -92,7 +93,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     try ServerSettings(of: connection).check(accepting: acceptsUnsafeSettings)
   }
 
-  /// A role that may not create tables can use existing ones.
+  /// Creates only the missing tables, so that a role that may not create tables can use existing ones.
   private static func makeTables(_ connection: Connection) throws(ServerFailure) {
     for table in Schema.tables {
       do throws(ServerFailure) {

@@ -1,10 +1,10 @@
 import Journaling
 
-/// The tables, and all statements. Documentation/Shared.md lists the privileges of a role.
+/// The tables, and all statements. Documentation/Shared.md lists the privileges that a role needs.
 ///
-/// `journal_logs` has a row for each journal, with its newest revision: an append raises it, so appends are serialized
-/// by that row, and one that does not follow changes nothing. `journal_entries` has a row for each entry,
-/// `journal_images` one for each image, and `journal_image_pieces` its bytes.
+/// `journal_logs` has a row for each journal, with its newest revision. An append raises that revision, so the row
+/// serializes appends, and an append that does not follow the newest entry changes nothing. `journal_entries` has a row
+/// for each entry, `journal_images` one for each image, and `journal_image_pieces` the bytes of images.
 enum Schema {
   /// The tables, in the order of creation.
   static let tables: [(name: String, definition: String)] = [
@@ -63,8 +63,8 @@ enum Schema {
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
-  /// Of one journal ($1), after a revision ($2) up to another ($3): numbers ($4), digests ($5), bytes ($6). One
-  /// statement is one transaction and one round trip. No row is returned if the newest revision is another.
+  /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
+  /// ($6). One statement is one transaction and one round trip. No row is returned if the newest revision is not $2.
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
   /// The same for engines without notifications.
@@ -82,17 +82,17 @@ enum Schema {
     """
   }
 
-  /// The entries from $2 to $3, for small ones: the bytes of a large one are null.
+  /// The entries from $2 to $3, if they are small. The bytes of a large entry are null.
   static let smallPiece = statement("small_piece", smallPiece(order: "ASC"))
   static let smallPieceBackwards = statement("small_piece_backwards", smallPiece(order: "DESC"))
-  /// The same for large ones: only about so many bytes as a piece may have, and at least one entry. It costs the server
-  /// twice as much, because it adds the sizes up.
+  /// The same for large entries: only about as many bytes as a piece may have, and at least one entry. It costs the
+  /// server twice as much, because it adds up the sizes.
   static let largePiece = statement("large_piece", largePiece(order: "ASC"))
   static let largePieceBackwards = statement("large_piece_backwards", largePiece(order: "DESC"))
-  /// The most entries from $2 to $3. A server without statistics may sort all of them.
+  /// The maximum number of entries from $2 to $3. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
-  /// The most bytes of a small entry: as many as these, all in one piece, take 16 MiB.
+  /// The maximum bytes of a small entry. A piece with only such entries has 16 MiB.
   private static let smallByteCount = 4096
 
   private static func smallPiece(order: String) -> String {
@@ -124,7 +124,7 @@ enum Schema {
       + "NOTHING"
   )
 
-  /// All writers of a piece store the same bytes.
+  /// A piece that exists is kept, because all writers of a piece store the same bytes.
   static let addPiece = statement(
     "add_piece",
     """
@@ -135,7 +135,7 @@ enum Schema {
   static let imagePiece = statement(
     "image_piece", "SELECT bytes FROM journal_image_pieces WHERE journal = $1 AND digest = $2 AND piece = $3")
 
-  /// Begins a transaction and locks the journal's row: statements that make one round trip.
+  /// Begins a transaction and locks the journal's row, in one round trip.
   static func beginAndLock(_ journal: [UInt8]) -> String {
     "BEGIN; SELECT revision FROM journal_logs WHERE journal = '\(ServerLog.hex(journal))' FOR UPDATE"
   }

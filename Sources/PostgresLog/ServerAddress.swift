@@ -2,15 +2,16 @@ import Journaling
 
 /// A libpq connection string without a password: server, database and role.
 ///
-/// A URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, words such as `service=books`, or
-/// nothing, to use the environment. Passwords come from a password file, a service file or the environment.
+/// The text is a URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, words such as
+/// `service=books`, or empty, to use the environment. Passwords come from a password file, a service file or the
+/// environment.
 struct ServerAddress: Sendable, CustomStringConvertible {
   /// The original text.
   let description: String
   private let settings: [(name: String, value: String)]
 
-  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address, and for one with a password. The message
-  ///   does not repeat the text.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the address is invalid or has a password. The message does not
+  ///   repeat the text.
   init(_ text: String) throws(JournalError) {
     guard !text.utf8.contains(0), let settings = Connection.settings(in: text) else {
       throw JournalError(
@@ -20,7 +21,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     guard !settings.contains(where: { $0.name.contains("password") }) else {
       throw JournalError(
         .wrongUse,
-        "the address has a password, which the journal's folder would store for everybody to read; put it "
+        "the address has a password, which the journal's folder would store in plain text; put it "
           + "into the password file (~/.pgpass) or a service file")
     }
     guard !text.contains("\n") else {
@@ -32,11 +33,11 @@ struct ServerAddress: Sendable, CustomStringConvertible {
 
   /// Connects.
   func connect() throws(ServerFailure) -> Connection {
-    // Defaults; the last setting with a name counts.
+    // These are defaults. Settings of the address replace them.
     let usual = [
       ("application_name", "journal"),
       ("client_encoding", "UTF8"),
-      // Detects a server that has disappeared within half a minute, also by listeners.
+      // With these, a server that has disappeared is detected within half a minute, by listeners too.
       ("keepalives_idle", "10"),
       ("keepalives_interval", "5"),
       ("keepalives_count", "3"),
@@ -46,13 +47,13 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let connection = try Connection(
       usual.filter { !named.contains($0.0) }.map { (name: $0.0, value: $0.1) } + settings,
       within: Self.patience)
-    // Each statement has its own limit here. With a timeout, the server would report a commit as done that no standby
-    // has confirmed. Unknown settings of compatible engines are ignored.
+    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
+    // as done that no standby has confirmed. Engines that don't know these settings refuse them, which is ignored.
     for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {
       _ = try? connection.run("SET \(setting) = 0", within: Self.patience)
     }
-    // All reads are by primary key. Without statistics, the server would collect the rows of a piece by a bitmap, and
-    // sort them.
+    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
+    // then sort them.
     _ = try? connection.run("SET enable_bitmapscan = off", within: Self.patience)
     // A node that is paused during its turn must not block the others.
     _ = try? connection.run("SET idle_in_transaction_session_timeout = 5000", within: Self.patience)
@@ -61,6 +62,6 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     return connection
   }
 
-  /// The time limit for an answer without a flush.
+  /// The time limit for an answer that needs no flush.
   static var patience: Duration { .seconds(10) }
 }

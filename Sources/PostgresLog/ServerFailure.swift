@@ -1,29 +1,29 @@
 import Journaling
 
-/// Why a statement failed.
+/// The failure of a statement.
 struct ServerFailure: Error, Sendable {
   /// Whether the requested change was made.
   enum Kind: Sendable {
-    /// The server has refused it.
+    /// The server has refused the statement, so the change was not made.
     case refused
-    /// The connection was lost, so it may have been made.
+    /// The connection was lost, so the change may have been made.
     case lost
   }
 
   let kind: Kind
-  /// The SQLSTATE; empty without an answer of the server.
+  /// The SQLSTATE. Empty if the server has not answered.
   let state: String
-  /// A sentence for a person, without passwords: libpq and servers never repeat one.
+  /// The reason, without passwords: libpq and servers never repeat one.
   let message: String
 
   init(_ kind: Kind, state: String = "", _ message: String) {
     self.kind = kind
     self.state = state
-    // Servers answer in several lines, of which the first has the reason.
+    // Servers answer in several lines. The first has the reason.
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
-  /// Whether the same statement may succeed at once, because it conflicted with another transaction.
+  /// Whether the statement conflicted with another transaction, and may succeed if it is repeated at once.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
   /// The error for callers of a log.

@@ -11,7 +11,7 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Locks the journal's row. Waiting nodes get it in the order of their requests.
+  /// Locks the journal's row. Waiting nodes get the lock in the order of their requests.
   func reserve() throws(JournalError) -> Revision {
     try using { connection in
       try isReserved.withLock { isReserved in
@@ -42,13 +42,14 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Commits something, and so confirms everything committed before: the standby confirms the server's log in order.
+  /// Commits a change that changes nothing. That confirms everything committed before, because the standby confirms the
+  /// server's log in order.
   func confirm() throws(JournalError) {
     try using { connection in
       let count = connection.warningCount
       try connection.run(Schema.touch, [.uuid(journal)], within: Self.writingPatience)
       if connection.warningCount > count {
-        throw ServerFailure(.lost, "the server has not waited for its standby")
+        throw ServerFailure(.lost, "the server did not wait for its standby")
       }
     }
   }

@@ -4,22 +4,22 @@ import SHA256
 
 /// An open log in PostgreSQL.
 ///
-/// 1. An append is one statement: it raises the journal's newest revision if the entries follow it, and stores them. So
-///    no revision is skipped or assigned twice, even if other clients append.
-/// 2. It has a connection for statements and, from the first wait for entries on, one that listens.
+/// 1. An append is one statement. It raises the journal's newest revision, provided that the entries follow it, and
+///    stores the entries. So no revision is skipped or assigned twice, even if other clients append.
+/// 2. The log has one connection for statements and, from the first wait for entries on, another one that listens.
 /// 3. If the connection is lost, every call fails, and the log must be opened again.
 ///
 /// Safe to use from any thread.
 final class ServerLog: EntryLog {
-  /// For statements, which it runs one after the other.
+  /// The connection for statements, which it runs one after the other.
   let connection: Connection
   private let address: ServerAddress
   private let access: LogAccess
-  /// Its id in the form of the server.
+  /// The journal's id as the server stores it.
   let journal: [UInt8]
   /// The channel of notifications.
   private let channel: String
-  /// The newest revision at the opening.
+  /// The newest revision when the log was opened.
   private let first: Revision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
@@ -57,7 +57,7 @@ final class ServerLog: EntryLog {
   var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 
-  /// A server can't detect that it has lost an entry.
+  /// Nil, because a server can't detect that it has lost an entry.
   func acknowledged() throws(JournalError) -> LogMark? { try entering { nil } }
 
   // MARK: Reading
@@ -71,7 +71,8 @@ final class ServerLog: EntryLog {
     let last = access == .read ? min(range.upperBound, first) : range.upperBound
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
-    // A single entry can have any size. Otherwise, entries are small until one is not.
+    // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is
+    // not.
     var areSmall = rest.count > 1
     var ahead: Connection.Answer?
     var isFirst = true
@@ -91,12 +92,13 @@ final class ServerLog: EntryLog {
       let reached = rows.integer(count - 1, 0)
       let isLast = newestFirst ? reached <= rest.lowerBound : reached >= rest.upperBound
       if !isLast { rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound }
-      // The server works on the next piece while the caller uses this one. Many callers want no second one.
+      // The server works on the next piece while the caller uses this one. There is no request ahead after the first
+      // piece, because many callers need no second one.
       ahead =
         isLast || isFirst
         ? nil : try JournalError.translating { try ask(for: rest, newestFirst, areSmall: areSmall) }
       isFirst = false
-      // The caller may use the connection, too.
+      // `body` may use the connection too.
       for row in 0..<count {
         let revision = rows.integer(row, 0)
         let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
@@ -134,7 +136,7 @@ final class ServerLog: EntryLog {
         if listener == nil { listener = try Listener(address, journal, writer: connection.session) }
         return listener
       }
-      // Closing may have come before there was a listener to interrupt.
+      // The log may have been closed before there was a listener to interrupt.
       guard let listener, !calls.isClosed else { throw JournalError.closed() }
       do {
         return try listener.newest(after: revision, waitingAtMost: time)
@@ -186,14 +188,14 @@ final class ServerLog: EntryLog {
       }
       throw .conflict(newest: newest)
     }
-    // A server that is told to stop waiting for the standby sends a warning and reports the commit as done.
+    // If a server is told to stop waiting for the standby, it sends a warning and reports the commit as done.
     if connection.warningCount > warningCount {
       connection.interrupt()
-      throw .unknown(JournalError(.unreachable, "the server has not waited for its standby"))
+      throw .unknown(JournalError(.unreachable, "the server did not wait for its standby"))
     }
   }
 
-  /// - Returns: false if the entries do not follow the newest one.
+  /// - Returns: false if the entries do not follow the newest entry.
   private func store(
     _ entries: [SealedEntry], after revision: Revision, through last: Revision
   ) throws(ServerFailure) -> Bool {
@@ -214,7 +216,7 @@ final class ServerLog: EntryLog {
         if wasReserved, error.kind == .refused {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
         }
-        // The engine has no such function, or the role may not use it. Listeners poll anyway.
+        // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
         guard notifies, ["42883", "42501"].contains(error.state) else { throw error }
         self.notifies.withLock { $0 = false }
         return try connection.run(Schema.quietAppend, values, within: Self.writingPatience).count == 1
@@ -228,9 +230,10 @@ final class ServerLog: EntryLog {
     journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
-  /// A read may be slow on the server's disk.
+  /// The time limit for a read, which may be slow on the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
-  /// A commit waits for others before it, for two flushes and for the network between two servers.
+  /// The time limit for a commit. It waits for the commits before it, for two flushes and for the network between two
+  /// servers.
   static var writingPatience: Duration { .seconds(30) }
 
   // MARK: Closing
@@ -250,7 +253,7 @@ final class ServerLog: EntryLog {
     guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
     do throws(JournalError) { return try JournalError.translating(body) } catch {
-      // An error ends a transaction, and with it the turn.
+      // An error ends the transaction, and with it the turn.
       giveTurnBack()
       throw error
     }

@@ -4,14 +4,14 @@ import Journaling
 struct ServerSettings: Sendable {
   /// The product and its version, in its own words.
   var version = ""
-  /// Nil if the engine does not know it.
+  /// Nil if the engine does not have the setting. The same applies to the next three.
   var fsync: String?
   var synchronousCommit: String?
   var fullPageWrites: String?
   var standbyNames: String?
   var isStandby = false
 
-  /// Asks a server.
+  /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
     version = try connection.run("SELECT version()", within: ServerAddress.patience).text(0, 0)
     fsync = Self.setting("fsync", connection)
@@ -33,7 +33,7 @@ struct ServerSettings: Sendable {
 
   private var waitsForStandby: Bool { !(standbyNames ?? "").isEmpty }
 
-  /// The settings that break the promise, each with a remedy.
+  /// The settings under which a confirmed commit can be lost, each with a remedy.
   var problems: [String] {
     var problems: [String] = []
     if fsync == "off" {
@@ -67,7 +67,7 @@ struct ServerSettings: Sendable {
     return "fsync \(fsync), synchronous_commit \(synchronousCommit)\(standby)"
   }
 
-  /// Fails if confirmed commits would not be safe, or nothing can be written.
+  /// Throws if confirmed commits would not be safe, or if nothing can be written.
   func check(accepting isAccepted: Bool) throws(JournalError) {
     guard !isStandby else {
       throw JournalError(
