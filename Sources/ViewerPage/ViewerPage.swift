@@ -1,4 +1,5 @@
-/// The page that shows a journal, and the description of the API: files of this folder, which are part of the program.
+/// The page that shows a journal, and the description of the API. They are the other files of this folder, which are
+/// embedded in the program.
 package enum ViewerPage {
   /// A file that the page loads.
   package struct Asset: Sendable {
@@ -11,7 +12,7 @@ package enum ViewerPage {
   /// The OpenAPI description of the API.
   package static var openAPI: [UInt8] { PackageResources.openapi_json }
 
-  /// The file of a path such as `/assets/app.js`; nil if there is none.
+  /// The file at a path such as `/assets/app.js`, or nil if there is none.
   package static func asset(_ path: String) -> Asset? {
     guard path.hasPrefix("/assets/") else { return nil }
     return assets[String(path.dropFirst("/assets/".count))]
@@ -31,7 +32,7 @@ package enum ViewerPage {
     return assets
   }()
 
-  /// Whether a path is one of the page's views, which `app.js` distinguishes.
+  /// Whether a path is one of the page's views. `app.js` shows the view.
   package static func isView(_ path: String) -> Bool {
     path.wholeMatch(of: /\/(items(\/[0-9]+(\/report)?)?|entries(\/[0-9]+)?|compare|proof)?/) != nil
   }

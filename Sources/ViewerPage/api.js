@@ -1,4 +1,4 @@
-// Calls of the HTTP API, the same that any program can use.
+// Calls of the HTTP API, which any other program can use too.
 
 export class APIError extends Error {
   constructor(status, code, message, body) {
@@ -17,10 +17,10 @@ async function read(response) {
 
 function failed(error) {
   if (error instanceof APIError || error.name === "AbortError") throw error;
-  throw new APIError(0, "offline", "The program that serves this page does not answer. It may have ended.");
+  throw new APIError(0, "offline", "The program that serves this page does not respond. It may have ended.");
 }
 
-/** Gets `/api/…`; parameters that are undefined, null or empty are omitted. */
+/** Gets `/api/…`. Parameters that are undefined, null or empty are omitted. */
 export function get(path, parameters = {}, signal) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

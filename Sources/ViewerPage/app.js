@@ -17,9 +17,9 @@ const alarm = document.getElementById("alarm");
 export const app = {
   /** The response of `/api/journal`. */
   facts: null,
-  /** The revision that is shown; null for the newest. */
+  /** The revision that is shown, or null for the newest. */
   at: null,
-  /** The entry at that point. */
+  /** The entry at that revision. */
   point: null,
   navigate, setPoint, refresh, announce,
   get revision() { return this.at ?? this.facts.revision; },
@@ -41,7 +41,7 @@ const routes = [
   [/^\/proof$/, () => new ProofView(app)],
 ];
 
-/** Goes to another view, at the same point in time unless the address names one. */
+/** Goes to another view, at the same point in time unless the address names another. */
 function navigate(address, { replaces = false } = {}) {
   const url = new URL(address, location.origin);
   if (app.at !== null && !url.searchParams.has("at")) url.searchParams.set("at", app.at);
@@ -93,7 +93,7 @@ function render() {
 
 let pointRequest = null;
 
-/** Shows the entry at the point, in the banner and in the timeline. */
+/** Shows the entry at the current point in the banner and in the timeline. */
 async function updatePoint() {
   timeline?.setRevision(app.revision);
   pointRequest?.abort();
@@ -122,7 +122,7 @@ async function updatePoint() {
     h("button", { type: "button", id: "to-now", class: "primary", onclick: () => setPoint(null) }, "Back to now"));
 }
 
-/** Requests everything again after a commit. */
+/** Requests everything again after a commit, and shows it. */
 async function refresh() {
   app.facts = await get("journal");
   document.getElementById("name").textContent = app.facts.name.replace(/\.journal$/, "");
@@ -135,7 +135,7 @@ async function refresh() {
 let shownProblem = "null";
 let healthTimer = 0;
 
-/** Shows what is wrong with the journal and what to do about it, even if that is found later. */
+/** Shows what is wrong with the journal and what to do about it, also if the problem is found later. */
 function showHealth() {
   const { facts } = app;
   const { problem, endsAtDamage, checkedRevision, lastRevision } = facts.health;
@@ -143,7 +143,7 @@ function showHealth() {
   if (!problem && checkedRevision < lastRevision) {
     healthTimer = setTimeout(() => get("journal").then(({ health }) => { facts.health = health; showHealth(); }).catch(() => {}), 3000);
   }
-  // An alert that stays the same is not read out again.
+  // If the alert stays the same, screen readers must not read it out again.
   if (JSON.stringify(problem) === shownProblem) return;
   shownProblem = JSON.stringify(problem);
   alarm.hidden = !problem;
@@ -155,7 +155,7 @@ function showHealth() {
 
 function announce(text) { document.getElementById("live").textContent = text; }
 
-// New entries are shown after a short pause, so that many are shown together.
+// New entries are shown after a short pause, so that many entries are shown together.
 const refreshSoon = debounce(150, () => refresh().catch(() => {}));
 
 function follow() {
@@ -172,9 +172,9 @@ function follow() {
 
 function showKeys() {
   const keys = [
-    ["← →", "the entry before, the next one"], ["⇧← ⇧→", "ten entries"], ["Home End", "the first entry, now"],
-    ["Space", "play and pause, on the timeline"], ["/", "search"], ["n", "back to now"], ["e", "what changed here"],
-    ["g i, g e, g c, g p", "items, entries, compare, proof"], ["?", "this"],
+    ["← →", "previous entry, next entry"], ["⇧← ⇧→", "ten entries back, ten forward"], ["Home End", "first entry, now"],
+    ["Space", "play or pause, on the timeline"], ["/", "search"], ["n", "back to now"], ["e", "what changed here"],
+    ["g i, g e, g c, g p", "items, entries, compare, proof"], ["?", "this list"],
   ];
   openDialog("Keys", h("dl", { class: "keys" }, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
 }

@@ -1,4 +1,4 @@
-// Old and new: values, texts by line, images before and after.
+// Old and new values, texts line by line, and images before and after.
 
 import { imageURL } from "./api.js";
 import { entityLink, h, valueText } from "./dom.js";
@@ -38,7 +38,7 @@ function shown(field, value) {
   return valueText(value);
 }
 
-/** Two texts by their lines; beyond some size, only what differs between the same beginning and end. */
+/** The difference of two texts line by line, with two lines of context. */
 export function lineDifference(old, value) {
   const [a, b] = [old.split("\n"), value.split("\n")];
   let start = 0;
@@ -57,7 +57,7 @@ export function lineDifference(old, value) {
   return h("div", { class: "lines" }, lines);
 }
 
-/** The longest common subsequence, unless the texts are too large to search for it. */
+/** The lines by their longest common subsequence or, if that takes too long, all old and then all new lines. */
 function middle(a, b) {
   if (a.length * b.length > 250000) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
   const best = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
@@ -76,7 +76,7 @@ function middle(a, b) {
   return steps;
 }
 
-/** An image before and after; if its bytes differ, with a slider between the two. */
+/** An image before and after. If both exist, a slider shows one over the other. */
 function imagePair(change, before, after) {
   const number = change.entity.split(":")[1];
   const bytes = change.changes?.["@sha256"];

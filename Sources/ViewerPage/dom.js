@@ -1,4 +1,4 @@
-// Makes elements without markup: the contents of a journal become text and never run.
+// Makes elements without markup, so the contents of a journal become text and never run.
 
 /** Makes an element: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
 export function h(tag, properties = {}, ...children) {
@@ -22,7 +22,7 @@ export function replace(parent, ...children) {
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
-/** A moment in the reader's zone; the exact one in UTC is its title. */
+/** A date in the reader's time zone. Its title is the exact date in UTC. */
 export function time(text, isShort) {
   if (!text) return null;
   const date = new Date(text);
@@ -38,7 +38,7 @@ export function author(name) {
   return name === "" ? h("span", { class: "author faint" }, "(no author)") : h("span", { class: "author" }, name);
 }
 
-/** A message of the server, as a sentence, which may begin with the name of an entity. */
+/** A message of the server as a sentence. If it begins with the name of an entity, that stays in lower case. */
 export function sentence(text) {
   const isNamed = /^[a-z]+:\d/.test(text);
   return (isNamed ? text : text.charAt(0).toUpperCase() + text.slice(1)).replace(/[.!?]?$/, ".");
@@ -76,12 +76,12 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** The value if it is a number; otherwise null. */
+/** The value if it is a number, otherwise null. */
 export function numberOf(value) {
   return typeof value === "number" ? value : null;
 }
 
-/** `item:42` as a link to its view, or as text. */
+/** `item:42` as a link to its view. Other entities are text. */
 export function entityLink(name, label, at) {
   const [kind, number] = name.split(":");
   const text = [h("span", { class: "entity" }, name), label ? [" ", label] : null];
@@ -97,7 +97,7 @@ export function debounce(milliseconds, body) {
   };
 }
 
-/** A dialog that the keyboard can close. It is shown at once, and removed when it is closed. */
+/** Shows a dialog, which the keyboard can close. It is removed when it is closed. */
 export function openDialog(title, ...content) {
   const heading = h("h2", { id: "dialog-title" }, title);
   const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => dialog.close() }, "✕");

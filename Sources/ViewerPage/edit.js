@@ -1,4 +1,4 @@
-// Restoring: a preview of what would change, then one entry, then an offer to undo it.
+// Restoring: first a preview of what would change, then one entry, and then an offer to undo it.
 
 import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
@@ -10,11 +10,11 @@ export function restoreField(app, name, field, at) { propose(app, `Restore ${fie
 export function restoreEverything(app, at) { propose(app, `Restore everything as of revision ${at}`, "restore", { all: true, at: `r${at}` }); }
 export function revertEntry(app, revision) { propose(app, `Revert entry ${revision}`, "revert", { revision }); }
 
-/** Shows what a request would do, and carries it out after a confirmation. */
+/** Shows what a request would do, and carries it out after confirmation. */
 async function propose(app, title, path, request, done = () => {}) {
-  const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Looking at what would change…"));
+  const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Computing what would change…"));
   const note = h("input", { type: "text", placeholder: "Why (optional)", "aria-label": "Why" });
-  const confirm = h("button", { type: "button", class: "primary", id: "confirm", disabled: true }, "Do it");
+  const confirm = h("button", { type: "button", class: "primary", id: "confirm", disabled: true }, "Commit");
   const cancel = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const keep = h("input", { type: "checkbox", id: "keep-new", onchange: () => { request.keepNew = keep.checked; preview(); } });
   const keeps = path === "restore" && !request.fields ? h("label", { class: "check" }, keep, "Keep what was added since") : null;
@@ -34,7 +34,7 @@ async function propose(app, title, path, request, done = () => {}) {
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
-      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: everything is as requested already."),
+      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: everything is already as requested."),
       plan.changes.slice(0, 50).map((change) => changeBlock(change, { label: plan.labels[change.entity] })),
       plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
       edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Conflicting later edits"),
@@ -54,7 +54,7 @@ async function propose(app, title, path, request, done = () => {}) {
       await app.refresh();
       toast(app, `Entry ${made.revision}: ${note.value || made.note}`, true);
     } catch (error) {
-      replace(content, h("p", { class: "note bad" }, sentence(error.message)), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Look again") : null);
+      replace(content, h("p", { class: "note bad" }, sentence(error.message)), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Preview again") : null);
     }
   });
   preview();

@@ -1,4 +1,4 @@
-// The list of entries, one entry, and the difference between two points in time.
+// The list of entries, a single entry, and the differences between two points in time.
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";
@@ -60,8 +60,8 @@ export class EntryView {
       const link = (number, text) => (number > (app.facts.base ?? 0) && number <= app.facts.revision ? h("a", { href: `/entries/${number}` }, text) : null);
       replace(root,
         h("div", { class: "heading" }, h("h1", {}, `Entry ${revision.toLocaleString("en")}`), tags.map((tag) => h("span", { class: "chip" }, "⚑ ", tag.name)), h("span", { class: "grow" }),
-          link(revision - 1, "◀ before"), link(revision + 1, "next ▶"),
-          h("a", { href: `/?at=${revision}` }, "The state here"),
+          link(revision - 1, "◀ previous"), link(revision + 1, "next ▶"),
+          h("a", { href: `/?at=${revision}` }, "Show this state"),
           app.isEditable ? h("button", { type: "button", class: "primary", id: "revert", onclick: () => revertEntry(app, revision) }, "Revert this entry…") : null),
         h("dl", { class: "facts" }, h("dt", {}, "Who"), h("dd", {}, author(entry.author)), h("dt", {}, "When"), h("dd", {}, time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null),
           entry.note ? [h("dt", {}, "Why"), h("dd", { class: "full" }, entry.note)] : null,
@@ -95,7 +95,7 @@ export class CompareView {
     this.form = h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); this.ask(); } }, input("from", "From"), input("to", "to"), points,
       h("button", { type: "submit", class: "primary" }, "Compare"), h("button", { type: "button", onclick: () => { const { from, to } = this.form.elements; [from.value, to.value] = [to.value, from.value]; this.ask(); } }, "Swap"));
     this.result = h("div", { id: "differences", "aria-live": "polite" });
-    replace(root, h("h1", {}, "Compare"), h("p", { class: "faint" }, "A point is a revision (120), now, a date (2026-08-01), yesterday, “5 minutes ago” or a tag."), this.form, this.result);
+    replace(root, h("h1", {}, "Compare"), h("p", { class: "faint" }, "A point in time is a revision (120), now, a date (2026-08-01), yesterday, “5 minutes ago” or a tag."), this.form, this.result);
     this.update();
   }
 
@@ -124,7 +124,7 @@ export class CompareView {
       const shown = offset + found.differences.length;
       const more = shown < found.total ? h("button", { type: "button", onclick: () => { more.remove(); this.load(shown); } }, counted(found.total - shown, "more difference")) : null;
       if (offset === 0) {
-        replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "Nothing is different"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
+        replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "No differences"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
           this.app.isEditable && found.total && found.from < this.app.facts.revision ? h("button", { type: "button", onclick: () => restoreEverything(this.app, found.from) }, `Restore everything as of ${found.from}…`) : null), blocks, more);
       } else this.result.append(...blocks, ...(more ? [more] : []));
     } catch (error) { if (error.name !== "AbortError") replace(this.result, h("p", { class: "note" }, sentence(error.message))); }

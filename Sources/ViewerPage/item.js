@@ -1,4 +1,4 @@
-// One item: its fields and who set them, its images and its history; and a page to print.
+// An item: its fields and who set them, its images, its history, and a report to print.
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
@@ -36,8 +36,8 @@ export class ItemView {
       const last = history.history.find((change) => change.revision <= app.revision);
       const isDeleted = last?.event.operation === "delete";
       replace(this.root, h("h1", {}, name), h("p", { class: "note" }, sentence(entity.message)),
-        isDeleted ? h("p", {}, h("a", { href: `/items/${this.number}?at=${last.revision - 1}` }, "What it was before")) : null,
-        isDeleted && app.isEditable ? h("p", {}, h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, last.revision - 1) }, "Bring it back…")) : null, strip);
+        isDeleted ? h("p", {}, h("a", { href: `/items/${this.number}?at=${last.revision - 1}` }, "Show it before it was deleted")) : null,
+        isDeleted && app.isEditable ? h("p", {}, h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, last.revision - 1) }, "Restore this item…")) : null, strip);
       return;
     }
     const item = entity.entity;
@@ -68,7 +68,7 @@ export class ItemView {
         h("td", { class: "blame" }, who),
         app.isEditable && app.at !== null ? h("td", {}, h("button", { type: "button", class: "quiet restore-field", "aria-label": `Restore ${field}`, title: `Restore ${field} as of revision ${app.at}`, onclick: () => restoreField(app, this.name, key, app.at) }, "↺")) : null);
     };
-    return fields.length ? h("table", { class: "attributes" }, h("tbody", {}, fields.map(row))) : h("p", { class: "note" }, "It has no attributes.");
+    return fields.length ? h("table", { class: "attributes" }, h("tbody", {}, fields.map(row))) : h("p", { class: "note" }, "This item has no attributes.");
   }
 
   figure(image, at) {
@@ -77,7 +77,7 @@ export class ItemView {
       h("figcaption", {}, image.name, h("span", { class: "faint" }, ` ${counted(image.byteCount, "byte")}`)));
   }
 
-  /** The history as a strip, and what the chosen event changed. */
+  /** The history as a strip, and what the selected event changed. */
   strip(history) {
     const { app } = this;
     const chosen = history.history.find((change) => change.revision <= app.revision) ?? history.history[history.history.length - 1];
@@ -108,7 +108,7 @@ export class ItemView {
   }
 }
 
-/** A line of numbers over time; each number is drawn until the next one. */
+/** A line plot of numbers over time. Each number is drawn until the next one. */
 function plot(steps) {
   const [wide, tall] = [480, 120];
   const times = steps.map((step) => Date.parse(step.date));
@@ -123,7 +123,7 @@ function plot(steps) {
     h("svg:text", { x: 8, y: 10 }, String(high)), h("svg:text", { x: 8, y: tall - 1 }, String(low)));
 }
 
-/** A page to print: an item and its history, with the digests that prove it. */
+/** A report to print: an item and its history, with the digests that prove them. */
 export class ReportView {
   constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}` }); }
 
@@ -142,15 +142,15 @@ export class ReportView {
           h("dt", {}, "Journal"), h("dd", {}, `${facts.name}, ${facts.id}`),
           h("dt", {}, "As of"), h("dd", {}, `revision ${app.revision} of ${facts.revision}`),
           h("dt", {}, "Newest digest"), h("dd", { class: "digest" }, facts.digest),
-          h("dt", {}, "Made"), h("dd", {}, time(new Date().toISOString()))),
-        blame.blame.length ? [h("h2", {}, "What it is"), h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Field", "Value", "Set by", "On", "Revision"].map((text) => h("th", {}, text)))),
+          h("dt", {}, "Report created"), h("dd", {}, time(new Date().toISOString()))),
+        blame.blame.length ? [h("h2", {}, "Values"), h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Field", "Value", "Set by", "On", "Revision"].map((text) => h("th", {}, text)))),
           h("tbody", {}, blame.blame.map((line) => h("tr", {}, h("th", { scope: "row" }, fieldName(line.field)), h("td", {}, valueText(line.value)), h("td", {}, author(line.author)), h("td", {}, time(line.date)), h("td", {}, line.revision)))))] : null,
-        h("h2", {}, "What happened to it"),
+        h("h2", {}, "History"),
         history.history.map((change) => h("section", { class: "reported" },
           h("p", { class: "headline" }, h("strong", {}, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
           h("p", { class: "digest" }, history.digests[change.revision]),
           changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
-        h("p", { class: "note" }, "Each digest seals its entry and all entries before it. Whoever has kept the newest digest elsewhere can prove with journal verify that nothing of this was changed since.")));
+        h("p", { class: "note" }, "Each digest seals its entry and all entries before it. If you keep the newest digest elsewhere, journal verify can prove that none of this was changed later.")));
     } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
   }
 

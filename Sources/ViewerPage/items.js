@@ -1,13 +1,13 @@
-// The list of items, of any length. Only the visible rows have elements.
+// The list of items, which may have any length. Only visible rows have elements.
 
 import { get, imageURL } from "./api.js";
 import { brief, counted, debounce, h, replace, sentence } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
-/** Browsers limit an element to some thirty million pixels. In a longer list, a pixel of scrolling is several rows. */
+/** The limit of the list in pixels, as browsers limit elements. In a longer list, a pixel of scrolling is several rows. */
 const tallest = 8_000_000;
-/** A longer list can't be selected as a whole. */
+/** A list with more items can't be selected as a whole. */
 const mostChosen = 5000;
 
 export class ItemsView {
@@ -55,7 +55,7 @@ export class ItemsView {
     this.app.navigate(url.pathname + url.search, { replaces: name === "text" });
   }
 
-  /** The items that are selected for a restore; null if none can be selected. */
+  /** Sets the items that are selected for a restore. Null ends the selection. */
   setSelection(numbers) {
     this.selection = numbers && new Set(numbers);
     this.showSelection();
@@ -70,7 +70,7 @@ export class ItemsView {
     const focused = this.chosen.contains(document.activeElement) ? document.activeElement.id : "";
     replace(this.chosen, h("span", { role: "status" }, `${counted(selection.size, "item")} selected`),
       total <= mostChosen ? h("button", { type: "button", id: "select-all", onclick: () => this.selectAll() }, "All in the list") : null,
-      app.at === null ? h("span", { class: "faint" }, "Go to the moment to which they are to be restored, on the timeline or with ←.")
+      app.at === null ? h("span", { class: "faint" }, "Go to the point in time to restore them to, on the timeline or with ←.")
         : h("button", { type: "button", id: "restore-selection", class: "primary", disabled: !selection.size, onclick: () => restoreItems(app, [...selection], app.at, () => this.setSelection(null)) }, `Restore them as of revision ${app.at}…`));
     if (focused) document.getElementById(focused)?.focus();
   }
@@ -98,13 +98,13 @@ export class ItemsView {
     this.deleted.checked = query.deleted === "1";
     const filters = JSON.stringify({ ...query, layout: "" });
     if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
-    // The old contents stay until the new ones are there.
+    // The old rows stay until the new ones have arrived.
     this.generation = (this.generation ?? 0) + 1;
     this.asked.clear();
     this.request?.abort();
     this.request = new AbortController();
     const isDeleted = query.deleted === "1";
-    // What was deleted is searched by text and kind only.
+    // Deleted entities can be searched only by text and kind.
     for (const control of [this.category, this.sort, this.filter, this.layout]) control.hidden = isDeleted;
     this.select.hidden = isDeleted || !this.app.isEditable;
     if (isDeleted) { this.kind.hidden = this.kind.options.length < 2; this.showDeleted(); return; }
@@ -136,7 +136,7 @@ export class ItemsView {
     if (isNew) { this.showGroups(found); this.showSelection(); }
     this.showCount(found);
     this.draw();
-    // A long search returns what it has found, and continues with the next request.
+    // A long search returns what it has found so far. The next request continues it.
     if (found.complete) return;
     this.asked.delete(page);
     setTimeout(() => { if (generation === this.generation) this.load(page); }, 30);
@@ -164,7 +164,7 @@ export class ItemsView {
     fill(this.category, query.category, [["", "All categories"], ...found.categories.map((category) => [String(category.id), category.name + count(category)])]);
     this.categories = new Map(found.categories.map((category) => [category.id, category]));
     const names = new Set(found.items.flatMap((item) => Object.keys(item.attributes)));
-    const sorts = [["", "In order"], ["-@modified", "Changed last"], ["-@created", "Added last"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
+    const sorts = [["", "By number"], ["-@modified", "Last changed"], ["-@created", "Last added"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
     if (query.sort && !sorts.some(([value]) => value === query.sort)) sorts.push([query.sort, query.sort]);
     fill(this.sort, query.sort, sorts);
   }
@@ -177,8 +177,8 @@ export class ItemsView {
       this.message.hidden = false;
       if (!found.complete) { this.message.textContent = "Searching…"; return; }
       const isFiltered = query.text || query.kind || query.category || query.where.length;
-      this.message.textContent = isFiltered ? "Nothing is found here. It may have been deleted, or be at another point in time."
-        : this.app.facts.revision === 0 ? "This journal is empty. New entries will appear here." : "There is nothing at this point in time.";
+      this.message.textContent = isFiltered ? "Nothing was found here. It may have been deleted, or exist at another point in time."
+        : this.app.facts.revision === 0 ? "This journal is empty. New entries will appear here." : "There are no items at this point in time.";
     }
   }
 
@@ -193,7 +193,7 @@ export class ItemsView {
       this.count.textContent = counted(found.found.length, "deleted entity", "deleted entities");
       this.message.hidden = found.found.length > 0;
       this.scroller.hidden = found.found.length === 0;
-      this.message.textContent = "Nothing like that was deleted.";
+      this.message.textContent = "No such entity was deleted.";
       replace(this.space, found.found.map((entity) => this.deletedRow(entity)));
       this.space.style.height = "";
     } catch (error) { if (error.name !== "AbortError") this.fail(error); }
@@ -272,7 +272,7 @@ export class ItemsView {
       this.thumbnail(item, "large"), h("span", { class: "label" }, page.labels[name] ?? name), h("span", { class: "line" }, h("span", { class: "kind" }, item.kind), this.chip(item)));
   }
 
-  /** The row of an item: a link to it, or while items are selected, a checkbox. */
+  /** The row of an item: a link to it or, while items are being selected, a checkbox. */
   place(name, item, style, ...content) {
     const { selection } = this;
     if (!selection) return h("a", { class: name, href: `/items/${item.id}`, style, "data-item": item.id }, content);

@@ -1,4 +1,4 @@
-// The proof: the newest digest, and how much of the history was read and is intact.
+// The proof: the newest digest, and how much of the history was read and found intact.
 
 import { get } from "./api.js";
 import { counted, h, replace, sentence, time } from "./dom.js";
@@ -24,11 +24,11 @@ export class ProofView {
         h("dt", {}, "Checked"), h("dd", { id: "checked", class: health.problem ? "bad" : "" },
           health.problem ? sentence(health.problem.message)
             : facts.revision === 0 ? "there is nothing to check"
-              : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} at the time of opening were read, and are as committed`
+              : isDone ? `all ${counted(health.lastRevision, "entry", "entries")} that existed at opening were read, and are as committed`
                 : `read up to entry ${health.checkedRevision.toLocaleString("en")} of ${health.lastRevision.toLocaleString("en")}, and all is well so far`),
         facts.base ? [h("dt", {}, "Pruned"), h("dd", {}, `history before revision ${facts.base} was removed`)] : null,
         h("dt", {}, "Journal"), h("dd", {}, facts.id)),
-      h("p", { class: "faint" }, "journal verify reads everything, images and snapshots too. The report of an item, which can be printed, is on the item's page."));
+      h("p", { class: "faint" }, "journal verify reads everything, including images and snapshots. Each item's page has a report that can be printed."));
     if (!health.problem && !isDone) this.timer = setTimeout(() => this.update(), 1000);
   }
 }

@@ -1,4 +1,4 @@
-// When entries were made, and by whom: drag to scrub, brush the strip below to zoom.
+// When entries were made, and by whom. Drag to move through time; drag on the strip below to zoom.
 
 import { get } from "./api.js";
 import { author, h, replace, subject, time } from "./dom.js";
@@ -20,13 +20,13 @@ export class Timeline {
     this.window = h("div", { class: "window" });
     this.brush = h("div", { class: "brush", title: "Drag to zoom" }, this.overview, this.window);
     this.text = h("span", { class: "where", id: "where" });
-    this.live = h("span", { class: "live", id: "live-mark", title: "New entries are shown as they come" }, "live");
+    this.live = h("span", { class: "live", id: "live-mark", title: "New entries are shown as they are committed" }, "live");
     this.play = h("button", { type: "button", id: "play", "aria-label": "Play", onclick: () => this.togglePlay() }, "▶");
     this.zoomOut = h("button", { type: "button", id: "zoom-out", onclick: () => this.zoom(null), hidden: true }, "Whole history");
     this.legend = h("div", { class: "legend" });
     const step = (count, label, text) => h("button", { type: "button", "aria-label": label, title: label, onclick: () => this.step(count) }, text);
     replace(root,
-      h("div", { class: "controls" }, step(-1, "The entry before", "‹"), this.play, step(1, "The next entry", "›"), this.text, h("span", { class: "grow" }), this.zoomOut, this.live),
+      h("div", { class: "controls" }, step(-1, "Previous entry", "‹"), this.play, step(1, "Next entry", "›"), this.text, h("span", { class: "grow" }), this.zoomOut, this.live),
       h("div", { class: "plot" }, this.flags, this.slider), this.brush,
       h("div", { class: "axis" }, this.from = h("span"), this.legend, this.to = h("span")));
     this.listen();
@@ -49,7 +49,7 @@ export class Timeline {
     this.slider.addEventListener("pointermove", (event) => {
       if (!this.isDragging) return;
       this.pending = this.revisionAt(at(event, this.slider));
-      // At most one change for each frame.
+      // The point changes at most once in each frame.
       if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.app.setPoint(this.pending, { replaces: true }); });
     });
     const end = () => { this.isDragging = false; };
@@ -72,7 +72,7 @@ export class Timeline {
     });
   }
 
-  /** Shows a part of time, in milliseconds; null is all. */
+  /** Shows a range of time, in milliseconds, or all of it for null. */
   zoom(range) { this.range = range; this.zoomOut.hidden = !range; this.refresh(); }
 
   async refresh() {
@@ -86,7 +86,7 @@ export class Timeline {
       this.draw();
       // The history is still being read.
       if (this.whole.through < this.whole.newest) setTimeout(() => this.refresh(), 200);
-    } catch { /* What does not come is asked for again with the next entry. */ }
+    } catch { /* A request that failed is repeated when the next entry arrives. */ }
     this.isLoading = false;
     if (this.isStale) { this.isStale = false; this.refresh(); }
   }
@@ -130,7 +130,7 @@ export class Timeline {
     this.setRevision(this.revision);
   }
 
-  /** A flag for each tag; where the next one is too near for the name, it has none. */
+  /** Shows a flag for each tag. If the next flag is too close, the flag has no name. */
   showFlags() {
     const room = this.slider.clientWidth;
     const tags = [...this.app.facts.tags].map((tag) => [tag, this.placeOf(tag.revision)]).filter(([, place]) => place !== null)
@@ -150,7 +150,7 @@ export class Timeline {
     this.window.style.width = `${(high - low) * 100}%`;
   }
 
-  /** The horizontal position of a revision, from 0 to 1; null if it is not shown. */
+  /** The horizontal position of a revision, from 0 to 1, or null if it is not shown. */
   placeOf(revision) {
     const buckets = this.shown?.buckets ?? [];
     const bucket = buckets.find((bucket) => bucket.first <= revision && revision <= bucket.last);

@@ -120,7 +120,7 @@ struct PageTests {
         ("cards", "/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
         (
           "nothing", "/?text=nothing-like-it",
-          "document.querySelector('.note').innerText.includes('Nothing is found')"
+          "document.querySelector('.note').innerText.includes('Nothing was found')"
         ),
       ] {
         try browser.open(origin + address)
