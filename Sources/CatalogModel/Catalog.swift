@@ -60,7 +60,7 @@ extension Catalog: EventSourced {
   /// The kinds in the order of the numbers that the log contains.
   public static let kindNames = ["category", "item", "image", "tag"]
 
-  /// The record of an entity, encoded; nil if it does not exist. O(log n).
+  /// The encoded record of an entity, or nil if it does not exist. O(log n).
   public func record(of entity: EntityKey) -> EntityRecord? { table(of: entity.kind)?[entity.number]?.record }
 
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).

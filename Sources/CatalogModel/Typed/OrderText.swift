@@ -108,7 +108,7 @@ enum OrderText {
     }
   }
 
-  /// The previous integer, nil before the least.
+  /// The previous integer, or nil before the least.
   private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
     var number = whole
     for index in number.indices.dropFirst().reversed() {

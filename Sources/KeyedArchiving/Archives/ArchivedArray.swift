@@ -1,4 +1,4 @@
-/// The ordered values of an archived array, set or similar collection. Each is read when it is asked for.
+/// The ordered values of an archived array, set or similar collection. Each is read on access.
 ///
 /// Iteration gives a `Result` for each element, because one element may be broken while the others are not:
 ///

@@ -1,4 +1,4 @@
-/// The pairs of keys and values of an archived dictionary, in the order of the file. Each is read when it is asked for.
+/// The pairs of keys and values of an archived dictionary, in the order of the file. Each is read on access.
 public struct ArchivedDictionary: Sendable {
   let graph: ArchiveGraph
   let keys: ArchivedArray.Storage

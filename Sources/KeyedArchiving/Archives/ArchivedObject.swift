@@ -1,4 +1,4 @@
-/// An object of a keyed archive: its identity, its class and its fields, which are read when they are asked for.
+/// An object of a keyed archive: its identity, its class and its fields, which are read on access.
 public struct ArchivedObject: Sendable {
   /// The number of the object in its archive. Two references to one object give the same number.
   public let uid: Int

@@ -1,5 +1,5 @@
 /// The fields of one dictionary of a property list, read in place, as the numbers of their key and value objects.
-/// Nothing is decoded or allocated before it is asked for.
+/// Nothing is decoded or allocated before it is accessed.
 package struct FieldReferences: Sendable {
   package let list: PropertyList
   package let header: ObjectHeader

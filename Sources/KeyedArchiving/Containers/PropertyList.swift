@@ -1,4 +1,4 @@
-/// A property list as a container with random access: nothing is decoded before it is asked for.
+/// A property list as a container with random access: nothing is decoded before it is accessed.
 ///
 /// A property list is a numbered set of objects, in which collections refer to other objects by number. Opening a
 /// binary one reads only its first bytes and its last 32. An XML one is checked as a whole and converted to binary form
