@@ -54,7 +54,7 @@ final class Gate: Sendable {
       parts[0].lowercased() == "bearer", let session = access.session(for: String(parts[1]))
     else {
       throw APIError(
-        401, "unauthorized", "the token is invalid or was used already; restart the server to get another one")
+        401, "unauthorized", "the token is invalid or was used already; restart the server for another one")
     }
     var response = HTTPResponse.json(201) { writer in
       writer.beginObject()
@@ -76,7 +76,7 @@ final class Gate: Sendable {
     var headers = [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")]
     if !access.hasCookie(request) {
       guard let token = request.value("token") else {
-        throw APIError(401, "unauthorized", "Open the address that journal view has printed: it contains a token.")
+        throw APIError(401, "unauthorized", "Open the address that journal view has printed: it has a token.")
       }
       guard let session = access.session(for: token) else {
         throw APIError(

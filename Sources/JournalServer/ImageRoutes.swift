@@ -35,7 +35,9 @@ extension JournalAPI {
   /// `GET /api/images/7/content`
   func imageContent(_ request: HTTPRequest, _ number: String) throws -> HTTPResponse {
     let parameters = try Parameters(request, allowing: ["at"])
-    guard let number = Int(number), number > 0 else { throw APIError.wrongUse("the path needs the number of an image") }
+    guard let number = Int(number), number > 0 else {
+      throw APIError.wrongUse("the path needs the number of an image")
+    }
     let revision = try parameters.revision("at", else: .head(), in: journal)
     let entity = EntityKey.image(number)
     // The record comes from the image's own history, because its bytes need no state.

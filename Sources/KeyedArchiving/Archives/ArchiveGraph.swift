@@ -16,7 +16,8 @@ final class ArchiveGraph: Sendable {
 
   init(_ list: PropertyList) throws(ArchiveError) {
     func refusal(_ reason: String) -> ArchiveError {
-      ArchiveError(.notAnArchive, "The property list is not a keyed archive: \(reason)", path: list.bytes.path)
+      ArchiveError(
+        .notAnArchive, "The property list is not a keyed archive: \(reason)", path: list.bytes.path)
     }
     guard let fields = try FieldReferences(list, dictionary: list.top) else {
       throw refusal("its top is not a dictionary")

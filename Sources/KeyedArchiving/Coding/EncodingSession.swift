@@ -91,7 +91,8 @@ final class EncodingSession {
       throw EncodingError.invalidValue(
         value,
         EncodingError.Context(
-          codingPath: [], debugDescription: "A value of type \(T.self) has no keys for the top of the archive."))
+          codingPath: [],
+          debugDescription: "A value of type \(T.self) has no keys for the top of the archive."))
     }
     return top
   }

@@ -200,7 +200,7 @@ import Synchronization
   @inline(never)
   private func outOfBounds(_ offset: Int, _ count: Int) -> ArchiveError {
     ArchiveError(
-      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are only \(self.count) in total",
+      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are only \(self.count)",
       offset: offset, path: path)
   }
 }

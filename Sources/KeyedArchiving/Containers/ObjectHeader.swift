@@ -135,7 +135,7 @@ extension PropertyList {
   @inline(never)
   private func unknown(_ marker: UInt8, _ offset: Int) -> ArchiveError {
     let hex = String(marker, radix: 16, uppercase: true)
-    return malformed("0x\(marker < 16 ? "0" : "")\(hex) is not the marker of any kind of object in this format", offset)
+    return malformed("0x\(marker < 16 ? "0" : "")\(hex) is not an object marker of this format", offset)
   }
 
   @inline(never)

@@ -55,7 +55,8 @@ import Synchronization
       let number = errno
       _ = cfiles_close(descriptor)
       throw ArchiveError(
-        .io, "There is not enough address space for a file of \(byteCount) bytes: \(reason(number))", path: path)
+        .io, "There is not enough address space for a file of \(byteCount) bytes: \(reason(number))",
+        path: path)
     }
     unsafe base = address
     words = ((byteCount >> pageShift) >> 6) + 1
@@ -126,8 +127,8 @@ import Synchronization
     }
     guard count == size else {
       throw ArchiveError(
-        .damaged, "The file was truncated while it was open: it had \(byteCount) bytes", offset: start + Int(count),
-        path: path)
+        .damaged, "The file was truncated while it was open: it had \(byteCount) bytes",
+        offset: start + Int(count), path: path)
     }
     guard unsafe check(page, UnsafeRawBufferPointer(start: base + start, count: size)) else {
       throw ArchiveError(

@@ -136,7 +136,7 @@ extension KeyedArchiveWriter {
 
   func nothingBegun() -> ArchiveError {
     ArchiveError(
-      .unencodable, "There is no open object to add a value to or to end. Begin an object or a collection first.")
+      .unencodable, "There is no open object to add to or to end. Begin an object or a collection first.")
   }
 
   private func wrongFieldCount(_ frame: Frame) -> ArchiveError {

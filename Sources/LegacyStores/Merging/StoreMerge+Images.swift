@@ -37,7 +37,7 @@ extension StoreMerge {
       } else {
         report.note(
           place(of: item),
-          "the file no longer has \(name), but it was changed in the journal since the last import, so it stays")
+          "the file no longer has \(name), but it was changed in the journal since, so it stays")
       }
     }
   }

@@ -292,8 +292,7 @@ struct StoreMerge {
       }
     if isOurs {
       report.note(
-        "item:\(row.item)",
-        "the file no longer has it, but it was changed in the journal since the last import, so it stays")
+        "item:\(row.item)", "the file no longer has it, but it was changed in the journal since, so it stays")
       return false
     }
     try draft.deleteItem(row.item)

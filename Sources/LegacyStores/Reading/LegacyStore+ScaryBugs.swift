@@ -35,7 +35,7 @@ struct ScaryBugReader {
   /// The folder that contains the bugs.
   static func documents(in folder: Folder) throws(LegacyError) -> Folder {
     if isBug(folder.path) {
-      throw LegacyError(.wrongUse, "this is a single bug; name the folder that contains it", path: folder.path)
+      throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
     }
     for path in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
       if let inner = try folder.folder(at: path), try inner.names().contains(where: isBug) { return inner }

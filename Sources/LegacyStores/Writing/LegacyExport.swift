@@ -152,7 +152,8 @@ struct LegacyExport {
         let given = "image-\(image.id)"
         problems.append(
           LegacyProblem(
-            "image:\(image.id)", "no file can have the name \"\(image.name.prefix(80))\" here, so its name is \(given)",
+            "image:\(image.id)",
+            "no file can have the name \"\(image.name.prefix(80))\" here, so its name is \(given)",
             isLoss: false))
         name = given
       }

@@ -183,7 +183,7 @@ import Testing
       throw Unexpected()
     } catch let error as ArchiveError {
       #expect(error.offset == 10)
-      #expect(error.description == "0x7F is not the marker of any kind of object in this format (byte 10)")
+      #expect(error.description == "0x7F is not an object marker of this format (byte 10)")
     }
   }
 

@@ -54,15 +54,14 @@ struct XMLText {
       }
     }
     if let invalid {
-      throw error("The text is not valid in its encoding; XML is UTF-8 unless it declares another one", invalid)
+      throw error("The text is not valid in its encoding; XML is UTF-8 unless it declares another", invalid)
     }
     if (input.count - mark) % (encoding?.unitSize ?? 1) != 0 {
       throw error("The text ends inside a character", utf8.count)
     }
     if let zero = utf8.firstIndex(of: 0) {
       throw error(
-        "The text contains a zero byte. If it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero
-      )
+        "The text has a zero byte. If it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero)
     }
   }
 
