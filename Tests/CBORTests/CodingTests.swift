@@ -95,7 +95,7 @@ private struct Handmade: Codable, Equatable {
       var inner = list.nestedUnkeyedContainer()
       try inner.encode(number)
     }
-    // Asked for again, the container is the same one.
+    // Asking for the container again gives the same one.
     var again = encoder.container(keyedBy: CodingKeys.self)
     try again.encode(list.count, forKey: .list)
   }
@@ -165,7 +165,7 @@ private struct Handmade: Codable, Equatable {
     #expect(try ValueDecoder().decode(Handmade.self, from: value) == handmade)
   }
 
-  @Test func plainValuesNeedNoContainerAround() throws {
+  @Test func plainValuesNeedNoContainer() throws {
     #expect(try ValueEncoder().encode(5) == .integer(5))
     #expect(try ValueEncoder().encode(true) == .bool(true))
     #expect(try ValueEncoder().encode("a") == .string("a"))
@@ -179,7 +179,7 @@ private struct Handmade: Codable, Equatable {
       try ValueDecoder().decode([[Int?]].self, from: .array([.array([.integer(1), .null])])) == [[1, nil]])
   }
 
-  @Test func numbersAreReadAcrossKindsWhereNothingIsLost() throws {
+  @Test func numbersAreConvertedBetweenTypesIfNothingIsLost() throws {
     let decoder = ValueDecoder()
     #expect(try decoder.decode(Int.self, from: .double(3)) == 3)
     #expect(try decoder.decode(UInt64.self, from: .double(-0.0)) == 0)
@@ -222,7 +222,7 @@ private struct Handmade: Codable, Equatable {
     #expect(context.codingPath.map(\.stringValue) == ["a"], sourceLocation: sourceLocation)
   }
 
-  @Test func kindsAreNotMixed() {
+  @Test func aValueIsNotDecodedAsAnotherKindOfValue() {
     let decoder = ValueDecoder()
     for value in [FieldValue.integer(1), .string("true"), .double(1), .null] {
       #expect(throws: DecodingError.self) { try decoder.decode(Bool.self, from: value) }

@@ -45,7 +45,7 @@ import Testing
     try result.get()
   }
 
-  // RFC 8949, appendix A, as far as its items have a value here.
+  // The examples of RFC 8949, appendix A, that have a value here.
   @Test(arguments: [
     (FieldValue.integer(0), "00"), (.integer(1), "01"), (.integer(10), "0a"), (.integer(23), "17"),
     (.integer(24), "1818"), (.integer(25), "1819"), (.integer(100), "1864"), (.integer(1000), "1903e8"),
@@ -78,7 +78,7 @@ import Testing
     #expect(back.isNaN)
   }
 
-  @Test func aDateKeepsAllBitsOfFoundations() throws {
+  @Test func aDateKeepsAllBitsOfFoundationsDate() throws {
     for interval in [0.0, 0.1, -1e9 / 3, 785_542_400.123_456_7, .leastNonzeroMagnitude, .infinity] {
       let date = Date(timeIntervalSinceReferenceDate: interval)
       guard case .date(let back) = try decoded(encoded(.date(date))) else { return #expect(Bool(false)) }
@@ -108,13 +108,13 @@ import Testing
     ("c001", .unsupported), ("d9d9f700", .unsupported), ("3bffffffffffffffff", .unsupported),
     ("d907d101", .unexpectedItem), ("a10102", .unexpectedItem), ("0000", .trailingBytes),
   ])
-  func otherBytesAreErrors(_ hex: String, _ code: CBORError.Code) {
+  func invalidBytesAreRefusedWithACodeAndAnOffset(_ hex: String, _ code: CBORError.Code) {
     let error = #expect(throws: CBORError.self) { try check(hex) }
     #expect(error?.code == code)
     #expect((0...hex.count / 2).contains(error?.offset ?? -1))
   }
 
-  @Test func nestingHasALimitAndNeverTheStacks() throws {
+  @Test func nestingBeyondTheLimitIsAnErrorAndNoStackOverflow() throws {
     let deepest = String(repeating: "81", count: CBORLimits.depth) + "00"
     try check(deepest)
     _ = try decoded(deepest)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func randomValuesComeBackAndHaveOneFormOnly() throws {
+  @Test func randomValuesComeBackAndHaveOnlyOneEncoding() throws {
     var generator = SeededGenerator()
     for _ in 0..<5000 {
       let value = FieldValue.random(using: &generator)
@@ -150,7 +150,7 @@ import Testing
       let hex = hex(altered)
       guard (try? check(hex)) != nil else { continue }
       passed += 1
-      // Texts that differ in normalization only are one key of a Swift dictionary.
+      // Texts that differ only in normalization are one key of a Swift dictionary.
       let value = try decoded(hex)
       if encoded(value).count == hex.count { #expect(encoded(value) == hex, "seed \(generator.seed)") }
     }

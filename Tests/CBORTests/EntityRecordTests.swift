@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func undefinedIsNoValueOfARecord() {
+  @Test func aRecordThatHoldsUndefinedIsRefused() {
     let changes = RecordChanges(remove: ["a"])
     #expect(throws: CBORError.self) { try EntityRecord(checking: changes.bytes) }
   }
@@ -90,7 +90,7 @@ import Testing
     arguments: [
       [0x00], [0xA1, 0x18, 0x18, 0x00], [0xA1, 0xF6, 0x00], [0xA2, 0x61, 0x61, 0, 0, 0], [0xA0, 0],
     ] as [[UInt8]])
-  func otherMapsAreNoRecords(_ bytes: [UInt8]) {
+  func bytesThatAreNoRecordAreRefused(_ bytes: [UInt8]) {
     #expect(throws: CBORError.self) { try EntityRecord(checking: bytes) }
   }
 }

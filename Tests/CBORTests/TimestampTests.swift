@@ -14,7 +14,7 @@ import Testing
       (253_402_300_800_000_000, "+010000-01-01T00:00:00.000000Z"),
       (.max, "+294247-01-10T04:00:54.775807Z"), (.min, "-290308-12-21T19:59:05.224192Z"),
     ] as [(Int64, String)])
-  func textAndNumberStandForEachOther(microseconds: Int64, text: String) {
+  func aTimestampIsPrintedAndReadAsTheSameText(microseconds: Int64, text: String) {
     #expect(Timestamp(microseconds: microseconds).description == text)
     #expect(Timestamp(text)?.microseconds == microseconds)
   }
@@ -28,7 +28,7 @@ import Testing
     ("2026-12-31T23:30:00-00:45", "2027-01-01T00:15:00.000000Z"),
     ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000Z"),
   ])
-  func otherFormsAreRead(text: String, same: String) {
+  func otherFormsOfATimeAreRead(text: String, same: String) {
     #expect(Timestamp(text)?.description == same)
   }
 
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [-7_600_000_000_000_000, -1, 0, 1, 951_782_399_999_999, 9_500_000_000_000_000] as [Int64])
-  func aTimestampSurvivesBeingADate(microseconds: Int64) {
+  func aTimestampComesBackFromADate(microseconds: Int64) {
     for offset in 0..<Int64(1_000) {
       let timestamp = Timestamp(microseconds: microseconds + offset)
       #expect(Timestamp(timestamp.date) == timestamp)
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, 9.3e12, -9.3e12])
-  func datesOutOfReachHaveNoTimestamp(interval: Double) {
+  func datesBeyondTheRangeOfTimestampsHaveNone(interval: Double) {
     #expect(Timestamp(Date(timeIntervalSinceReferenceDate: interval)) == nil)
   }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CBOR
 
 struct ValueOrderTests {
-  /// One value of each place in the order, from the first on.
+  /// One value for each place in the order, ascending.
   private static let rising: [FieldValue] = {
     let texts = [
       "", "\u{0}", "a", "a\u{0}", "ab", "abcdefghijklmn", "abcdefghijklmn\u{0}", "abcdefghijklmno", "b", "é",
@@ -34,7 +34,7 @@ struct ValueOrderTests {
     }
   }
 
-  @Test func numbersAreEqualWhateverHoldsThem() {
+  @Test func equalNumbersHaveEqualKeysWhateverTheirType() {
     #expect(ValueKey(.integer(1)) == ValueKey(.double(1)))
     #expect(ValueKey(.double(-0.0)) == ValueKey(.integer(0)))
     #expect(ValueKey(.unsigned(1 << 63)) == ValueKey(.double(0x1p63)))
@@ -42,7 +42,7 @@ struct ValueOrderTests {
     #expect(ValueKey(["a"]) == ValueKey(["b": 1]))
   }
 
-  @Test func aRecordIsReadWithoutValuesAsItIsWithThem() {
+  @Test func keysFromTheBytesOfARecordEqualThoseOfItsValues() {
     var random = SeededGenerator()
     for _ in 0..<2_000 {
       let value = FieldValue.random(using: &random)

@@ -52,7 +52,7 @@ struct ValueReadingTests {
     #expect(try ValueDecoder().decode(Note.self, from: value) == note)
   }
 
-  @Test func jsonHoldsAValue() throws {
+  @Test func aValueComesBackFromJSON() throws {
     let value: FieldValue = ["title": "Soup", "stars": 5, "tags": [true, 1.5, -3], "none": .null]
     let decoded = try JSONDecoder().decode(FieldValue.self, from: try JSONEncoder().encode(value))
     #expect(decoded == value)

@@ -4,11 +4,11 @@ import Foundation
 import Journaling
 import Testing
 
-/// What a replay takes from a log, and what it must not.
+/// Which events a replay accepts from a log, and which it refuses.
 struct ApplyTests {
   private let item = EntityRecord(fields: [0: .string("book")])
 
-  /// item:1 there since 1, changed at 2; item:2 deleted at 3; item:3 there since 2.
+  /// item:1 is added at revision 1 and changed at 2, item:2 is added at 1 and deleted at 3, item:3 is added at 2.
   private func sample() throws -> Catalog {
     var catalog = Catalog()
     try catalog.apply(JournalEvent(entity: .item(1), previous: 0, change: .add(item)), at: 1)
@@ -109,7 +109,7 @@ struct ApplyTests {
     let words = "item:1 lacks a field or has one of another type"
     try refuse(.item(1), 2, .update(RecordChanges(removeFields: [0])), words)
     try refuse(.item(1), 2, .update(RecordChanges(setFields: [1: .null])), words)
-    // The field stands behind a head of two bytes.
+    // With so many changes, the head before the field has two bytes.
     let many = Dictionary(uniqueKeysWithValues: (0..<30).map { ("name\($0)", FieldValue.null) })
     try refuse(.item(1), 2, .update(RecordChanges(set: many, removeFields: [0])), words)
   }

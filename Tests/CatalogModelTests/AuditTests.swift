@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is asked of a history, against a computation over all of its states.
+/// Answers about a history, compared with those that are computed from all of its states.
 struct AuditTests {
   private func withRandomJournal(
     commits: Int = 150, _ body: (RandomJournal, inout SeededGenerator) throws -> Void
@@ -17,7 +17,7 @@ struct AuditTests {
     }
   }
 
-  @Test func aDifferenceAppliedToTheOneStateGivesTheOther() throws {
+  @Test func aDifferenceAppliedToOneStateGivesTheOther() throws {
     try withRandomJournal { made, random in
       for _ in 0..<200 {
         let a = Int.random(in: 0...made.newest, using: &random)
@@ -113,7 +113,7 @@ struct AuditTests {
     }
   }
 
-  @Test func blameFindsTheOriginOfWhatWasBroughtBack() throws {
+  @Test func blameFindsTheOriginOfARestoredValue() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       try journal.commit(by: "ana") { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }

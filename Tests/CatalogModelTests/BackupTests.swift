@@ -44,7 +44,7 @@ import Testing
 
   private struct Stop: Error {}
 
-  /// Whether an error or a cancelled task ends work before anything was changed.
+  /// Expects that an error of `progress` ends the work at the first call, and that a cancelled task ends it too.
   private func expectToEnd(
     _ what: String, _ work: @escaping @Sendable (_ progress: (CopyProgress) throws -> Void) throws -> Void
   ) async {
@@ -96,7 +96,7 @@ import Testing
       try journal.backup(to: url)
       #expect(try journal.backup(to: url).entryCount == 0)
       try journal.addPicture("blue")
-      // The same bytes once more are no new image.
+      // An image with the same bytes is not copied again.
       try journal.addPicture("red")
       let report = try journal.backup(to: url)
       #expect(report.entryCount == 2)
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func sharedImagesAreSecondNamesAndCopiedOnesAreNot() throws {
+  @Test func sharedImagesAreHardLinksAndCopiedOnesAreNot() throws {
     try withJournal { journal, url in
       #expect(try journal.backup(to: url).sharedImageCount == 1)
       let copied = url.deletingLastPathComponent().appending(path: "Copied.backup")
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func commitsOfManyThreadsAndBackupsMeanwhileGiveWholeBackups() throws {
+  @Test func backupsDuringCommitsOfManyThreadsAreWhole() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
       let url = folder.url.appending(path: "Finds.backup")
@@ -201,7 +201,7 @@ import Testing
       var error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
       #expect(error?.code == .conflict)
       #expect(error?.message.contains("1 entry more") == true)
-      // And when the journal has gone another way since.
+      // The same is true when the two histories have diverged.
       for _ in 0..<3 { try journal.commit(by: "ana") { try $0.addItem(kind: "place") } }
       error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
       #expect(error?.code == .conflict)
@@ -256,7 +256,7 @@ import Testing
   @Test func verifyComparesABackupWithItsReceipt() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)
-      // A receipt of more than the backup has: as when the folder was put back from an older copy of it.
+      // The receipt names a later revision than the backup has, as if an older copy had replaced the folder.
       let path = url.appending(path: "RECEIPT")
       let text = try String(contentsOf: path, encoding: .utf8)
       #expect(JournalReceipt(text)?.description == text)
@@ -351,7 +351,7 @@ import Testing
       let copy = url.deletingLastPathComponent().appending(path: "Again.journal")
       #expect(try CatalogJournal.restore(backupFile: url, to: copy) == report.receipt)
       try check(copy, against: journal)
-      // A newer one takes its place.
+      // A newer backup replaces the file.
       try journal.addPicture("green")
       try journal.backup(toFile: url)
       let newer = url.deletingLastPathComponent().appending(path: "Newer.journal")
@@ -364,12 +364,12 @@ import Testing
     }
   }
 
-  @Test func noJournalIsMadeOfABackupFileWithAnyByteLostOrFlipped() throws {
+  @Test func aBackupFileThatIsCutOrHasAFlippedBitMakesNoJournal() throws {
     try withJournal { journal, url in
       try journal.backup(toFile: url)
       let whole = try Data(contentsOf: url)
       let copy = url.deletingLastPathComponent().appending(path: "Again.journal")
-      // The date of the receipt is the one thing that nothing proves.
+      // Only the date of the receipt is proven by nothing.
       let date = try #require(whole.range(of: Data("\ndate ".utf8)))
       for index in stride(from: 0, to: date.lowerBound, by: 1) {
         var flipped = whole
@@ -397,7 +397,7 @@ import Testing
 
   // MARK: Cost
 
-  @Test func anIncrementalBackupCostsTheSameHoweverMuchThereIs() throws {
+  @Test func anIncrementalBackupCostsTheSameHoweverLargeTheJournalIs() throws {
     let costs = try [1000, 20_000].map { count in
       try withTemporaryFolder { folder in
         let reads = Lock(0)
@@ -443,7 +443,7 @@ import Testing
         return cost
       }
     }
-    // A table more or less on the way to a key.
+    // A lookup may have to read one table more or less.
     #expect(costs[1].reads <= costs[0].reads + 40)
     #expect(costs[1].changes <= costs[0].changes * 5 / 4 + 4096)
   }

@@ -4,8 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A catalog of which something was erased: it is listed nowhere, what refers to it may continue doing so, and the
-/// rules hold.
+/// A catalog with erased entities: they are listed nowhere, earlier references to them may stay, and the rules hold.
 @Suite struct CatalogErasureTests {
   private func withErased(
     _ entities: Set<EntityKey>, _ body: (_ journal: CatalogJournal, _ url: URL) throws -> Void
@@ -36,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func anErasedItemIsListedNowhereAndItsImagesGoWithIt() throws {
+  @Test func anErasedItemIsListedNowhereAndItsImagesAreErasedToo() throws {
     try withErased([.item(1)]) { (journal: CatalogJournal, _) throws in
       let catalog = journal.state
       #expect(catalog.item(1) == nil)
@@ -83,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func aSnapshotWithAllThatWasErasedGivesTheSameCatalog() throws {
+  @Test func aSnapshotOfACatalogWithErasedEntitiesGivesTheSameCatalog() throws {
     try withErased([.item(1), .category(1), .image(2)]) { journal, url in
       try journal.takeSnapshot()
       let replayed = try journal.version(replayedTo: .head()).state

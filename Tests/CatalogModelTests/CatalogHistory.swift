@@ -6,8 +6,7 @@ import Testing
 
 @testable import Journaling
 
-/// A journal without a disk: commits, each of which must obey every rule of the model, and all that was
-/// committed.
+/// A journal without a disk. It keeps every state and entry, and checks all rules of the model after each commit.
 struct CatalogHistory {
   private(set) var states = [Catalog()]
   private(set) var entries: [[JournalEvent]] = []
@@ -15,7 +14,7 @@ struct CatalogHistory {
   var state: Catalog { states[states.count - 1] }
   var revision: Revision { entries.count }
 
-  /// What a journal does with a commit: nothing is kept when `body` throws.
+  /// Commits as a journal does: if `body` throws, nothing is kept.
   @discardableResult
   mutating func commit<T>(_ body: (inout Draft<Catalog>) throws -> T) throws -> T {
     let head = Head(revision: revision, timestamp: Timestamp(microseconds: 0), digest: .zero)
@@ -29,7 +28,7 @@ struct CatalogHistory {
     return result
   }
 
-  /// The state at a revision, made of the events alone.
+  /// The state at a revision, computed from the events alone.
   func replayed(to revision: Revision) throws -> Catalog {
     var state = Catalog()
     for (index, events) in entries.prefix(revision).enumerated() {
@@ -38,7 +37,7 @@ struct CatalogHistory {
     return state
   }
 
-  /// Makes the newest state one that is based on a base, as a state does that is opened from a snapshot.
+  /// Puts the newest state on a base, as if it had been opened from a snapshot.
   mutating func standOnBases() throws {
     let parts = try #require(state.parts).frozen()
     states[states.count - 1] = try #require(Catalog(parts: parts))

@@ -2,7 +2,7 @@ import CatalogModel
 import Testing
 
 struct ColorTests {
-  @Test func hexReadsBackAsItPrints() throws {
+  @Test func aColorComesBackFromItsHexText() throws {
     for step in UInt8.min...UInt8.max {
       let digits = (step < 16 ? "0" : "") + String(step, radix: 16, uppercase: true)
       let text = "#\(digits)00FF\(digits)"

@@ -6,12 +6,12 @@ import Locks
 import Synchronization
 import TestSupport
 
-/// Writers and readers of one journal, those who take and drop its snapshots, and what must hold in every state
+/// Threads and tasks that write to one journal, read it, and take and drop its snapshots, with checks of every state
 /// that any of them sees.
 ///
-/// The first entry makes the category, a counter, an item for each writer and the ground: items that anybody
-/// changes. Each later entry is one turn of one writer: it counts up, notes its turn, changes some ground and
-/// puts a new item into the place of the one of its turn before. So the state tells its own revision.
+/// The first entry makes the category, a counter, an item for each writer and the ground: items that any writer
+/// changes. Each later entry is one turn of one writer: it counts up, notes its turn, changes an item of the ground
+/// and replaces the item that its previous turn added. So a state shows its own revision.
 final class Crowd: Sendable {
   static let writerCount = 64
   /// The writers that are tasks; the others are threads.
@@ -92,17 +92,17 @@ final class Crowd: Sendable {
       place, set: ["turn": .integer(Int64(turn)), "passing": .integer(Int64(passing.number))])
   }
 
-  /// Who is told that a commit is done sees it.
+  /// Checks that a writer sees its own commit as soon as `commit` has returned.
   private func checkIsSeen(_ writer: Int, _ turn: Int, _ revision: Revision) {
     let version = journal.version
-    if version.revision < revision { report("entry \(revision) is done and not to be seen") }
+    if version.revision < revision { report("entry \(revision) is committed but not visible") }
     let seen = version.state.integer("turn", of: Self.place(of: writer))
     if seen != turn { report("writer \(writer) sees turn \(seen) instead of \(turn)") }
   }
 
   // MARK: Snapshots
 
-  /// Takes and drops snapshots until no thread writes.
+  /// Takes and drops snapshots until all writers have finished.
   func tendSnapshots(_ tender: Int) {
     var random = SeededGenerator(seed: seed &+ 2_000 &+ UInt64(tender))
     reporting("tender \(tender)") {
@@ -113,13 +113,13 @@ final class Crowd: Sendable {
         do {
           try journal.dropSnapshot(at: other.revision)
         } catch let error as JournalError where error.code == .notFound {
-          // Somebody else was faster, or the journal itself.
+          // Another tender, or the journal itself, has dropped it first.
         }
       } while writing.load(ordering: .acquiring) > 0
     }
   }
 
-  /// Verifies everything again and again until no thread writes.
+  /// Verifies everything again and again until all writers have finished.
   func verify() {
     reporting("verifier") {
       repeat {
@@ -136,7 +136,7 @@ final class Crowd: Sendable {
     let text: String
   }
 
-  /// Holds states and travels in time until no thread writes.
+  /// Holds states and reads past ones until all writers have finished.
   func read(_ reader: Int) {
     var random = SeededGenerator(seed: seed &+ 1_000 &+ UInt64(reader))
     var held: [Held] = []
@@ -148,7 +148,7 @@ final class Crowd: Sendable {
         if held.count < 16 { held.append(now) } else { held[.random(in: 0..<16, using: &random)] = now }
         let past = held.randomElement(using: &random)!
         let again = try travel(to: past, using: &random)
-        // That one may stand on a snapshot, which is then dropped.
+        // That state may be backed by a snapshot that is dropped later.
         held[.random(in: held.indices, using: &random)] = Held(version: again, text: past.text)
       } while writing.load(ordering: .acquiring) > 0
     }

@@ -21,7 +21,7 @@ final class Garden {
     try grow(60)
   }
 
-  /// Makes so many random commits.
+  /// Makes `count` random commits.
   func grow(_ count: Int) throws {
     for _ in 0..<count {
       let commit = try journal.commit(by: "gardener") { draft in
@@ -31,7 +31,7 @@ final class Garden {
     }
   }
 
-  /// Adds so many items with one commit, for a snapshot of several pages.
+  /// Adds `count` items in one commit, so that a snapshot has several pages.
   func plant(_ count: Int) throws {
     try journal.commit { draft in
       for plant in 0..<count {
@@ -69,13 +69,13 @@ final class Garden {
     try open(options: options)
   }
 
-  /// Lets the journal go without closing it; an empty one takes its place.
+  /// Releases the journal without closing it, and puts an empty one in its place.
   func letGo() throws {
     journal = try CatalogJournal.create(
       at: url.deletingLastPathComponent().appending(path: "Empty.journal"))
   }
 
-  /// Opens the journal, which is closed, as it is, looks at everything, and closes it.
+  /// Opens the closed journal read-only, checks its newest state and a past one, and closes it.
   func expectEveryStateIsRight(
     findsProblem: Bool, options: JournalOptions = JournalOptions(),
     sourceLocation: SourceLocation = #_sourceLocation
@@ -88,7 +88,7 @@ final class Garden {
     let past = try journal.state(asOf: .revision(middle)).json
     #expect(past == states[middle], sourceLocation: sourceLocation)
     if findsProblem {
-      // A part that nothing reads, such as a text for people, is found by who reads it all.
+      // Only verification reads parts that no state needs, such as a text for people.
       let verification = try journal.verify()
       #expect(!journal.snapshotProblems.isEmpty || !verification.isSound, sourceLocation: sourceLocation)
     } else {
@@ -99,7 +99,7 @@ final class Garden {
 }
 
 extension JournalOptions {
-  /// Of a snapshot nothing is read before it is asked for, as if it were large, and none is taken by itself.
+  /// Snapshots are read on demand, as if they were large, and none is taken automatically.
   static var readingLate: JournalOptions {
     var policy = SnapshotPolicy.manual
     policy.memoryByteCount = 0

@@ -31,7 +31,7 @@ import Testing
     let found = try journal.verify(deep: true)
     #expect(found.isSound && found.blobCount == 1, "\(found.problems)")
 
-    // It can be kept.
+    // It can be copied to a folder.
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Kept.journal")
       try journal.copy(to: url)
@@ -42,12 +42,12 @@ import Testing
     }
     try journal.close()
     await #expect(throws: JournalError.self) { try await journal.commit { try $0.deleteItem(cup) } }
-    // A state that was handed out stays.
+    // A state can still be read after its journal was closed.
     let last = journal.state
     #expect(last.item(cup)?["name"]?.string == "Café")
   }
 
-  @Test func itsFolderGoesWithIt() throws {
+  @Test func releasingAJournalInMemoryRemovesItsFolder() throws {
     var journal: CatalogJournal? = try .inMemory()
     let url = try #require(journal?.url)
     _ = try journal?.blobs.add(Data("a photo".utf8))
@@ -56,7 +56,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: url.path))
   }
 
-  @Test func twoValuesAreTwoObjects() throws {
+  @Test func twoJournalsInMemoryAreIndependent() throws {
     let (one, other) = (try CatalogJournal.inMemory(), try CatalogJournal.inMemory())
     try one.commit { _ = try $0.addItem(kind: "cup") }
     #expect(one.id != other.id && one.head.revision == 1 && other.head.revision == 0)

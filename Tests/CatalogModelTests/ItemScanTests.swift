@@ -5,7 +5,7 @@ import Testing
 
 @testable import CatalogModel
 
-/// Searches by names that are known only at run time, in steps.
+/// Searches in steps, by attribute names that are known only at run time.
 @Suite struct ItemScanTests {
   /// Recipes, and items of other kinds in between.
   private func withRecipes(_ count: Int, _ body: (Catalog, inout SeededGenerator) throws -> Void) throws {
@@ -31,7 +31,7 @@ import Testing
     return found
   }
 
-  /// The same page by page, a little at a time.
+  /// The same answer, page by page and in many small steps.
   private func pages(of search: ItemSearch, in catalog: Catalog) -> [Int] {
     var scan = ItemScan(search, in: catalog)
     var pages: [Int] = []
@@ -77,13 +77,13 @@ import Testing
       try search.add(condition: "title=Stew and more")
       catalog.buildIndexes(of: Recipe.self)
       var scan = ItemScan(search, in: catalog)
-      // In no time, a scan comes to a few of the items.
+      // Without an index, a step of no time would read only a few of the items.
       scan.advance(toward: 1, atMost: .zero)
       #expect(scan.isComplete)
     }
   }
 
-  @Test func anIndexGivesTheFirstItemsInOrderBeforeAllWereSeen() throws {
+  @Test func anIndexGivesTheFirstItemsInOrderBeforeAllItemsAreRead() throws {
     try withRecipes(3000) { catalog, _ in
       catalog.buildIndexes(of: Recipe.self)
       var search = ItemSearch(EntityQuery(kind: Recipe.kind))
@@ -92,7 +92,7 @@ import Testing
         if let condition { try search.add(condition: condition) }
         let first = answer(search, in: catalog).prefix(20)
         var scan = ItemScan(search, in: catalog)
-        // Each step in no time reads a few lines of the index, and of the best there are hundreds.
+        // A step of no time reads a few lines of the index, and hundreds of items have the best value.
         var steps = 0
         while !scan.hasFound(20) {
           scan.advance(toward: 20, atMost: .zero)
@@ -102,7 +102,7 @@ import Testing
         #expect(!scan.isComplete)
         #expect(scan.page(offset: 0, limit: 20).map(\.number) == Array(first))
       }
-      // Where there is one kind only, it need not be named, and all are counted at once.
+      // If there is only one kind, it need not be named, and all items are counted at once.
       let journal = try CatalogJournal.inMemory()
       try journal.commit { draft in
         for number in 1...3000 {

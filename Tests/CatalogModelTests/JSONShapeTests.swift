@@ -54,7 +54,7 @@ struct JSONShapeTests {
     #expect(Catalog().json == #"{"categories":[],"items":[],"images":[]}"#)
   }
 
-  @Test func whatIsFlushedIsTheWholeInPieces() throws {
+  @Test func flushedPiecesMakeTheWholeText() throws {
     let catalog = try sample().state
     var pieces: [String] = []
     var writer = JSONWriter()

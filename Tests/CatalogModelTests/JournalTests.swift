@@ -4,7 +4,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// A catalog on a disk: that the model and the engine go together.
+/// A catalog on a disk: the model and the engine together.
 struct JournalTests {
   @Test func aCatalogSurvivesReopening() throws {
     try withTemporaryFolder { folder in
@@ -52,8 +52,8 @@ struct JournalTests {
     }
   }
 
-  /// Opening does not read images, so it goes well; reading one and verifying say which file it is.
-  @Test func aMissingOrAlteredImageIsNamedWhenItIsReadAndByVerifying() throws {
+  /// Opening does not read images, so it succeeds. Reading the image fails, and verifying names its file.
+  @Test func aMissingOrAlteredImageCanNotBeReadAndVerifyNamesItsFile() throws {
     try withTemporaryFolder { folder in
       let url = URL(filePath: folder.path("Books.journal"))
       let journal = try CatalogJournal.create(at: url)
@@ -62,7 +62,7 @@ struct JournalTests {
         let item = try draft.addItem(kind: "book")
         try draft.addImage(to: item, name: "cover.txt", mediaType: "text/plain", blob: blob)
       }
-      // History can reach the image still.
+      // The history still refers to the image.
       try journal.commit { try $0.deleteImage(1) }
       let file = journal.blobs.url(of: blob)
       try journal.close()

@@ -11,7 +11,7 @@ import Testing
 
 /// Commits may come faster than layers are written and merged. Opening and past states stay fast all the same.
 struct LayerPaceTests {
-  /// Layers were written first and merged when there was nothing to write: with a busy writer, never.
+  /// With a busy writer, layers were never merged, because merging waited until there was nothing to write.
   @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(8))
@@ -28,20 +28,20 @@ struct LayerPaceTests {
         at: folder.url.appending(path: "Busy.journal"), options: options)
       var most = 0
       var count = 0
-      // On a busy machine the changes become fewer and larger layers, so there are more commits until enough are
-      // written.
+      // On a busy machine the changes become fewer and larger layers, so it takes more commits until enough of them
+      // are written.
       while count < 4_000 || writtenCount.load(ordering: .relaxed) < 50, count < 400_000 {
         try journal.commit { _ = try $0.addItem(kind: "one") }
         count += 1
-        // There the thread of low priority that writes files would hardly ever run.
+        // Without a pause, the low-priority thread that writes files would hardly ever run there.
         if count > 4_000 { Thread.sleep(forTimeInterval: 0.001) }
         if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
       }
-      // As many as there are with nothing to do between commits, and those that one large merge lets come.
+      // As many as an idle journal may have, and those that are written while one large merge is in progress.
       #expect(most > 2)
       #expect(most <= 24)
       let statistics = try journal.statistics()
-      // Something was merged: without that it is 1.
+      // Without any merge, it would be 1.
       #expect(statistics.writeAmplification > 1)
       journal.waitForLayers()
       let problems = try journal.verify(deep: true).problems.map(\.description)
@@ -71,7 +71,7 @@ struct LayerPaceTests {
       goesOn.signal()
       garden.journal.waitForLayers()
       let revisions = garden.journal.chain.layers.flatMap(\.checkpoints).map(\.revision)
-      // The first is what the journal had before; then there is one for every 8 events.
+      // The first checkpoint is what the journal had before. Each later one follows after at most 8 events.
       #expect(try #require(revisions.last) > 100)
       for (before, after) in zip(revisions, revisions.dropFirst()) {
         #expect(after > before && after - before <= 8)

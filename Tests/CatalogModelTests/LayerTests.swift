@@ -8,9 +8,9 @@ import Testing
 
 @testable import Journaling
 
-/// Layers are written, merged and thinned by themselves, and whatever becomes of them, every state is the replay's.
+/// Layers are written, merged and thinned automatically. Whatever happens to them, every state equals the replayed one.
 struct LayerTests {
-  @Test(arguments: [false, true]) func everyStateIsTheReplaysWhileLayersAreWrittenAndMerged(
+  @Test(arguments: [false, true]) func everyStateEqualsTheReplayedOneWhileLayersAreWrittenAndMerged(
     _ isLate: Bool
   ) throws {
     try withLayeredGarden(isLate: isLate) { garden, options in
@@ -52,10 +52,10 @@ struct LayerTests {
     }
   }
 
-  /// The process can end before, in and after each operation on a file of a layer, while commits continue.
+  /// The process can end before, during and after each operation on a file of a layer, while commits continue.
   @Test func openingReplaysFewEventsWhenTheProcessEndsWhileALayerIsWrittenOrMerged() throws {
     try withLayeredGarden { garden, options in
-      // What there was before the first layer would be replayed until that is written.
+      // Until the first layer is written, everything before it would be replayed.
       garden.journal.waitForLayers()
       var options = options
       let (isNext, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -93,12 +93,13 @@ struct LayerTests {
       goesOn.signal()
       garden.journal.waitForLayers()
       #expect(unfinished > 50)
-      // An entry, of up to four events, for each three operations on files: a layer is due while another is written.
+      // There is an entry of up to four events for every three file operations, so a layer becomes due while another
+      // is being written.
       #expect(most >= options.snapshots.eventCount && most <= 12 * options.snapshots.eventCount, "\(most)")
     }
   }
 
-  /// A merge of a large journal takes long; what is committed meanwhile waited for its end.
+  /// A merge of a large journal takes long. What was committed during it used to wait until the merge had ended.
   @Test func whatIsCommittedDuringAMergeIsWrittenDuringIt() throws {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(50))
@@ -144,7 +145,7 @@ struct LayerTests {
     }
   }
 
-  /// One that writes faster than layers can be written waits before opening would take long.
+  /// If commits come faster than layers can be written, they wait, so that the next opening does not take long.
   @Test func commitsThatComeFasterThanLayersWaitForThem() throws {
     try withLayeredGarden { garden, options in
       var options = options
@@ -173,7 +174,7 @@ struct LayerTests {
         }
         hasCommitted.signal()
       }
-      // It comes as far as that and no further.
+      // The writer gets as far as the bound, and no further.
       var count = -1
       let end = Date() + 60
       // On a busy machine a commit can take long, too.
@@ -190,7 +191,7 @@ struct LayerTests {
     }
   }
 
-  @Test func droppingASnapshotThatLayersLeadUpFromKeepsThemInUse() throws {
+  @Test func layersStayInUseWhenTheSnapshotBelowThemIsDropped() throws {
     try withGarden { garden in
       try garden.reopen(options: JournalOptions(snapshots: .manual))
       try garden.grow(30)
@@ -236,7 +237,7 @@ struct LayerTests {
     }
   }
 
-  @Test func mergesRunsOfLayersOfASizeAndNoOthers() {
+  @Test func onlyRunsOfLayersOfSimilarSizeAreMerged() {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 10
     policy.fanout = 4
@@ -315,7 +316,7 @@ struct LayerTests {
 
   // MARK: Damage
 
-  /// What becomes of the file of a layer.
+  /// What happens to the file of a layer.
   enum Damage: CaseIterable {
     case flipped, cut, emptied, deleted, swapped, foreign, unrecorded, recordFlipped
   }
@@ -328,7 +329,7 @@ struct LayerTests {
         try garden.grow(7)
         garden.journal.waitForLayers()
       }
-      // A merge may just have left a single one.
+      // A merge may just have left a single layer.
       while try garden.journal.statistics().layerCount < 2 {
         try garden.grow(7)
         garden.journal.waitForLayers()
@@ -365,7 +366,7 @@ struct LayerTests {
         for revision in stride(from: 0, to: garden.states.count, by: 29) {
           #expect(try garden.journal.state(asOf: .revision(revision)).json == garden.states[revision])
         }
-        // A file without a record is what a crash leaves: nothing is missed.
+        // A crash can leave a file without a record, so this is no problem to report.
         let isSound = try garden.journal.verify().isSound
         #expect(isSound == (damage == .unrecorded))
         #expect(garden.journal.state.failure == nil)
@@ -373,7 +374,7 @@ struct LayerTests {
         try whole.write(to: file)
         try known.write(to: record)
       }
-      // With one of them gone the journal mends itself.
+      // If a layer is missing, the journal writes a new one.
       try FileManager.default.removeItem(at: folder.appending(path: names[0]))
       try garden.open(options: options)
       try garden.grow(40)
@@ -385,7 +386,7 @@ struct LayerTests {
     }
   }
 
-  /// A state whose snapshot and log were both gone ended the process.
+  /// Reading a state ended the process if both its snapshot and the log had disappeared.
   @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(400)
@@ -432,7 +433,7 @@ struct LayerTests {
       }
       #expect(error?.code == .io)
       #expect(throws: JournalError.self) { try journal.takeSnapshot() }
-      // It is not tried again for each of them.
+      // The failed read is not tried again for each item.
       #expect(began.duration(to: .now) < .seconds(60))
     }
   }
@@ -466,7 +467,7 @@ struct LayerTests {
       while journal.keeper?.isClosed == false { Thread.sleep(forTimeInterval: 0.001) }
       goesOn.signal()
       closed.wait()
-      // Nothing but the piece that was being written.
+      // After the piece that was being written, no other was begun.
       #expect(creations.load(ordering: .relaxed) == 3)
       try garden.open(options: options)
       #expect(garden.journal.state.json == garden.states.last)

@@ -8,7 +8,7 @@ import Testing
 
 /// Declared indexes are in the layers of snapshots, so that a query after an opening need not wait for them.
 struct LayeredIndexTests {
-  @Test func theIndexesOfTheLayersAreThoseOfTheItems() throws {
+  @Test func theIndexesOfLayersEqualThoseOfAScan() throws {
     try withRecipes { recipes in
       for round in 0..<12 {
         try recipes.grow(5)
@@ -44,18 +44,19 @@ struct LayeredIndexTests {
     }
   }
 
-  @Test func anIndexThatIsDeclaredLaterComesIntoAllLayersAndGoesWhenItIsNoLongerDeclared() throws {
+  @Test func anIndexDeclaredLaterIsAddedToAllLayersAndRemovedWhenNoLongerDeclared() throws {
     try withRecipes(declares: false) { recipes in
       recipes.journal.waitForLayers()
       #expect(recipes.journal.chain.layers.allSatisfy { $0.indexes.isEmpty })
-      // A query declares it, and the next layer to be written takes the others along.
+      // A query declares the index. When the next layer is written, the others get the index too.
       _ = recipes.journal.state.items(Recipe.self).filter(\.stars == 1).count
       try recipes.grow(30)
       recipes.journal.waitForLayers()
-      // A state keeps the layers that it was frozen on.
+      // A state keeps the layers that it is backed by.
       try recipes.reopen()
       try recipes.expectIndexes(of: recipes.journal.state)
-      // Who declares nothing changes nothing: so do the command line and an app that has not asked yet.
+      // A process that declares no index, such as the command line or an app before its first query, keeps those
+      // that there are.
       try recipes.grow(30)
       recipes.journal.waitForLayers()
       try recipes.expectIndexes(of: recipes.journal.state)
@@ -104,13 +105,13 @@ struct LayeredIndexTests {
       try recipes.grow(30)
       recipes.journal.waitForLayers()
       try recipes.journal.close()
-      // An index has the end of a long text by itself, apart from the item.
+      // An index stores the end of a long text separately from the item.
       let end = Array(title.utf8.dropFirst(14))
       #expect(try recipes.files(with: end, in: "snapshots") > 0)
       try CatalogJournal.erase([id.entity], at: recipes.url, reason: "by law")
       #expect(try recipes.files(with: end, in: "") == 0)
       recipes.journal = try CatalogJournal.open(at: recipes.url, options: recipes.options)
-      // An erasure writes the layers anew, without indexes; a query declares them again.
+      // An erasure rewrites the layers without indexes. A query declares the indexes again.
       #expect(recipes.journal.state.items(Recipe.self).filter(\.title == title).isEmpty)
       try recipes.grow(60)
       recipes.journal.waitForLayers()
@@ -120,7 +121,7 @@ struct LayeredIndexTests {
     }
   }
 
-  @Test func verifyFindsAnIndexThatIsNotThatOfTheEntities() throws {
+  @Test func verifyFindsAnIndexThatDoesNotMatchTheEntities() throws {
     try withRecipes { recipes in
       try recipes.grow(30)
       recipes.journal.waitForLayers()
@@ -179,7 +180,7 @@ private struct Recipes {
     journal = try CatalogJournal.open(at: url, options: options)
   }
 
-  /// How many files of a folder of the journal have these bytes.
+  /// How many files in a folder of the journal contain these bytes.
   func files(with bytes: [UInt8], in folder: String) throws -> Int {
     let folder = url.appending(path: folder)
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
@@ -228,7 +229,7 @@ private func withRecipes(declares: Bool = true, _ body: (inout Recipes) throws -
 }
 
 extension Data {
-  /// Writes one other byte into a file that has these.
+  /// Inverts one byte of a file that has these contents.
   fileprivate func changingInPlace(at offset: Int, of file: URL) throws {
     let handle = try FileHandle(forUpdating: file)
     defer { try? handle.close() }

@@ -83,7 +83,7 @@ struct ListOrderTests {
     }
   }
 
-  @Test func aListIsInTheOrderInWhichPeopleMoveIt() throws {
+  @Test func aListHasTheOrderThatItsMovesMade() throws {
     var random = SeededGenerator()
     var history = CatalogHistory()
     var list = try history.commit { draft in
@@ -112,7 +112,7 @@ struct ListOrderTests {
     var writes = 0
     var moves = 0
     for _ in 0..<1_000 {
-      // Each one goes right behind the first, before the one that was put there last.
+      // Each row goes directly after the first one, before the row that was moved there last.
       let moved = ids.removeLast()
       try history.commit { try $0.move(moved, by: \.order, after: ids[0]) }
       ids.insert(moved, at: 1)
@@ -122,11 +122,11 @@ struct ListOrderTests {
     let tasks = history.state.items(Task.self).sorted(by: \.order)
     #expect(tasks.ids == ids)
     #expect(try tasks.values.allSatisfy { $0.order.text.utf8.count <= 32 })
-    // Each now and then the rows around are written too: on the average that is less than one a move.
+    // Now and then the neighboring rows are written too: on average, less than one for each move.
     #expect(writes < 2 * moves)
   }
 
-  @Test func aRowThatIsNotThereIsRefused() throws {
+  @Test func movingARowNextToAMissingOneIsRefused() throws {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Task(name: "a", order: .start)) }
     expectRejection("item:9 is not an existing task") {
