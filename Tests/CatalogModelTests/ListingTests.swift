@@ -41,7 +41,7 @@ struct ListingTests {
     #expect(after.imageCount == 3)
     #expect(after.categoryCount == 2)
 
-    // What was held has not moved.
+    // A state that is held does not change.
     #expect(before.items(in: 1).prefix(3).map(\.id) == [2, 4, 6])
     #expect(before.kinds == ["book", "film"])
   }
@@ -73,7 +73,7 @@ struct ListingTests {
     #expect(history.state.kinds.count == 3)
   }
 
-  @Test func anEndedKindIsNotListed() throws {
+  @Test func aKindWithoutItemsIsNotListed() throws {
     var history = CatalogHistory()
     try history.commit { try $0.addItem(kind: "book") }
     try history.commit { try $0.setKind(ofItem: 1, to: "film") }

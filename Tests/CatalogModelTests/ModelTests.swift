@@ -5,10 +5,10 @@ import Journaling
 import TestSupport
 import Testing
 
-/// Random commits against a model that is too simple to be wrong. Every state is kept, and compared again
-/// after all later commits; and every state equals its replay.
+/// Random commits, compared with a model that is too simple to be wrong. Every state is kept and compared again after
+/// all later commits, and equals its replay.
 struct ModelTests {
-  @Test func everyRevisionStaysWhatTheModelSays() throws {
+  @Test func everyRevisionEqualsTheModelAndStaysAsItWas() throws {
     var random = SeededGenerator()
     var history = CatalogHistory()
     var model = NaiveCatalog()

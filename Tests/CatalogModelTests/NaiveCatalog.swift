@@ -31,7 +31,7 @@ struct NaiveCatalog: Equatable {
   var categories: [Int: CategoryModel] = [:]
   var images: [Int: ImageModel] = [:]
   var times: [EntityKey: Times] = [:]
-  /// The revision that deleted each entity that is gone.
+  /// For each deleted entity, the revision that deleted it.
   var deletions: [EntityKey: Revision] = [:]
   var highestItem = 0
   var highestCategory = 0
@@ -41,8 +41,8 @@ struct NaiveCatalog: Equatable {
 
   init() {}
 
-  /// Reads all that a catalog shows.
-  /// - Parameter numbers: knows which numbers were given.
+  /// Reads everything that a catalog shows.
+  /// - Parameter numbers: a model that knows which numbers were assigned.
   init(_ catalog: Catalog, numbers: NaiveCatalog) {
     highestItem = numbers.highestItem
     highestCategory = numbers.highestCategory
@@ -72,7 +72,7 @@ struct NaiveCatalog: Equatable {
     }
   }
 
-  /// This model with the times that a commit gives it: what is the same as before was not touched.
+  /// This model with the times that a commit gives it. Entities that are the same as before keep theirs.
   func settled(after before: NaiveCatalog, at revision: Revision) -> NaiveCatalog {
     var settled = self
     settled.times = [:]
@@ -89,7 +89,7 @@ struct NaiveCatalog: Equatable {
     settle(items, before.items) { .item($0) }
     settle(categories, before.categories) { .category($0) }
     settle(images, before.images) { .image($0) }
-    // A number whose entity came and went in one entry has not been given, as far as the log knows.
+    // If an entity was added and deleted in one entry, the log does not know that its number was assigned.
     settled.highestItem = max(before.highestItem, items.keys.max() ?? 0)
     settled.highestCategory = max(before.highestCategory, categories.keys.max() ?? 0)
     settled.highestImage = max(before.highestImage, images.keys.max() ?? 0)
@@ -97,7 +97,7 @@ struct NaiveCatalog: Equatable {
   }
 }
 
-// One random change at a time, to a draft and to the model, which must agree on whether it is allowed.
+// Each random change is made to a draft and to the model, which must agree on whether it is allowed.
 extension NaiveCatalog {
   mutating func changeAtRandom(
     _ draft: inout Draft<Catalog>, using random: inout SeededGenerator

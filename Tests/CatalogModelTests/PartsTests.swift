@@ -3,9 +3,9 @@ import Journaling
 import TestSupport
 import Testing
 
-/// A catalog that is made of parts, as a snapshot gives them, against one that is not.
+/// A catalog that is made of parts, as from a snapshot, compared with one that is not.
 struct PartsTests {
-  @Test func aCatalogOnBasesIsLikeAnyOther() throws {
+  @Test func aCatalogOnBasesAnswersLikeAnyOther() throws {
     var random = SeededGenerator()
     var plain = CatalogHistory()
     var layered = CatalogHistory()
@@ -64,14 +64,14 @@ struct PartsTests {
     #expect(history.state.items(ofKind: kinds[0]).map(\.id) == [1])
     #expect(history.state.items(ofKind: kinds[2]).map(\.id) == [3])
     #expect(history.state.kinds.map { Array($0.utf8) } == [kinds[0], kinds[2]].map { Array($0.utf8) })
-    // A kind that nothing had when the parts were taken has kept its number.
+    // A kind that no item had when the parts were taken has kept its number.
     try history.commit { try $0.addItem(kind: "book") }
     try history.commit { try $0.addItem(kind: "film") }
     #expect(history.state.kinds == ["book", "cafe\u{301}", "caf\u{E9}", "film"])
     #expect(history.state.items(ofKind: "book").map(\.id) == [4])
   }
 
-  @Test func otherPartsMakeNoCatalog() throws {
+  @Test func partsOfAnotherShapeMakeNoCatalog() throws {
     let parts = try #require(Catalog().parts)
     #expect(Catalog(parts: parts) != nil)
     var other = parts
@@ -98,7 +98,7 @@ struct PartsTests {
     #expect(Catalog.fieldNames(of: EntityKind(rawValue: 4)) == [])
   }
 
-  /// Asks two catalogs everything that a catalog can be asked.
+  /// Compares the answers of two catalogs to everything that a catalog can be asked.
   private func compare(_ catalog: Catalog, _ other: Catalog) throws {
     try #require(catalog.json == other.json)
     #expect(catalog.problems() == [])

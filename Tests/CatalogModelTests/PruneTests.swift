@@ -6,8 +6,8 @@ import Locks
 import TestSupport
 import Testing
 
-/// After a pruning, the state at the point and everything after it are as they were, and questions about what came
-/// before get the answer that it was pruned.
+/// After a pruning, the state at the point and everything after it are as they were. Questions about earlier
+/// revisions get the answer that they were pruned.
 @Suite struct PruneTests {
 
   /// A journal and a copy of it that was pruned at a random point.
@@ -35,7 +35,7 @@ import Testing
 
   private func digest(_ state: Catalog) -> ContentDigest? { StateDigest.digest(of: state) }
 
-  @Test func theStateAtThePointAndAllAfterItAreTheOriginals() throws {
+  @Test func afterAPruningTheStateAtThePointAndAllLaterOnesAreUnchanged() throws {
     var random = SeededGenerator()
     for _ in 0..<(TestLength.isLong ? 400 : 50) {
       try withTemporaryFolder(inMemory: true) { folder in
@@ -69,7 +69,7 @@ import Testing
           if revision > 0 { #expect(isPruned { _ = try journal.entry(at: revision) }) }
         }
         try checkHistories(journal, original, point: point, newest: newest, using: &random)
-        // Receipts.
+        // A receipt of a revision that was pruned can't be checked.
         #expect(try journal.fulfils(original.receipt))
         for revision in 0...newest {
           let receipt = try #require(try receipt(of: original, at: revision))
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// What the journal would have given as a receipt when a revision was the newest.
+  /// The receipt that the journal would have given when a revision was the newest.
   private func receipt(of journal: CatalogJournal, at revision: Revision) throws -> JournalReceipt? {
     JournalReceipt(
       """
@@ -114,7 +114,7 @@ import Testing
       """)
   }
 
-  /// Whether the answer is that the history is gone, in words.
+  /// Whether `body` throws an error that says that the history was pruned.
   private func isPruned(_ body: () throws -> Void) -> Bool {
     do { try body() } catch let error as JournalError {
       return error.code == .pruned && error.message.contains("was pruned")
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  @Test func retentionPrunesAtAnOpeningWhatIsOlder() throws {
+  @Test func openingPrunesWhatIsOlderThanTheRetention() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       let url = folder.url.appending(path: "Books.journal")
       var options = JournalOptions(retention: .days(100))
@@ -213,7 +213,7 @@ import Testing
         }
       }
       try journal.close()
-      // The newest entry is 400 days old: what counts are the hundred days before it.
+      // The newest entry is 400 days old. The retention counts back from it and not from today.
       for mode in [CatalogJournal.Mode.readOnly, .follow] {
         let look = try CatalogJournal.open(at: url, mode: mode, options: options)
         #expect(look.base == nil)
@@ -225,10 +225,10 @@ import Testing
       #expect(try again.entry(at: again.head.revision).note.contains("100 days"))
       #expect(try again.verify(deep: true).problems.map(\.description) == [])
       try again.close()
-      // Not at each opening for a few entries.
+      // An opening does not prune again for a few entries.
       again = try CatalogJournal.open(at: url, options: options)
       #expect(again.head.revision == 62)
-      // A clock that is far ahead removes nothing by itself.
+      // A clock that is far ahead does not remove history.
       options.retention = .years(2)
       try again.commit { try $0.addItem(kind: "book") }
       try again.close()
@@ -238,8 +238,8 @@ import Testing
     }
   }
 
-  /// 61 entries of the last 600 days, of which a retention of a hundred days prunes most, in one table: LevelDB merges
-  /// several on its own, and so reads what is damaged.
+  /// Makes a journal of 61 entries of the last 600 days, most of which a retention of a hundred days prunes. They are
+  /// in one table, because LevelDB would merge several tables in the background and so read what is damaged.
   private func makeOldJournal(at url: URL) throws {
     let options = JournalOptions(snapshots: .manual)
     let journal = try CatalogJournal.create(at: url, options: options)
@@ -250,13 +250,14 @@ import Testing
           kind: "book", attributes: ["text": .string(String(repeating: "\(number) ", count: 20_000))])
       }
     }
-    // Opening reads what came after it.
+    // Opening then reads only what came after the snapshot.
     try journal.takeSnapshot()
     try journal.close()
     try CatalogJournal.open(at: url, options: options).close()
   }
 
-  /// Opens a journal with a retention that can't be carried out, and expects it to be as it was, and to say so.
+  /// Opens a journal with a retention that can't be carried out, and expects a journal with all of its history, and a
+  /// notice.
   private func expectAllHistory(
     at url: URL, _ options: JournalOptions, code: JournalError.Code, _ place: String
   ) throws {
@@ -272,18 +273,18 @@ import Testing
     #expect(said.first?.cause?.code == code, "\(place): \(said)")
     try journal.commit { try $0.addItem(kind: "film") }
     try journal.close()
-    // What a drive that fails has kept from being removed goes at the next opening.
+    // If a failing drive kept files from being removed, the next opening removes them.
     try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual)).close()
     let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
     #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
   }
 
-  @Test func aRetentionThatFindsNoRoomOrAFailingDriveOpensTheJournalWithAllOfIt() throws {
+  @Test func ifARetentionMeetsAFullOrFailingDriveTheJournalOpensWithAllHistory() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       let url = folder.url.appending(path: "Books.journal")
       try makeOldJournal(at: url)
       for number in [ENOSPC, EIO] {
-        // From the first operation on, and in the midst of writing the new log.
+        // The drive fails from the first operation on, or while the new log is written.
         for first in [0, 9] {
           let seen = Lock(0)
           var options = JournalOptions()
@@ -307,7 +308,7 @@ import Testing
     }
   }
 
-  @Test func aRetentionThatCanNotReadWhatIsOldOpensTheJournalWithAllOfIt() throws {
+  @Test func ifARetentionCanNotReadOldEntriesTheJournalOpensWithAllHistory() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       let whole = folder.url.appending(path: "Books.journal")
       try makeOldJournal(at: whole)
@@ -318,8 +319,8 @@ import Testing
       try FileManager.default.copyItem(at: whole, to: url)
       let path = url.appending(path: "entries/\(table)")
       var bytes = try Data(contentsOf: path)
-      // In an entry that is to be pruned, but not in the first block, which opening reads to learn where the table
-      // begins.
+      // The damage is in an entry that is to be pruned, but not in the first block, which opening reads to learn
+      // where the table begins.
       let offset = bytes.count / 4
       bytes[offset] ^= 1
       try bytes.write(to: path)
@@ -327,7 +328,7 @@ import Testing
     }
   }
 
-  /// The next opening, reading only as a verb does, must not pay for the pruning.
+  /// The next opening, even a read-only one by a verb, must not pay for the pruning.
   @Test(arguments: [2000, 8000]) func afterAPruningOrAnErasureOpeningReplaysAsLittleAsBefore(
     count: Int
   ) throws {
@@ -361,7 +362,7 @@ import Testing
     }
   }
 
-  @Test func aCopyVouchesForItsBaseEvenOfACopyAndOnlyForWhatIsVouchedFor() throws {
+  @Test func aCopyOfAPrunedJournalAndACopyOfThatHaveProvenBases() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       func url(_ name: String) -> URL { folder.url.appending(path: name) }
       let journal = try CatalogJournal.create(at: url("Books"))
@@ -393,7 +394,7 @@ import Testing
     }
   }
 
-  @Test func aProcessWithTheJournalOpenIsToldToCloseIt() throws {
+  @Test func pruningErasingAndCollectingAskTheProcessToCloseTheJournalFirst() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Books.journal")
       let journal = try CatalogJournal.create(at: url)

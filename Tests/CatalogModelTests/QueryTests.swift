@@ -23,7 +23,7 @@ struct QueryTests {
       recipes.sorted(by: .descending(\.stars), .ascending(\.title)).ids == [0, 3, 2, 4, 1].map { ids[$0] })
   }
 
-  @Test func theAnswerIsACollection() throws {
+  @Test func theAnswerOfAQueryIsACollection() throws {
     var history = CatalogHistory()
     let ids = try history.commit { draft in
       try (0..<10).map { (stars: Int) in try draft.insert(Recipe(title: "\(stars)", stars: stars)) }
@@ -36,7 +36,7 @@ struct QueryTests {
     #expect(few.first?.id == ids[7] && few.last?.id == ids[5])
     #expect(few.firstIndex { $0.id == ids[5] } == 2)
     #expect(few[1]["stars"]?.integer == 6)
-    // What was limited stays so.
+    // A limit still holds for later filters and sorts.
     #expect(few.filter(\.stars < 7).ids == [ids[6], ids[5]])
     #expect(few.sorted(by: \.stars).first?.id == ids[5])
     #expect(few.prefix(0).isEmpty)
@@ -99,7 +99,7 @@ struct QueryTests {
         for _ in 0..<20 { try Self.change(&draft, using: &random) }
       }
       if round == rounds / 2 { try history.standOnBases() }
-      // The first index of many items is built in the background; from here on it is there.
+      // The first index of many items is built in the background. From here on it is complete.
       if round % 3 == 1 { history.state.buildIndexes(of: Recipe.self) }
       for state in [history.state, history.states.randomElement(using: &random)!] {
         let all = try state.items(ofKind: Recipe.kind).map { (id: $0.id, recipe: try $0.decode(Recipe.self)) }
@@ -175,7 +175,7 @@ struct TypedItemTests {
     }
   }
 
-  @Test func whatATypeDoesNotKnowStays() throws {
+  @Test func replacingAnItemKeepsAttributesThatItsTypeDoesNotKnow() throws {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Recipe(title: "Soup", stars: 3)) }
     try history.commit { try $0.updateItem(id.item, set: ["allergens": ["celery"]]) }
@@ -196,7 +196,7 @@ struct TypedItemTests {
     #expect(history.state.items(RenamedAndSaid.self).filter(\.title == "Soup").count == 1)
   }
 
-  @Test func aNumberEncodesItselfAndIsLookedFor() throws {
+  @Test func anItemIDIsEncodedAsItsNumberAndCanBeQueried() throws {
     var history = CatalogHistory()
     let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }
     let note = try history.commit { try $0.insert(Note(recipe: soup, text: "less salt")) }

@@ -28,7 +28,7 @@ struct RandomJournal {
     note()
   }
 
-  /// Takes the newest state up after a commit that was made from outside.
+  /// Records the newest state after a commit that was made outside of this type.
   mutating func note() {
     if journal.head.revision == states.count { states.append(journal.state) }
     #expect(journal.head.revision == newest)
@@ -71,7 +71,7 @@ struct RandomJournal {
     return attributes
   }
 
-  /// Some entity, there or gone or never there.
+  /// A random entity, which may exist, be deleted or have never existed.
   func anyEntity(using random: inout SeededGenerator) -> EntityKey {
     let kind = [EntityKind.category, .item, .item, .image].randomElement(using: &random)!
     return EntityKey(kind: kind, number: Int.random(in: 1...30, using: &random))
@@ -79,7 +79,7 @@ struct RandomJournal {
 }
 
 extension Catalog {
-  /// Every entity that is there and its record.
+  /// Every entity that exists, and its record.
   var records: [EntityKey: EntityRecord] {
     var records: [EntityKey: EntityRecord] = [:]
     for item in items { records[.item(item.id)] = record(of: .item(item.id)) }

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import TestSupport
 
-/// What people cook.
+/// An item type with indexes on values of several kinds.
 struct Recipe: CatalogItem, Equatable {
   static let kind = "recipe"
   static let indexes = [
@@ -35,7 +35,7 @@ struct Recipe: CatalogItem, Equatable {
   }
 }
 
-/// The same items as a type that declares no index.
+/// A type of the same items that declares no index.
 struct ScannedRecipe: CatalogItem {
   static let kind = "recipe"
 
@@ -48,7 +48,7 @@ struct ScannedRecipe: CatalogItem {
   var course: Recipe.Course?
 }
 
-/// A filter of both types, and what it means.
+/// A filter for both types, and its meaning as a predicate.
 struct Question {
   var filter: ItemFilter<Recipe>
   var scanned: ItemFilter<ScannedRecipe>
@@ -133,7 +133,7 @@ struct Question {
   }
 }
 
-/// Orders of both types, and what they mean.
+/// Orders for both types, and their meaning as comparisons.
 struct Ordering {
   var orders: [ItemSort<Recipe>]
   var scanned: [ItemSort<ScannedRecipe>]

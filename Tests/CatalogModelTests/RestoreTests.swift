@@ -5,7 +5,7 @@ import Testing
 
 /// Restores compared with a naive model, which computes the expected entities from all states.
 struct RestoreTests {
-  @Test func restoringEverythingMakesExactlyTheStateThatWas() throws {
+  @Test func restoringEverythingMakesExactlyTheOldState() throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       var made = try RandomJournal(folder, commits: 40, using: &random)
@@ -49,7 +49,7 @@ struct RestoreTests {
     }
   }
 
-  @Test func restoringSomeEntitiesBringsWhatBelongsToThemAndLeavesAllElse() throws {
+  @Test func restoringSomeEntitiesBringsBackWhatTheyNeedAndLeavesAllElse() throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       var made = try RandomJournal(folder, commits: 40, using: &random)
@@ -73,7 +73,7 @@ struct RestoreTests {
     }
   }
 
-  /// What the catalog must be, put together from the two states.
+  /// The records that the catalog must have, put together from the two states.
   private static func restored(
     _ entities: [EntityKey], now: Catalog, past: Catalog
   ) -> [EntityKey: EntityRecord] {
@@ -178,7 +178,7 @@ struct RestoreTests {
       let one = try journal.planRestore(of: .entities([.item(1)]), asOf: .revision(1))
       let all = try journal.planRestore(of: .everything, asOf: .revision(1))
       try journal.commit(by: "bob", note: "another book") { try $0.deleteItem(2) }
-      // Another entity is no matter for the first, but for the second.
+      // A change of another entity does not affect the first plan, but it affects the second.
       let whole = #expect(throws: JournalError.self) { try journal.commit(all) }
       #expect(whole?.code == .conflict)
       #expect(whole?.message.contains("entry 3") == true)

@@ -3,9 +3,9 @@ import CatalogModel
 import Journaling
 import Testing
 
-/// What a draft refuses. A refusal leaves nothing behind, though the body continues.
+/// What a draft refuses. A refused change leaves nothing behind, even if the body continues.
 struct RulesTests {
-  /// A catalog with one of each (number 1), and one of each that was deleted (number 2).
+  /// A catalog with one entity of each kind (number 1), and one of each kind that was deleted (number 2).
   private func sample() throws -> CatalogHistory {
     var history = CatalogHistory()
     try history.commit { draft in
@@ -23,7 +23,8 @@ struct RulesTests {
     return history
   }
 
-  /// Checks that `body` is rejected, in words, and that a commit that catches the error is empty.
+  /// Checks that `body` is rejected with a message that has `words` in it, and that a commit that catches the error
+  /// is empty.
   private func reject(
     _ words: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: (inout Draft<Catalog>) throws -> Void
@@ -64,7 +65,7 @@ struct RulesTests {
     try reject("the name of image:1 has 4097 bytes") { try $0.updateImage(1, name: longest + "a") }
   }
 
-  @Test func whatANewEntityRefersToMustBeThere() throws {
+  @Test func aNewEntityMayOnlyReferToEntitiesThatExist() throws {
     try reject("item:3 can't be in category:9: it never existed") {
       try $0.addItem(kind: "book", category: 9)
     }
@@ -98,9 +99,9 @@ struct RulesTests {
     try reject(image) { try $0.deleteImage(EntityID(id)) }
   }
 
-  /// The draft's own verbs committed an item in a category that was not there, and `verify` then called the journal
+  /// The draft's own methods committed an item in a category that did not exist, and `verify` then called the journal
   /// unsound.
-  @Test func noVerbLeavesADanglingReference() throws {
+  @Test func noChangeOfADraftLeavesADanglingReference() throws {
     var history = try sample()
     let item = try #require(history.state.record(of: .item(1)))
     let image = try #require(history.state.record(of: .image(1)))
@@ -112,7 +113,7 @@ struct RulesTests {
     refuse("item:1 is in category:999") { try $0.update(.item(1), to: lost) }
     refuse("image:1 belongs to item:1") { try $0.delete(.item(1)) }
     refuse("item:1 is in category:1") { try $0.delete(.category(1)) }
-    // What was deleted comes back together with what it refers to, in any order, or not at all.
+    // A deleted entity comes back only together with those that it refers to, in any order.
     let old = EntityRecord(fields: [0: .string("book"), 1: .integer(2)])
     refuse("item:2 is in category:2") { try $0.add(.item(2), old) }
     try history.commit { draft in
@@ -128,7 +129,7 @@ struct RulesTests {
       try draft.add(.image(1), image)
       try draft.add(.item(1), item)
     }
-    // Nor is anything of another type than the catalog's.
+    // Fields of other types than the catalog's are refused too.
     refuse("lacks a field or has one of another type") {
       try $0.add(.item(20), EntityRecord(fields: [0: .integer(1)]))
     }
@@ -144,7 +145,7 @@ struct RulesTests {
       let deepest = nested(127, dictionaries: dictionaries)
       let id = try history.commit { try $0.addItem(kind: "book", attributes: ["deep": deepest]) }
       let record = try #require(history.state.item(id)?.record)
-      // A record that is read from the log has to pass this check.
+      // Records that are read from the log have to pass this check.
       let read = try unsafe record.bytes.withUnsafeBytes { try unsafe EntityRecord(checking: $0) }
       #expect(read["deep"] == deepest)
       for depth in [128, 2_000] {
@@ -163,7 +164,7 @@ struct RulesTests {
     let tooLarge = FieldValue.string(String(repeating: "x", count: 16 << 20))
     try history.commit { try $0.updateItem(1, set: ["a": half]) }
     try history.commit { draft in
-      // Each change would do, but not the item as a whole.
+      // Each change would fit, but the item as a whole would not.
       expectRejection("item:1 would take 16777") { try draft.updateItem(1, set: ["b": half]) }
       expectRejection("item:3 would take 16777") {
         try draft.addItem(kind: "book", attributes: ["a": tooLarge])
@@ -172,14 +173,14 @@ struct RulesTests {
     #expect(history.revision == 3)
   }
 
-  @Test func colorsAreFinite() throws {
+  @Test func colorsThatAreNotFiniteAreRejected() throws {
     let color = Catalog.Color(red: 0, green: .nan, blue: 0)
     try reject("the color of category:3") { try $0.addCategory(name: "a", color: color) }
     try reject("the color of category:1") { try $0.setColor(ofCategory: 1, to: color) }
     try reject("the color of category:1") { try $0.updateCategory(1, name: "a", color: color) }
   }
 
-  @Test func aBlobHasNoNegativeSize() throws {
+  @Test func aBlobOfNegativeSizeIsRejected() throws {
     let blob = Blob(digest: .zero, byteCount: -1)
     try reject("the blob of image:3") {
       try $0.addImage(to: 1, name: "a", mediaType: "b/c", blob: blob)
@@ -187,7 +188,7 @@ struct RulesTests {
     try reject("the blob of image:1") { try $0.updateImage(1, blob: blob) }
   }
 
-  @Test func whatIsEncodedMustHaveNames() throws {
+  @Test func aValueThatEncodesToNoNamedAttributesIsRejected() throws {
     struct Broken: Encodable {
       struct Failure: Error {}
       func encode(to encoder: any Encoder) throws { throw Failure() }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Journaling
 
-/// Does to the file of a snapshot, and to its record, all that can be done: every state is right,
-/// and verification names the snapshot.
+/// Damages and forges the file of a snapshot and its record in many ways. Every state stays right, and verification
+/// names the snapshot.
 struct SnapshotDamageTests {
-  /// Whether the file is read when it is asked for, as large ones are, or whole at opening.
+  /// Options to read the file on demand, as large ones are, or whole at opening.
   private static func options(_ isLate: Bool) -> JournalOptions {
     isLate ? .readingLate : JournalOptions(snapshots: .manual)
   }
@@ -36,7 +36,7 @@ struct SnapshotDamageTests {
   }
 
   @Test(arguments: [false, true])
-  func aFileThatIsReplacedCostsNothingButTime(readingLate isLate: Bool) throws {
+  func aReplacedSnapshotFileCostsOnlyTime(readingLate isLate: Bool) throws {
     let options = Self.options(isLate)
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
@@ -56,7 +56,7 @@ struct SnapshotDamageTests {
   // MARK: Forged records
 
   @Test(arguments: [false, true])
-  func randomBytesUnderChecksumsThatAreRightCostNothingButTime(readingLate isLate: Bool) throws {
+  func randomBytesWithRightChecksumsCostOnlyTime(readingLate isLate: Bool) throws {
     let options = Self.options(isLate)
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
@@ -74,8 +74,8 @@ struct SnapshotDamageTests {
     }
   }
 
-  /// What only somebody can do who may write the journal's folder: nothing at opening tells it.
-  @Test(arguments: [false, true]) func aLieUnderChecksumsThatAreRightIsFoundByADeepVerification(
+  /// Only someone who may write to the journal's folder can forge this, and nothing at opening reveals it.
+  @Test(arguments: [false, true]) func aForgedSnapshotWithRightChecksumsIsFoundByDeepVerification(
     _ isDigestForged: Bool
   ) throws {
     try withSnapshot { garden, snapshot in
@@ -94,14 +94,14 @@ struct SnapshotDamageTests {
           == (isDigestForged
             ? "the record of the snapshot names a state that differs from the entries'"
             : "the snapshot has a state that differs from the entries'"))
-      // Dropping it is the cure.
+      // Dropping the snapshot repairs the journal.
       try garden.journal.dropSnapshot(at: snapshot.revision)
       try garden.reopen()
       #expect(garden.journal.state.json == garden.states.last)
     }
   }
 
-  @Test func aRecordThatCantBeReadCostsItsSnapshotAlone() throws {
+  @Test func anUnreadableRecordMakesOnlyItsOwnSnapshotUseless() throws {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
       try garden.open(options: JournalOptions(snapshots: .manual))
@@ -126,11 +126,11 @@ struct SnapshotDamageTests {
         #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
         #expect(garden.journal.check(snapshot)?.code == .damaged)
         #expect(try garden.journal.verify().problems.map(\.revision) == [snapshot.revision])
-        // One that somebody asked for stays until they drop it.
+        // A snapshot that was taken on request stays until it is dropped.
         #expect(FileManager.default.fileExists(atPath: snapshot.url.path))
         try garden.journal.close()
       }
-      // One that is asked for anew takes its place.
+      // A new request replaces it.
       try garden.open(options: JournalOptions(snapshots: .manual))
       try garden.journal.takeSnapshot()
       #expect(try garden.journal.snapshots().map(\.revision) == [20, snapshot.revision])
@@ -140,7 +140,7 @@ struct SnapshotDamageTests {
     }
   }
 
-  @Test func aSnapshotWhoseRecordIsDeletedCostsNothingButTime() throws {
+  @Test func aSnapshotWhoseRecordIsDeletedCostsOnlyTime() throws {
     try withSnapshot { garden, snapshot in
       try FileManager.default.removeItem(at: garden.recordURL(of: snapshot.revision))
       try garden.expectEveryStateIsRight(findsProblem: false)
@@ -151,9 +151,9 @@ struct SnapshotDamageTests {
     }
   }
 
-  /// Records of snapshots were entries of the log: a backup of the log carried what was known of files that it
-  /// did not have.
-  @Test func aLogInAnotherPlaceKnowsNothingOfSnapshots() throws {
+  /// Records of snapshots used to be entries of the log, so a backup of the log had records of files that it did not
+  /// have.
+  @Test func aJournalWithoutItsSnapshotsFolderReportsNoProblem() throws {
     try withSnapshot { garden, _ in
       let folder = garden.url.appending(path: "snapshots")
       try FileManager.default.removeItem(at: folder)
@@ -163,9 +163,9 @@ struct SnapshotDamageTests {
 
   /// A snapshot that could not be read because the process had too many files open was called damaged, and the
   /// next one removed it.
-  @Test(arguments: [true, false]) func aFaultThatPassesIsNoDamage(ofTheRecord isOfRecord: Bool) throws {
+  @Test(arguments: [true, false]) func aTemporaryReadErrorIsNotTakenForDamage(ofTheRecord isOfRecord: Bool) throws {
     try withSnapshot { garden, snapshot in
-      // The tests may run as a superuser, who may read everything: a folder in its place can be opened and not read.
+      // The tests may run as a superuser, who may read every file. A folder in its place can be opened but not read.
       let url = isOfRecord ? garden.recordURL(of: snapshot.revision) : snapshot.url
       try garden.open(options: JournalOptions(snapshots: .manual))
       let hidden = garden.url.deletingLastPathComponent().appending(path: "hidden")
@@ -210,7 +210,7 @@ struct SnapshotDamageTests {
   }
 }
 
-/// What becomes of one byte, and of those behind it.
+/// What happens to one byte, and to those after it.
 private enum Damage: CaseIterable {
   case flippedBit, flippedByte, zeroed, cut
 
@@ -227,9 +227,9 @@ private enum Damage: CaseIterable {
   }
 }
 
-// What only ill will does. The journal is closed.
+// What only an attacker does. The journal must be closed.
 extension Garden {
-  /// The bytes of a snapshot of a revision, of which nothing stays.
+  /// The bytes of a snapshot of a revision. The snapshot itself is dropped again.
   fileprivate func archive(asOf revision: Revision) throws -> Data {
     try open(options: JournalOptions(snapshots: .manual))
     defer { try? journal.close() }
@@ -244,7 +244,7 @@ extension Garden {
     return try #require(StateDigest.digest(of: try journal.state(asOf: .revision(revision))))
   }
 
-  /// Gives a snapshot other bytes, and its record checksums that fit them.
+  /// Replaces the bytes of a snapshot, and writes a record with checksums that match them.
   fileprivate func forge(
     _ snapshot: Snapshot, _ bytes: [UInt8], _ change: (inout SnapshotFacts) -> Void = { _ in }
   ) throws {
@@ -270,7 +270,7 @@ extension Garden {
     try journal.chain.records.write(name, facts)
   }
 
-  /// The file of what is known of a snapshot.
+  /// The file of the record of a snapshot.
   fileprivate func recordURL(of revision: Revision) -> URL {
     let name = String(repeating: "0", count: 16 - String(revision).count) + "\(revision).record"
     return url.appending(path: "snapshots/\(name)")

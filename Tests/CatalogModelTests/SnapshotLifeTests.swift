@@ -9,7 +9,7 @@ import Testing
 
 @testable import Journaling
 
-/// A state outlives the snapshot that it is based on and the journal that gave it, and is read by many at once.
+/// A state outlives the snapshot that backs it and the journal that it came from, and many threads can read it at once.
 struct SnapshotLifeTests {
   /// What happens to a journal whose state is still held, before the file is found damaged.
   enum Fate: CaseIterable {
@@ -26,7 +26,7 @@ struct SnapshotLifeTests {
       case .letGo: try garden.letGo()
       case .dropped: try garden.journal.dropSnapshot(at: snapshot.revision)
       case .openedAgain:
-        // It continues, and LevelDB changes its files.
+        // The journal is written further, and LevelDB changes its files.
         try garden.reopen(options: .readingLate)
         try garden.grow(20)
         try garden.journal.takeSnapshot()
@@ -73,7 +73,7 @@ struct SnapshotLifeTests {
       let names = try garden.journal.version(replayedTo: .head()).state
       try ruin(snapshot.url)
       let wrong = Lock<[Int]>([])
-      // More than there are threads in any pool: what rebuilds the state needs one as well.
+      // More readers than any pool has threads, because rebuilding the state needs one too.
       DispatchQueue.concurrentPerform(iterations: 600) { reader in
         let number = 1 + reader * 7 % expected
         if state.item(EntityID(number))?.record != names.item(EntityID(number))?.record {
@@ -83,7 +83,7 @@ struct SnapshotLifeTests {
       #expect(wrong.withLock { $0 } == [])
       #expect(garden.journal.snapshotProblems.count == 1)
 
-      // And the same for tasks.
+      // The next opening finds the same damage.
       try garden.reopen(options: .readingLate)
       #expect(garden.journal.snapshotProblems.count == 1)
       try garden.journal.close()
@@ -111,7 +111,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  @Test func damageThatIsFoundInTheMiddleOfAnIterationChangesNothing() throws {
+  @Test func damageFoundInTheMiddleOfAnIterationDoesNotChangeWhatItGives() throws {
     try withLateGarden { garden, snapshot in
       let expected = try garden.journal.version(replayedTo: .head()).state
       let state = garden.journal.state
@@ -125,7 +125,7 @@ struct SnapshotLifeTests {
       #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
       try whole.write(to: snapshot.url)
 
-      // The same where a draft has put its changes above.
+      // The same holds for a state with later changes above the snapshot.
       try garden.reopen(options: .readingLate)
       try garden.journal.commit { draft in
         for item in stride(from: 2, to: draft.state.highestItem, by: 3)
@@ -143,7 +143,8 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// A state whose snapshot and log were both gone ended the process, after more than a second under a lock.
+  /// Reading a state ended the process if both its snapshot and the log had disappeared, after more than a second under
+  /// a lock.
   @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLateGarden { garden, snapshot in
       let journal = garden.journal
@@ -157,7 +158,7 @@ struct SnapshotLifeTests {
       var found = 0
       for number in 1...state.highestItem where state.item(EntityID(number)) != nil { found += 1 }
       #expect(found < state.itemCount)
-      // Whatever is asked, it neither ends the process nor takes forever.
+      // No question ends the process or takes forever.
       #expect(state.items.reduce(0) { count, _ in count + 1 } <= state.itemCount)
       _ = state.problems()
       _ = state.json
@@ -191,7 +192,7 @@ struct SnapshotLifeTests {
       }
       #expect(!FileManager.default.fileExists(atPath: copy.path))
       #expect(try !journal.verify().isSound)
-      // With the log in its place again, the next opening has it all.
+      // When the log is back in its place, the next opening has the whole history.
       try FileManager.default.moveItem(at: away, to: entries)
       try garden.reopen()
       #expect(garden.journal.state.json == garden.states.last)
@@ -206,7 +207,7 @@ struct SnapshotLifeTests {
       try garden.grow(20)
       #expect(garden.journal.state.json == garden.states.last)
       #expect(try garden.journal.version(replayedTo: .head()).state.json == garden.states.last)
-      // And the next snapshot, which is written from that state, holds all of it.
+      // The next snapshot, which is written from that state, has all of it.
       try garden.journal.takeSnapshot()
       try garden.journal.dropSnapshot(at: snapshot.revision)
       #expect(try garden.journal.snapshots().count == 1)
@@ -240,7 +241,7 @@ struct SnapshotLifeTests {
   @Test func closingCancelsASnapshotThatIsBeingTaken() throws {
     try withGarden { garden in
       try garden.plant(20_000)
-      // All three snapshots are large then, whichever of them is the first.
+      // So all three snapshots are large, whichever of them is the first.
       try garden.grow(3)
       let writes = Atomic<Int>(0)
       let begun = DispatchSemaphore(value: 0)
@@ -280,7 +281,8 @@ struct SnapshotLifeTests {
       isClosed.store(true, ordering: .releasing)
       threads.wait()
       #expect(late.load(ordering: .relaxed) == 0)
-      // The file has a hundred pieces; only the one that was being written when closing began, and perhaps a second.
+      // The file has a hundred pieces. Only the one that was being written when closing began, and perhaps one more,
+      // are written.
       #expect(writes.load(ordering: .relaxed) <= 4)
       for result in taken.withLock({ $0 }) {
         let error = #expect(throws: JournalError.self) { try result.get() }
@@ -292,7 +294,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  @Test func aSnapshotThatIsDroppedWhileItIsLookedForIsNoProblem() throws {
+  @Test func droppingASnapshotWhileOthersReadItIsNoProblem() throws {
     try withGarden { garden in
       let journal = garden.journal
       let isDone = Atomic<Bool>(false)
@@ -327,14 +329,14 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Calls `body` with a journal whose newest state is based on a snapshot of several pages, most of them not read.
+  /// Calls `body` with a journal whose newest state is backed by a snapshot of several pages, most of them not read yet.
   private func withLateGarden(_ body: (Garden, Snapshot) throws -> Void) throws {
     try withGarden { garden in try body(garden, try garden.makeLate()) }
   }
 }
 
 extension Garden {
-  /// Opens the journal again on a snapshot of several pages.
+  /// Opens the journal again from a snapshot of several pages.
   fileprivate func makeLate() throws -> Snapshot {
     try plant(600)
     let snapshot = try journal.takeSnapshot()

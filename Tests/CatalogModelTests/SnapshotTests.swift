@@ -8,9 +8,9 @@ import Testing
 
 @testable import Journaling
 
-/// Snapshots save time and can cost nothing else: whatever happens to them, the states are right.
+/// Snapshots save time. Whatever happens to them costs time only: the states stay right.
 struct SnapshotTests {
-  @Test func unknownCategoriesListNothingOnASnapshotEither() throws {
+  @Test func aStateFromASnapshotListsNothingForUnknownCategoriesAndKinds() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       try garden.reopen()
@@ -69,7 +69,7 @@ struct SnapshotTests {
         .date(Date(timeIntervalSinceReferenceDate: 1e300)), .array([.bool(true), .integer(1), .double(1)]),
         .dictionary(["$null": .null, "$class": .string("$null"), "NS.keys": .array([.null])]),
       ]
-      // Texts and keys that are shared, that are alike, and that are too long to be remembered.
+      // Texts and keys that are shared, that are almost equal, and that are too long to be interned.
       values += (0..<3).map { _ in .dictionary(["name": .string("same"), "other": .string("same\u{0}")]) }
       values += (0..<3).map { _ in .dictionary([String(repeating: "k", count: 2_000): .string("é")]) }
       values += (0..<40).map { .dictionary(["key \($0 % 20)": .dictionary(["a": .null, "b": .integer(1)])]) }
@@ -105,7 +105,7 @@ struct SnapshotTests {
 
   // MARK: Damage
 
-  @Test func aFlippedBitInAnyPartOfASnapshotCostsNothingButTime() throws {
+  @Test func aFlippedBitInAnyPartOfASnapshotCostsOnlyTime() throws {
     try withGarden { garden in
       let snapshot = try garden.journal.takeSnapshot()
       try garden.journal.close()
@@ -132,7 +132,7 @@ struct SnapshotTests {
       try garden.expectEveryStateIsRight(findsProblem: true)
       try FileManager.default.removeItem(at: snapshot.url)
       try garden.expectEveryStateIsRight(findsProblem: true)
-      // With its folder goes its record, and then nothing is missed.
+      // Without its folder, its record is gone too, so there is nothing to report.
       try FileManager.default.removeItem(at: snapshot.url.deletingLastPathComponent())
       try garden.expectEveryStateIsRight(findsProblem: false)
     }
@@ -156,7 +156,7 @@ struct SnapshotTests {
       let snapshot = try garden.journal.takeSnapshot()
       try garden.journal.close()
       let expected = try #require(garden.states.last)
-      // Opening reads the ends of the file and some entities; the middle is read when it is asked for.
+      // Opening reads the ends of the file and some entities. The middle is read on demand.
       for isClosed in [false, true] {
         try garden.open(options: .readingLate)
         let state = garden.journal.state
@@ -186,7 +186,7 @@ struct SnapshotTests {
       let good = try garden.journal.takeSnapshot()
       try garden.reopen()
       #expect(garden.journal.snapshotProblems.map(\.revision) == [bad.revision])
-      // One that somebody asked for stays until they drop it or ask for it again.
+      // A snapshot that was taken on request stays until it is dropped or requested again.
       #expect(try garden.journal.snapshots().map(\.revision) == [bad.revision, good.revision])
       try garden.journal.takeSnapshot(asOf: .revision(bad.revision))
       #expect(try garden.journal.verify(deep: true).isSound)
@@ -223,7 +223,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test func aJournalThatIsReadOnlyTakesNone() throws {
+  @Test func aReadOnlyJournalTakesNoSnapshot() throws {
     try withGarden { garden in
       try garden.journal.close()
       try garden.open(mode: .readOnly)

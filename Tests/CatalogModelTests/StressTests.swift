@@ -4,8 +4,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// Many threads and tasks at once on one journal. What they tell each other is the least; under the thread
-/// sanitizer these find what is touched by two at a time.
+/// Many threads and tasks at once on one journal. Under the thread sanitizer, these tests also find data races.
 @Suite struct StressTests {
   @Test(.timeLimit(.minutes(10)))
   func heldStatesStayWhatTheyWereWhileManyThreadsAndTasksCommit() async throws {
@@ -40,7 +39,7 @@ import Testing
           group.addTask { await onThreads(1) { _ in crowd.verify() } }
         }
       }
-      // After a fault the entries that it waits for never come.
+      // After a fault, the entries that the follower waits for never come.
       if !crowd.isComplete { follower.cancel() }
       try await follower.value
 
@@ -91,7 +90,7 @@ import Testing
   }
 }
 
-/// Runs `body` on this many separate threads: a pool has no more threads than cores.
+/// Runs `body` on `count` separate threads, because a pool has no more threads than cores.
 /// - Returns: what each returned.
 @discardableResult
 private func onThreads<Result: Sendable>(
@@ -111,7 +110,7 @@ private func onThreads<Result: Sendable>(
 }
 
 extension SnapshotPolicy {
-  /// Writes a layer after so many events.
+  /// A policy that writes a layer after every `eventCount` events.
   static func often(_ eventCount: Int) -> SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = eventCount

@@ -47,7 +47,7 @@ struct TypedTests {
       ])
   }
 
-  /// As an older version of an app has it.
+  /// The type as an older version of an app has it.
   private struct Shelved: Codable {
     var title: String
     var price: Double

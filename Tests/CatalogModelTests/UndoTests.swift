@@ -5,7 +5,7 @@ import Testing
 
 /// Reverting one entry, and undo and redo by author.
 struct UndoTests {
-  /// An author's edits as a menu of an app keeps them.
+  /// An author's edits, as the undo menu of an app keeps them.
   private struct Stack {
     var done: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
     var undone: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
@@ -64,7 +64,7 @@ struct UndoTests {
     }
   }
 
-  @Test func revertingTheNewestEntryMakesTheStateBeforeIt() throws {
+  @Test func revertingTheNewestEntryBringsBackTheStateBeforeIt() throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       var made = try RandomJournal(folder, commits: 30, using: &random)
@@ -111,7 +111,7 @@ struct UndoTests {
         let touched = made.states[revision].differences(from: made.states[revision - 1]) ?? []
         for change in plan.changes {
           guard let own = touched.first(where: { $0.entity == change.entity }) else {
-            // Something that it needs came back, or something that needed it went.
+            // An entity that the change needs came back, or one that needed it was deleted.
             #expect(change.operation == .add || later == .override)
             continue
           }
@@ -152,7 +152,7 @@ struct UndoTests {
       #expect(kept.changes.first?.parts.map(\.key) == [.attribute("stars")])
       let forced = try #require(try journal.planUndo(by: "ana", later: .override))
       #expect(forced.undoes.map(\.author) == ["bob", "bob"])
-      // When Bob has undone both, nothing is in the way any more.
+      // When Bob has undone both edits, there is no conflict any more.
       for _ in 0..<2 {
         let undo = try #require(try journal.planUndo(by: "bob"))
         try journal.commit(undo, by: "bob")
@@ -165,8 +165,8 @@ struct UndoTests {
     }
   }
 
-  /// The entry that is reverted changed the item too, which came into the category later.
-  @Test func revertingAnEntryKeepsTheCategoryThatAnItemOfItWasPutInLater() throws {
+  /// The entry that is reverted added a category and changed an item. A later entry puts the item into the category.
+  @Test func revertingAnEntryKeepsACategoryThatItAddedIfItHasItemsNow() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       try journal.commit(by: "ana") { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
@@ -189,8 +189,8 @@ struct UndoTests {
     }
   }
 
-  /// An image was added to an item that the same entry had put into its new category.
-  @Test func revertingAnEntryKeepsAllThatALaterOneRefersTo() throws {
+  /// The entry that is reverted added items to a new category. A later entry adds an image to one of them.
+  @Test func revertingAnEntryKeepsAllThatALaterEntryRefersTo() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       let revision = try journal.commit(by: "ana") { draft in
@@ -212,7 +212,7 @@ struct UndoTests {
     }
   }
 
-  @Test func addingACategoryIsNotRevertedUnderTheItemsOfOthers() throws {
+  @Test func anAddedCategoryIsNotRevertedWhileItHasItemsOfOthers() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       try journal.commit(by: "ana") { try $0.addCategory(name: "Novels") }
@@ -232,7 +232,7 @@ struct UndoTests {
 }
 
 extension EntityRecord? {
-  /// Whether the parts that a change touched are again what they were before it, or were so already.
+  /// Whether the parts that a change touched have their values from before it again, or had them already.
   fileprivate func has(_ change: EntityDifference, _ before: EntityRecord?) -> Bool {
     guard let old = change.old, let new = change.new, let record = self else {
       return (self == nil) == (change.old == nil) || self == before

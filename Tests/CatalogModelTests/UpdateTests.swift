@@ -4,7 +4,7 @@ import Foundation
 import Journaling
 import Testing
 
-/// An event says what changed and nothing else.
+/// An event has what changed, and nothing else.
 struct UpdateTests {
   private let composed = "caf\u{E9}"
   private let decomposed = "cafe\u{301}"
@@ -66,7 +66,7 @@ struct UpdateTests {
     #expect(history.state.item(1)?.category == 1)
   }
 
-  @Test func whatIsSetAndRemovedIsSet() throws {
+  @Test func anAttributeThatIsBothSetAndRemovedIsSet() throws {
     var history = try sample()
     try history.commit { try $0.updateItem(1, set: ["stars": .integer(1)], remove: ["stars", "title"]) }
     #expect(history.state.item(1)?.attributes == ["stars": .integer(1)])
@@ -99,7 +99,7 @@ struct UpdateTests {
     #expect(history.state.category(1).map { Array($0.name.utf8) } == Array(decomposed.utf8))
   }
 
-  @Test func aNameReplacesItsOtherSpelling() throws {
+  @Test func anAttributeNameReplacesItsOtherSpelling() throws {
     var history = try sample()
     try history.commit { try $0.replaceAttributes(ofItem: 1, with: [composed: .integer(1)]) }
     try history.commit { try $0.updateItem(1, set: [decomposed: .integer(1)]) }
@@ -109,7 +109,7 @@ struct UpdateTests {
     #expect(history.state.item(1)?.attributes == [:])
   }
 
-  @Test func aNameMayBeEmpty() throws {
+  @Test func anAttributeNameMayBeEmpty() throws {
     var history = try sample()
     try history.commit { try $0.updateItem(1, set: ["": .integer(1)]) }
     #expect(history.state.item(1)?[""] == .integer(1))
@@ -160,7 +160,7 @@ struct UpdateTests {
     #expect(history.state.items.map(\.id) == [3])
   }
 
-  @Test func aBodySeesWhatItHasDone() throws {
+  @Test func aCommitBodySeesItsOwnChanges() throws {
     var history = CatalogHistory()
     try history.commit { draft in
       let category = try draft.addCategory(name: "Novels")
@@ -171,7 +171,7 @@ struct UpdateTests {
       try draft.deleteCategory(category)
       #expect(draft.state.item(item)?.category == nil)
     }
-    // One event of the item, and none of a category that came and went.
+    // There is one event of the item, and none of the category, which was added and deleted again.
     #expect(
       history.newestEvents == [
         #"{"operation":"add","entity":"item:1","previous":0,"changes":"#
@@ -179,7 +179,7 @@ struct UpdateTests {
       ])
   }
 
-  @Test func anImageChangesInParts() throws {
+  @Test func eachPartOfAnImageCanBeChangedByItself() throws {
     var history = try sample()
     let blob = Blob(digest: .zero, byteCount: 7)
     try history.commit { try $0.updateImage(1, name: "cover.png") }
@@ -197,7 +197,7 @@ struct UpdateTests {
     #expect(Catalog.blobs(in: record, of: .item) == [])
   }
 
-  @Test func aCategoryLosesItsColor() throws {
+  @Test func theColorOfACategoryCanBeRemovedAndSetAgain() throws {
     var history = try sample()
     try history.commit { try $0.setColor(ofCategory: 1, to: nil) }
     #expect(history.state.category(1)?.color == nil)

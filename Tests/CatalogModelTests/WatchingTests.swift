@@ -19,7 +19,7 @@ struct WatchingTests {
       #expect(await states.next()?.itemCount == 5)
       try await journal.commit { try $0.insert(Recipe(title: "6")) }
       try journal.close()
-      // What is there is still given, and then there is an end.
+      // The sequences still give the newest state, and then end.
       #expect(await versions.next()?.revision == 6)
       #expect(await versions.next() == nil)
       #expect(await states.next()?.itemCount == 6)
@@ -27,7 +27,7 @@ struct WatchingTests {
     }
   }
 
-  @Test func changesSayWhatWasAddedChangedAndDeleted() async throws {
+  @Test func theSequenceOfChangesSaysWhatWasAddedChangedAndDeleted() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let soup = try await journal.commit { try $0.insert(Recipe(title: "Soup")) }.value
@@ -61,7 +61,7 @@ struct WatchingTests {
       let first = try #require(await updates.next())
       #expect(first.items.ids == [ids[1], ids[0], ids[2]])
       #expect(first.difference.insertions.count == 3 && first.changed == [])
-      // What does not touch the answer gives nothing: the next answer is that of the second commit.
+      // A commit that does not change the answer gives no update, so the next update is that of the second commit.
       try await journal.commit { try $0.insert(Recipe(title: "Gruel", stars: 1)) }
       try await journal.commit { try $0.update(ids[1]) { $0.title = "Zucchini pie" } }
       let second = try #require(await updates.next())
@@ -165,7 +165,7 @@ struct WatchingTests {
       try await untilChanged(live) { try journal.commit { try $0.update(soup) { $0.stars = 5 } } }
       #expect(live.items.ids == [soup])
       #expect(live.newest?.difference.insertions.count == 1)
-      // Another search, on the same object.
+      // The same object shows another query.
       live.show(journal) { $0.items(Recipe.self).filter(\.stars == 1) }
       #expect(live.items.isEmpty)
       try await untilChanged(live) { try journal.commit { try $0.update(soup) { $0.stars = 1 } } }
@@ -201,13 +201,13 @@ struct WatchingTests {
     }
     try change()
     while !isTold.withLock({ $0 }) { await Task.yield() }
-    // Observers are told before the value is set, which is done on this actor without a break.
+    // Observers are told before the value is set. The value is set on this actor without a suspension in between.
     await Task.yield()
   }
 }
 
 struct DifferenceTests {
-  @Test func aDifferenceLeadsFromOneListToAnotherWithAsFewMovesAsThereCanBe() {
+  @Test func aDifferenceTurnsOneListIntoAnotherWithTheFewestMoves() {
     var random = SeededGenerator()
     for _ in 0..<300 {
       let all = (1...Int.random(in: 1...30, using: &random)).map { ItemID<Recipe>($0) }
@@ -219,10 +219,10 @@ struct DifferenceTests {
     }
   }
 
-  @Test func aLongListThatIsTurnedRoundIsComparedAtOnce() {
+  @Test func aLongReversedListIsComparedQuickly() {
     let list = (1...200_000).map { ItemID<Recipe>($0) }
     let difference = CollectionDifference.between(list, and: list.reversed())
-    #expect(difference.removals.count == 199_999)
+    #expect(difference.removals.count == 199_999 && difference.insertions.count == 199_999)
     #expect(difference.insertions.allSatisfy { if case .insert(_, _, _?) = $0 { true } else { false } })
   }
 }

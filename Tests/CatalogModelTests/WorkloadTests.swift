@@ -5,33 +5,33 @@ import Testing
 
 @testable import Journaling
 
-/// Journals that have much of one thing. Usually a small part of it; with `JOURNAL_BATTERY=long` as much as a large app
-/// has, which takes hours of a small machine.
+/// Journals that have much of one thing: usually a small amount, and with `JOURNAL_BATTERY=long` as much as a large app
+/// has, which takes hours on a small machine.
 @Suite(.serialized) struct WorkloadTests {
-  @Test func manyUpdatesOfAFewItems() throws {
+  @Test func manyUpdatesOfAFewItemsKeepOpeningFastAndStatesRight() throws {
     let itemCount = TestLength.size(5_000, long: 1_000_000)
     try Workload.run { load in
       try load.commit(itemCount, perEntry: 1_000) { draft, _, _ in try draft.addItem(kind: "book") }
       load.noteMemory()
       try load.commit(TestLength.size(20_000, long: 10_000_000), perEntry: 100) { draft, turn, random in
-        // A thousand of a million.
+        // Only a thousandth of the items is updated.
         let item = Catalog.Item.ID(.random(in: 1...itemCount / 1_000, using: &random))
         try draft.updateItem(item, set: ["read": .integer(Int64(turn)), "note": .string("number \(turn)")])
       }
     }
   }
 
-  @Test func itemsAddedAndDeletedInTurn() throws {
+  @Test func itemsAddedAndDeletedInTurnKeepOpeningFastAndStatesRight() throws {
     try Workload.run { load in
       try load.commit(TestLength.size(10_000, long: 2_000_000), perEntry: 10) { draft, turn, _ in
         let item = try draft.addItem(kind: "ticket", attributes: ["seat": .integer(Int64(turn))])
-        // A hundred are there at a time.
+        // A hundred items exist at a time.
         if item.number > 100 { try draft.deleteItem(EntityID(item.number - 100)) }
       }
     }
   }
 
-  @Test func largeCategoriesThatAreMovedAndDeleted() throws {
+  @Test func movingAndDeletingLargeCategoriesKeepsOpeningFastAndStatesRight() throws {
     let size = TestLength.size(2_000, long: 200_000)
     try Workload.run { load in
       try load.commit(3, perEntry: 3) { draft, turn, _ in try draft.addCategory(name: "shelf \(turn)") }
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func manyKinds() throws {
+  @Test func manyKindsKeepOpeningFastAndStatesRight() throws {
     let kinds = TestLength.size(2_000, long: 100_000)
     try Workload.run { load in
       try load.commit(2 * kinds, perEntry: 100) { draft, turn, _ in
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func oneEntryOfManyEvents() throws {
+  @Test func oneEntryOfManyEventsKeepsOpeningFastAndStatesRight() throws {
     let count = TestLength.size(20_000, long: 1_000_000)
     try Workload.run { load in
       try load.commit(count, perEntry: count) { draft, turn, _ in
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-/// A journal that is written, looked at meanwhile as the next opening would find it, and compared with its replay.
+/// Writes to a journal, checks meanwhile what the next opening would find, and compares its states with their replay.
 private final class Workload {
   let journal: CatalogJournal
   private let url: URL
@@ -92,7 +92,7 @@ private final class Workload {
     }
   }
 
-  /// Calls `change` so many times, in entries of `size` calls.
+  /// Calls `change` `count` times, in entries of `size` calls.
   func commit<Value>(
     _ count: Int, perEntry size: Int,
     _ change: (inout Draft<Catalog>, _ turn: Int, _ random: inout SeededGenerator) throws -> Value
@@ -109,13 +109,13 @@ private final class Workload {
     }
   }
 
-  /// Memory must not grow from now on with what is written.
+  /// From now on, memory must not grow with the amount that is written.
   func noteMemory() {
     journal.waitForLayers()
     memory = residentByteCount
   }
 
-  /// What an opening finds now, in the middle of everything, as after a kill.
+  /// Checks what an opening finds now, between commits, as it would after a kill.
   private func look() throws {
     let found = try CatalogJournal.open(at: url, mode: .readOnly)
     let statistics = try found.statistics()
@@ -125,11 +125,11 @@ private final class Workload {
     let sizes = (1...20).first { 512 << (2 * $0) > eventCount } ?? 20
     #expect(statistics.layerCount <= 4 * sizes + 8)
     try found.close()
-    // Other tests of this process take memory meanwhile, except in a long run.
+    // Other tests in this process take memory too, except in a long run.
     if TestLength.isLong, let memory, let now = residentByteCount { #expect(now < memory + 256 << 20) }
   }
 
-  /// States at random revisions, and the newest, against the replay; before and after an opening.
+  /// Compares the states at random revisions, and the newest, with the replay, before and after the journal is reopened.
   private func finish() throws {
     journal.waitForLayers()
     try look()

@@ -35,7 +35,7 @@ import Testing
     #expect(try parse("a", "-n5").count("-n") == 5)
   }
 
-  @Test func operandsMayStandBetweenOptions() throws {
+  @Test func operandsMayComeBetweenOptions() throws {
     let arguments = try parse("a", "--all", "b", "--at", "c")
     #expect(arguments.operand("ONE") == "a")
     #expect(arguments.optionalOperand("TWO") == "b")
@@ -43,7 +43,7 @@ import Testing
     #expect(!arguments.has("-n"))
   }
 
-  @Test func nothingIsAnOptionAfterTwoDashes() throws {
+  @Test func afterTwoDashesNothingIsAnOption() throws {
     #expect(try parse("--", "--all").operand("ONE") == "--all")
     #expect(try parse("-").operand("ONE") == "-")
   }
@@ -66,7 +66,7 @@ import Testing
     #expect(try parse("-h").has("--help"))
   }
 
-  @Test func distanceCountsSwapsOnce() {
+  @Test func theDistanceOfWordsCountsASwapOnce() {
     #expect(Suggestion.distance("reverse", "revrese") == 1)
     #expect(Suggestion.distance("log", "") == 3)
     #expect(Suggestion.distance("stat", "verify") == 6)

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The verbs that explain the past and bring it back, by whole outputs on a fixed journal.
+/// The verbs that explain the past and bring it back, tested by their whole outputs on a fixed journal.
 @Suite struct AuditVerbTests {
   private func expect(
     _ words: [String], in path: String, prints expected: String, says: String = "", code: Int32 = 0,
@@ -25,7 +25,7 @@ import Testing
     try withTemporaryFolder { folder in try body(try makeFixedJournal(folder)) }
   }
 
-  @Test func find() throws {
+  @Test func findListsEntitiesByTextKindAndCondition() throws {
     try withFixedJournal { path in
       try expect(
         ["find", "CUP"], in: path,
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func diff() throws {
+  @Test func diffShowsWhatChangedBetweenTwoPoints() throws {
     try withFixedJournal { path in
       try expect(
         ["diff", "1", "--json"], in: path,
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func blame() throws {
+  @Test func blameShowsTheEntryThatSetEachField() throws {
     try withFixedJournal { path in
       try expect(
         ["blame", "item:1"], in: path,
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func logWithPatchAndFilters() throws {
+  @Test func logFiltersEntriesAndShowsTheirPatches() throws {
     try withFixedJournal { path in
       try expect(
         ["log", "item:1", "--touched", "found", "--patch", "-n", "1"], in: path,
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func cat() throws {
+  @Test func catPrintsBytesOfImagesAndFields() throws {
     try withFixedJournal { path in
       #expect(try run(journalPath, ["cat", path, "image:1"]).output == Data("hello".utf8))
       #expect(
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func bisect() throws {
+  @Test func bisectFindsTheFirstRevisionWhereAConditionHolds() throws {
     try withFixedJournal { path in
       try expect(
         ["bisect", "item:1", "--where", "age=212.5"], in: path,
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  @Test func restore() throws {
+  @Test func restoreBringsBackEntitiesFieldsOrEverything() throws {
     try withFixedJournal { path in
       let plan = #"""
         "changes":[{"entity":"item:2","operation":"add","changes":{"@kind":{"new":"place"},\#
@@ -301,8 +301,8 @@ import Testing
     }
   }
 
-  /// Someone who knows git, and has read `journal help` and no more.
-  @Test func aNewcomersQuestionsAreAnsweredByWhatHelpSays() throws {
+  /// The newcomer knows git, and has read only `journal help`.
+  @Test func theCommandsThatHelpNamesAnswerANewcomersQuestions() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Books.journal")
       let journalOfBooks = try CatalogJournal.create(at: URL(fileURLWithPath: path))
@@ -328,14 +328,14 @@ import Testing
         try journal("history", path, "item:1").output.contains(
           "Bob  spelling\n~ item:1  Dune\n    title: \"Dun\" → \"Dune\""))
       #expect(try journal("find", path, "--deleted").output.contains("item:2      book              3  Emma"))
-      // It was gone by then: what to ask for instead is said.
+      // The item had been deleted by then. The error says what to ask for instead.
       let early = try journal("restore", path, "item:2", "--at", "yesterday")
       #expect(early.code == 1)
       #expect(early.error.contains("it was deleted by revision 3; item:2@2 is what it was before"))
       #expect(try journal("restore", path, "item:2", "--dry-run").output.contains("+ item:2  Emma"))
       #expect(
         try journal("restore", path, "item:2").output.hasPrefix("entry 5 restored item:2 as of revision 2"))
-      // What is there needs a point.
+      // For an item that exists, a point in time is needed.
       #expect(try journal("restore", path, "item:1").code == 2)
       #expect(try journal("restore", path, "item:7").code == 2)
       let reverted = try journal(
@@ -347,7 +347,7 @@ import Testing
     }
   }
 
-  @Test func revertAndUndo() throws {
+  @Test func revertAndUndoMakeEntriesThatTakeEarlierOnesBack() throws {
     try withFixedJournal { path in
       try expect(
         ["revert", "2", "--by", "eve"], in: path,
@@ -399,7 +399,7 @@ import Testing
     }
   }
 
-  @Test func longTextsAndNestedValuesAreShownWhereTheyDiffer() throws {
+  @Test func diffShowsLongTextsAndNestedValuesOnlyWhereTheyDiffer() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Notes.journal")
       let notes = try CatalogJournal.create(at: URL(fileURLWithPath: path))
@@ -441,7 +441,7 @@ import Testing
     }
   }
 
-  @Test func tablesFitTheTerminalAndDatesAreLocalWhenAsked() throws {
+  @Test func tablesFitTheTerminalAndDatesAreLocalOnRequest() throws {
     try withFixedJournal { path in
       let narrow = try journal("log", path, environment: ["COLUMNS": "72"]).output
       #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 72 })

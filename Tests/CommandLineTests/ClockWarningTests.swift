@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the command line says of a clock that is far ahead.
+/// What the command line says about a clock that is far ahead.
 @Suite struct ClockWarningTests {
   @Test func aClockFarAheadIsReportedOnceOnStandardError() throws {
     for options in [[], ["--verbose"]] {
@@ -13,7 +13,7 @@ import Testing
         let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
         try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
         try journal.close()
-        // The clock is years ahead of the newest entry, and then of the entry that this has made it is not.
+        // The clock is years ahead of the newest entry, but not of the entry that the first verb makes.
         for (name, count) in [("first", 1), ("second", 0)] {
           let result = try run(journalPath, ["tag", path, name] + options)
           let (output, error) = (
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func helpSaysWhichDateDecides() throws {
+  @Test func helpSaysWhichDateSelectsTheEntries() throws {
     for verb in ["replay", "restore", "find", "export", "snapshot"] {
       let help = try journal("help", verb).output.replacing(/\s+/, with: " ")
       #expect(help.contains("the dates that order entries"), "\(verb)")

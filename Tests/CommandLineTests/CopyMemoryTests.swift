@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What makes a copy of a journal, or reads all of it, takes as much memory of a large one as of a small one.
+/// Verbs that copy a journal or read all of it take no more memory for a large one than for a small one.
 @Suite struct CopyMemoryTests {
   @Test func theMemoryThatACopyTakesDoesNotGrowWithTheNumberOfEntries() throws {
     let counts = TestLength.isLong ? [20_000, 200_000] : [5_000, 40_000]
-    // The larger one has 70 MB of entries more, or with many 360 MB. What is written waits in LevelDB's buffers.
+    // The larger journal has 70 MB of entries more, in a long run 360 MB. LevelDB's buffers hold what is being written.
     try compare(counts.map { try self.peaks(entries: $0) }, of: counts, "entries", allowance: 32 << 20)
   }
 
@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// The most memory that each verb takes of a journal with so many entries that each update 100 items with texts of
-  /// 4,000 bytes, nearly all of which is in layers.
+  /// The most memory that each verb takes for a journal with `count` entries, each of which updates 100 items with texts
+  /// of 4,000 bytes. Nearly all of it is in layers.
   private func peaks(largeEntries count: Int) throws -> [String: Int] {
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
@@ -47,7 +47,7 @@ import Testing
         }
       }
       journal.waitForLayers()
-      // If all of this came into memory, the larger journal would exceed the allowance.
+      // If all of this were read into memory, the larger journal would exceed the allowance.
       #expect(try journal.statistics().layerByteCount > count * 200_000)
       try journal.close()
       try emptyLog(of: path)
@@ -61,12 +61,12 @@ import Testing
     }
   }
 
-  /// Has LevelDB make a table of its log. A process holds the log in memory, and its size varies.
+  /// Makes LevelDB write a table of its log. A process holds the log in memory, and the log's size varies.
   private func emptyLog(of path: String) throws {
     try CatalogJournal.open(at: URL(fileURLWithPath: path)).close()
   }
 
-  /// The most memory that each verb takes of a journal with so many entries of 2,000 bytes, about a few items.
+  /// The most memory that each verb takes for a journal with `count` entries of 2,000 bytes about a few items.
   private func peaks(entries count: Int) throws -> [String: Int] {
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// The most memory that the program takes for some words, in bytes.
+  /// The most memory, in bytes, that the program takes when it is run with these words.
   private func peak(of words: [String]) throws -> Int {
     let script = """
       import resource, subprocess, sys

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The verbs that make copies, and those that look after a damaged journal.
+/// The verbs that make copies, and those for damaged journals.
 @Suite struct CopyVerbTests {
   private func withFixedJournal(_ body: (_ path: String, _ folder: TemporaryFolder) throws -> Void) throws {
     try withTemporaryFolder { folder in try body(try makeFixedJournal(folder), folder) }
@@ -25,7 +25,7 @@ import Testing
       #expect(result.output.contains(#""entries":1,"#))
       #expect(result.output.contains(#""copiedImages":0,"copiedImageByteCount":0,"sharedImages":0}"#))
       #expect(try journal("replay", backup, "--json") == (try journal("replay", path, "--json")))
-      // The backup goes a way of its own.
+      // The backup diverges from the journal.
       _ = try journal("undo", backup, "--by", "eve")
       result = try journal("backup", path, backup)
       #expect(result.code == 1)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func backupReadsWhileAnAppWrites() throws {
+  @Test func backupWorksWhileAnAppWrites() throws {
     try withFixedJournal { path, folder in
       let app = try CatalogJournal.open(at: URL(fileURLWithPath: path))
       for number in 0..<5 {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func pruneLetsHistoryBeginLaterAndEveryVerbSaysSo() throws {
+  @Test func afterAPruningEveryVerbSaysWhereHistoryBegins() throws {
     try withFixedJournal { path, folder in
       let backup = folder.path("Finds.backup")
       _ = try journal("backup", path, backup)
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// The entry of the pruning comes after those that it kept, and only it has the digest of the state before them.
+  /// The entry of the pruning comes after the entries that it kept, and only it has the digest of the state before them.
   @Test func theBeginningOfADamagedPrunedJournalIsSalvagedButNotProven() throws {
     try withFixedJournal { path, folder in
       #expect(try journal("prune", path, "--before", "2").code == 0)
@@ -143,7 +143,7 @@ import Testing
         String(decoding: back.output, as: UTF8.self).hasPrefix("created \(copy) with revision 3\ndigest "))
       #expect(try journal("log", copy, "--json").output == (try journal("log", path, "--json").output))
       #expect(try journal("cat", copy, "image:1").output == "hello")
-      // A pipe that was cut.
+      // A pipe that was cut makes no journal.
       let cut = try run(
         journalPath, ["restore-backup", "-", folder.path("Cut.journal")], input: file.output.dropLast(30))
       #expect(cut.code == 3)
@@ -204,7 +204,7 @@ import Testing
       #expect(try journal("gc", path).output == "removed 0 images of 0 bytes\n")
       let opened = try CatalogJournal.open(at: URL(fileURLWithPath: path))
       _ = try opened.blobs.add(Data("never named".utf8))
-      // What only a deleted entity names stays.
+      // An image that only a deleted entity names stays.
       try opened.commit { try $0.deleteImage(1) }
       try opened.close()
       #expect(try journal("doctor", path).output.contains("note: no entry names an image of 11 bytes"))
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func eraseTakesOutWhatAnItemEverWas() throws {
+  @Test func eraseRemovesEveryByteOfAnItemsHistory() throws {
     try withFixedJournal { path, folder in
       let backup = folder.path("Finds.backup")
       #expect(try journal("backup", path, backup).code == 0)
@@ -253,7 +253,7 @@ import Testing
       #expect(log.output.contains("eve"))
       #expect(log.output.contains("by law"))
       #expect(try journal("show", path, "4").output.contains("journal.erases = item:1 image:1"))
-      // What is sealed is sealed as before.
+      // The digests of the entries are the same as before the erasure.
       let sealed = try #require(digest.firstMatch(of: /"digest":"([0-9a-f]{64})"/)?.1)
       #expect(try journal("show", path, "3", "--json").output.contains(sealed))
       #expect(try journal("undo", path, "--by", "eve").code != 3)

@@ -9,15 +9,15 @@ import Testing
 private let corpusPath = URL(fileURLWithPath: #filePath)
   .appending(path: "../../../../shared/corpus/countries-history.fast-export.xz").standardizedFileURL.path
 
-/// How many commits of the real history are imported: without optimization, 400 MB of JSON would take minutes.
+/// How many commits of the real history are imported. Without optimization, all 400 MB of JSON would take minutes.
 #if DEBUG
   private let realCommitCount = 70
 #else
   private let realCommitCount = 273
 #endif
 
-/// Histories of a list of countries, compared with git at sampled commits: one that is made here, and a real one that
-/// adds to it where it stands next to the package.
+/// Histories of a list of countries, compared with git at sampled commits: one that is made here, and a real one if it
+/// is next to the package.
 @Suite struct CorpusTests {
   private static let isRealHistoryThere = FileManager.default.fileExists(atPath: corpusPath)
   private static let absence: Comment =
@@ -88,8 +88,8 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     }
   }
 
-  /// Holds `history`, `blame`, `diff` and `find --deleted` against git's log and against a computation over the JSON of
-  /// every commit, which is in Python.
+  /// Compares `history`, `blame`, `diff` and `find --deleted` with git's log and with a computation in Python over the
+  /// JSON of every commit.
   private func expectAnswers(_ path: String, _ branch: String, _ oracle: GitOracle) throws {
     struct Answer: Decodable {
       var compared: [String: Int]
@@ -109,7 +109,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     print("countries: compared \(answer.compared)")
   }
 
-  /// The history of a file's item names the commits that git's log has of its path, back to the one that added it.
+  /// Checks that the history of a file's item names the commits in git's log of its path, back to the one that added it.
   private func expectHistories(_ opened: CatalogJournal, at commit: String, _ oracle: GitOracle) throws {
     var random = SeededGenerator()
     var compared = 0
