@@ -329,7 +329,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Calls `body` with a journal whose newest state is backed by a snapshot of several pages, most of them not read yet.
+  /// Calls `body` with a journal whose newest state is backed by a snapshot of several pages, most of them unread.
   private func withLateGarden(_ body: (Garden, Snapshot) throws -> Void) throws {
     try withGarden { garden in try body(garden, try garden.makeLate()) }
   }

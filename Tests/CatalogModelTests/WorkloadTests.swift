@@ -129,7 +129,7 @@ private final class Workload {
     if TestLength.isLong, let memory, let now = residentByteCount { #expect(now < memory + 256 << 20) }
   }
 
-  /// Compares the states at random revisions, and the newest, with the replay, before and after the journal is reopened.
+  /// Compares states at random revisions, and the newest, with the replay, before and after the journal is reopened.
   private func finish() throws {
     journal.waitForLayers()
     try look()

@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// The most memory that each verb takes for a journal with `count` entries, each of which updates 100 items with texts
-  /// of 4,000 bytes. Nearly all of it is in layers.
+  /// The most memory that each verb takes for a journal with `count` entries, each of which updates 100 items with
+  /// texts of 4,000 bytes. Nearly all of it is in layers.
   private func peaks(largeEntries count: Int) throws -> [String: Int] {
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")

@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// The entry of the pruning comes after the entries that it kept, and only it has the digest of the state before them.
+  /// The entry of the pruning comes after those that were kept, and only it has the digest of the state before them.
   @Test func theBeginningOfADamagedPrunedJournalIsSalvagedButNotProven() throws {
     try withFixedJournal { path, folder in
       #expect(try journal("prune", path, "--before", "2").code == 0)

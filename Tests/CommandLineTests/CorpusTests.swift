@@ -109,7 +109,8 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
     print("countries: compared \(answer.compared)")
   }
 
-  /// Checks that the history of a file's item names the commits in git's log of its path, back to the one that added it.
+  /// Checks that the history of a file's item names the commits in git's log of its path, back to the one that added
+  /// it.
   private func expectHistories(_ opened: CatalogJournal, at commit: String, _ oracle: GitOracle) throws {
     var random = SeededGenerator()
     var compared = 0
@@ -139,7 +140,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
   private func expectCountries(_ catalog: Catalog, at commit: String, _ oracle: GitOracle) throws {
     let tree = try oracle.tree(of: commit)
     let file = try #require(tree[ExactText("countries.json")])
-    // The file was no JSON at some commits that changed only images; those entries are not compared.
+    // At some commits that changed only images, the file was not JSON. Those entries are not compared.
     guard case .array(let elements)? = try? FieldValue(json: oracle.content(file.hash)) else { return }
     var expected: [String: FieldValue] = [:]
     for element in elements {

@@ -6,9 +6,8 @@ import TestSupport
 /// How many commits `makeCountriesHistory` makes.
 let countriesCommitCount = 300
 
-/// A repository in which a list of made-up countries is kept as one JSON file with a picture of each: names that are
-/// corrected, fields that come and go, countries that split, files that are moved, and commits that break the file and
-/// mend it.
+/// Makes a repository with a list of made-up countries in one JSON file and a picture of each. Its commits edit and
+/// remove fields, add, remove and reorder countries, change pictures, and now and then break the file and repair it.
 func makeCountriesHistory(_ path: String) throws -> GitOracle {
   var random = SeededGenerator()
   var repository = try MadeRepository(path)
@@ -33,11 +32,11 @@ func makeCountriesHistory(_ path: String) throws -> GitOracle {
     case 4: countries[place].fields["borders"] = nil
     default: countries[place].edit(&random)
     }
-    // A commit in between in which the file is no JSON, as after a merge that went wrong.
+    // Some commits leave a file that is not JSON, as after a failed merge.
     let isBroken = number % 47 == 0
     let json = text(of: countries)
     changes.append(.file("countries.json", Data(isBroken ? Array("<<<<<<<\n".utf8) + json : json)))
-    // So that each commit changes something.
+    // This file makes each commit change something.
     changes.append(.file("notes/newest.txt", Data("\(number)\n".utf8)))
     if number % 29 == 0 { changes.append(.file("notes/\(number).txt", Data("note \(number)\n".utf8))) }
     repository.commit("Change \(number)", by: number % 3 == 0 ? "Bo" : "Ana", changes)

@@ -4,7 +4,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// Damage to the log as a person meets it.
+/// Damage to the log as a user of the command line meets it.
 @Suite struct DamagedLogTests {
   @Test func afterAManifestLostItsLastByteTheNextWritingVerbDestroysNothing() throws {
     try withLargeJournal { path in
@@ -56,7 +56,7 @@ import Testing
   }
 
   /// Listing entries builds no state, so it does not read the entries before them.
-  @Test func logPrintsTheNewestEntriesWhereOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
+  @Test func logPrintsTheNewestEntriesIfOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
     try withLargeJournal { path in
       try damageAnOldEntry(of: path)
       #expect(try journal("replay", path).code == 3)
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  /// The items that could be read were printed, and the exit code said that these are all.
-  @Test func anAnswerThatLacksWhatNeitherSnapshotNorLogHasIsAnError() throws {
+  /// Only the items that could be read were printed, and the exit code said that these are all.
+  @Test func anAnswerIsAnErrorIfPartsAreNeitherInTheSnapshotNorInTheLog() throws {
     try withLargeJournal { path in
       #expect(try journal("find", path).code == 0)
       try alterAnOldEntry(of: path)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// A journal whose log has become a table: of more bytes than LevelDB keeps in memory.
+  /// The bytes of each file in a folder.
   private func contents(of folder: String) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -101,7 +101,7 @@ import Testing
   }
 }
 
-/// Makes a journal of 100 large entries and a snapshot, so that its log has tables.
+/// Makes a journal of 100 large entries and a snapshot. The log has tables, because it exceeds LevelDB's write buffer.
 func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
   try withTemporaryFolder { folder in
     let url = folder.url.appending(path: "Large.journal")

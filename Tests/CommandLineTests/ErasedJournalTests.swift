@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the verbs say of what was erased, and of two dates that differ.
+/// What the verbs say about erased content, and about two dates that differ.
 @Suite struct ErasedJournalTests {
   private func output(_ words: [String], code: Int32 = 0) throws -> String {
     try withTemporaryFolder { folder in
@@ -40,7 +40,7 @@ import Testing
     #expect(!entry.contains("phone"))
   }
 
-  @Test func logShowsErasedWords() throws {
+  @Test func logShowsThatAuthorAndNoteWereErased() throws {
     #expect(try output(["log"]).contains("2026-08-02 11:30:00  (erased)"))
     #expect(try output(["log", "--json"]).contains(#""author":null,"note":null,"metadata":null"#))
   }
@@ -61,7 +61,7 @@ import Testing
       try journal.commit(by: "ben", note: "late", date: date("2026-08-01T10:00:00Z")) {
         try $0.addItem(kind: "find")
       }
-      // Less than a second is no matter.
+      // A difference of less than a second is ignored.
       try journal.commit(by: "eve", date: date("2026-08-02T09:59:59.5Z")) { try $0.addItem(kind: "find") }
       try journal.close()
       func output(_ words: String...) throws -> String {
@@ -78,12 +78,12 @@ import Testing
       #expect(try output("show", "2").contains("Clock:   2026-08-01T10:00:00.000000Z"))
       #expect(try output("history", "item:2").contains("[clock: 2026-08-01 10:00:00]"))
       #expect(try output("history", "item:2", "--json").contains("clockDate"))
-      // Points in time are those of the ordering date.
+      // Points in time refer to the date that orders entries.
       #expect(try output("log", "--until", "2026-08-01T12:00:00Z").isEmpty)
     }
   }
 
-  @Test func aJournalOfAnotherModelIsRefusedByBothNames() throws {
+  @Test func refusingAJournalOfAnotherModelNamesBothModels() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Bank.journal")
       try Journal<Bank>.create(at: URL(fileURLWithPath: path)).close()

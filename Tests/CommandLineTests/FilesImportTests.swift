@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct FilesImportTests {
-  /// A repository with all that is odd but possible.
+  /// A repository with everything that is odd but possible.
   private func makeOddRepository(_ path: String, format: String = "sha1") throws -> MadeRepository {
     var repository = try MadeRepository(path, format: format)
     let submodule = String(repeating: "1", count: format == "sha1" ? 40 : 64)
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func aFolderWithoutFilesLeavesInTheSameEntry() throws {
+  @Test func theCategoryOfAFolderWithoutFilesIsDeletedInTheSameEntry() throws {
     try withTemporaryFolder { folder in
       let repository = try makeOddRepository(folder.path("repository"))
       _ = try journal("import", folder.path("J.journal"), "git", repository.path)

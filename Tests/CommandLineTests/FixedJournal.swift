@@ -39,7 +39,7 @@ func commitFinds(
 }
 
 extension String {
-  /// The text with everything replaced that chance decides.
+  /// The text without what differs between runs: digests, identities and sizes of logs.
   var withoutChance: String {
     replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "<id>")
       .replacing(/(digest":"|digest +|Digest:  )[0-9a-f]{16,64}/) { "\($0.output.1)<digest>" }

@@ -4,8 +4,8 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// How the journals in `Tests/Corpus/journals` were made. They are frozen: those of a format that is read are never
-/// made again. To add some, have new ones made in another folder.
+/// How the journals in `Tests/Corpus/journals` were made. They are frozen: as long as a format is read, its journals
+/// are never made again. To add more, make new ones in another folder.
 ///
 /// ```
 /// JOURNAL_MAKE_FIXTURES=FOLDER swift test --filter FixtureMaker
@@ -13,7 +13,7 @@ import Testing
 @Suite struct FixtureMaker {
   private static let target = ProcessInfo.processInfo.environment["JOURNAL_MAKE_FIXTURES"]
 
-  @Test(.enabled(if: target != nil)) func makeFixtures() throws {
+  @Test(.enabled(if: target != nil)) func theFrozenJournalsAreMadeInTheFolderOfTheEnvironment() throws {
     let folder = URL(filePath: try #require(Self.target))
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try makeWhole(in: folder)
@@ -44,7 +44,7 @@ import Testing
     try CatalogJournal.create(at: folder.appending(path: "Empty.journal"), options: options).close()
     try CatalogJournal.erase(
       [.item(1)], at: copy(finds, as: "Erased.journal"), reason: "by law", includingWords: true)
-    // A power loss while an entry was being written: the log ends in the midst of it, and HEAD does not know it.
+    // A power loss while an entry was being written: the log ends in the middle of it, and HEAD does not know it.
     let torn = try copy(finds, as: "TornEnd.journal")
     let head = try Data(contentsOf: torn.appending(path: "HEAD"))
     let before = try log(of: torn)
@@ -59,8 +59,8 @@ import Testing
     try head.write(to: torn.appending(path: "HEAD"))
   }
 
-  /// All that a catalog can have in its log: two tables and a log of LevelDB's, dates of two kinds, a checkpoint, a
-  /// restored entity.
+  /// Makes a journal with everything that a catalog can have in its log: tables and a log of LevelDB's, dates of two
+  /// kinds, a checkpoint, and a restored entity.
   private func makeFinds(at url: URL) throws {
     var journal = try CatalogJournal.create(at: url, options: options)
     // The clock was wrong at the last of these entries.
@@ -79,7 +79,7 @@ import Testing
           "nested": .dictionary(["a": .dictionary(["b": .date(Date(timeIntervalSince1970: 1e9))])]),
         ])
     }
-    // What is to be carried is kept while the journal is open.
+    // The next entry carries a checkpoint only while the journal stays open.
     try journal.takeSnapshot()
     try journal.commit(date: date("2026-08-05T00:00:00Z")) { try $0.addTag("v1", at: 3) }
     journal = try again(journal, url)
@@ -92,7 +92,7 @@ import Testing
     let plan = try journal.planRestore(of: .entities([.item(2)]), asOf: .revision(2))
     try journal.commit(plan, by: "ben", date: date("2026-08-07T00:00:00Z"))
     try journal.close()
-    // Snapshots are no part of what is frozen: they can be made again.
+    // Snapshots are not part of what is frozen, because they can be made again.
     for name in try FileManager.default.contentsOfDirectory(atPath: url.path + "/snapshots") {
       try FileManager.default.removeItem(at: url.appending(path: "snapshots/\(name)"))
     }
@@ -159,7 +159,7 @@ import Testing
     try make("UnknownFeature") { url in
       try change(url.appending(path: "FORMAT")) { $0 += Data("must fold entries\n".utf8) }
     }
-    // The entries' own checksums are right from here on.
+    // From here on, LevelDB's checksums of the altered entries are right.
     try make("ForgedEntry") { url in
       try write(url) { database, batch in
         var bytes = try #require(try database.value(for: key(4)))

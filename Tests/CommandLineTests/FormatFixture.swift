@@ -3,17 +3,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The frozen journals in `Tests/Corpus/journals`: what is read of a format now must be what was read of it always.
+/// The frozen journals in `Tests/Corpus/journals`. What is read from a format now must be what was always read from it.
 enum FormatFixture {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../Corpus/journals/format2").standardizedFileURL
 
-  /// What is wrong with a journal, as it is found.
+  /// What is wrong with a journal, and how it is found.
   struct Damage: Codable, Equatable {
     enum Finder: String, Codable {
-      /// Opening, which has changed nothing then.
+      /// Opening, which then leaves the journal unchanged.
       case opening
-      /// Verifying, which opening with a check of everything is too.
+      /// Verifying, or opening with `checking: .everything`.
       case verifying
     }
 
@@ -31,7 +31,7 @@ enum FormatFixture {
       .map { String($0.dropLast(".journal".count)) }.sorted()
   }
 
-  /// What the command line says of a whole journal: its entries and its state, a line of JSON each.
+  /// What the command line says about a sound journal: its entries and its state, as lines of JSON.
   static func said(of url: URL) throws -> String {
     var said = ""
     for verb in ["log", "replay"] {
@@ -73,11 +73,11 @@ enum FormatFixture {
   }
 }
 
-/// Format 2 is frozen: journals that were once written in it are read as they were then, and damage is found as it was.
+/// Format 2 is frozen: journals that were written in it are read as they were then, and damage is found as it was.
 @Suite struct FormatFixtureTests {
   private static let folder = FormatFixture.folder
 
-  @Test func aWholeJournalIsReadAsItWasWhenItWasFrozen() throws {
+  @Test func aFrozenJournalIsReadExactlyAsWhenItWasFrozen() throws {
     let names = try FormatFixture.names(in: Self.folder)
     #expect(names == ["Empty", "Erased", "Finds", "TornEnd"])
     for name in names {
@@ -90,7 +90,7 @@ enum FormatFixture {
     }
   }
 
-  @Test func aWholeJournalIsSoundAndCanBeWrittenOn() throws {
+  @Test func aFrozenJournalIsSoundAndTakesCommits() throws {
     for name in try FormatFixture.names(in: Self.folder) {
       try FormatFixture.withCopy(of: Self.folder.appending(path: name + ".journal")) { url in
         let expected = try String(contentsOf: Self.folder.appending(path: name + ".json"), encoding: .utf8)
@@ -101,7 +101,7 @@ enum FormatFixture {
         #expect(found.isSound && found.head.revision == head.revision + 1, "\(name): \(found.problems)")
         #expect(try journal.entry(at: head.revision + 1).previousDigest == head.digest)
         try journal.close()
-        // What was there is as it was.
+        // The earlier entries are unchanged.
         let lines = try FormatFixture.said(of: url).split(separator: "\n")
         let entries = expected.split(separator: "\n").filter { $0.contains(#""events":"#) }
         #expect(entries.count == head.revision && entries.allSatisfy(lines.contains), "\(name)")
@@ -109,7 +109,7 @@ enum FormatFixture {
     }
   }
 
-  @Test func damageIsFoundAsItWasWhenItWasFrozenAndOpeningLeavesItAlone() throws {
+  @Test func damageInFrozenJournalsIsFoundAsBeforeAndOpeningLeavesThemUnchanged() throws {
     let folder = Self.folder.appending(path: "damaged")
     let expected = try JSONDecoder().decode(
       [String: FormatFixture.Damage].self, from: Data(contentsOf: Self.folder.appending(path: "damaged.json"))

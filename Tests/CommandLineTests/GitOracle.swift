@@ -4,7 +4,7 @@ import Testing
 
 @testable import journal
 
-/// What git says of a repository, to hold a journal against.
+/// What git says about a repository, to be compared with a journal.
 struct GitOracle {
   let path: String
 
@@ -57,7 +57,7 @@ struct GitOracle {
   }
 }
 
-/// The revision that each commit left the journal at, oldest first; also checks author, note and date.
+/// The revision of the journal after each commit, oldest first. Also checks authors, notes and dates.
 func revisions(of journal: CatalogJournal, _ oracle: GitOracle) throws -> [(commit: String, revision: Int)] {
   var entries: [String: Entry] = [:]
   let cursor = journal.entries()
@@ -76,7 +76,7 @@ func revisions(of journal: CatalogJournal, _ oracle: GitOracle) throws -> [(comm
   return line
 }
 
-/// Holds the files form of a state against the tree of a commit.
+/// Compares the files form of a state with the tree of a commit.
 func expectFiles(_ catalog: Catalog, _ store: BlobStore, equal commit: String, _ oracle: GitOracle) throws {
   let tree = try oracle.tree(of: commit)
   let contents = try oracle.contents(tree.values.filter { $0.mode != "160000" }.map(\.hash))

@@ -3,7 +3,7 @@ import KeyedArchiving
 import TestSupport
 import Testing
 
-/// What importing a small file that is made to cost much takes of memory, in a process of its own.
+/// How much memory an import takes, in its own process, for a small file that was made to take much.
 @Suite struct HostileFilesTests {
   /// An archive with these entries after `$null`, under this dictionary at its top.
   private func archive(
@@ -28,7 +28,7 @@ import Testing
     try writer.dictionary(keys: [writer.string("$classname")], values: [writer.string(name)])
   }
 
-  /// Thousands of things with one long name.
+  /// Thousands of objects with one long name.
   private func longNames() throws -> [UInt8] {
     try archive { (writer) throws(ArchiveError) in
       let keys = try [writer.string("$class"), writer.string("name")]
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// A thing with thousands of fields of one long name.
+  /// An object with thousands of fields of one long name.
   private func longKeys() throws -> [UInt8] {
     try archive { (writer) throws(ArchiveError) in
       let key = try writer.string(String(repeating: "key", count: 70_000))
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// How many bytes of memory the program needs at most; nil where that can't be measured.
+  /// The most memory that the program takes, in bytes; nil if it can't be measured.
   private func peak(_ arguments: [String]) throws -> (byteCount: Int, code: Int32)? {
     let script = """
       import resource, subprocess, sys

@@ -78,7 +78,7 @@ import Testing
         (try follow("--since", "0"), Array(1...20)), (try follow("-n", "2"), Array(2...20)),
         (try follow("--since", "1", "--author", "eve"), [10, 20]),
       ]
-      // The last two begin where the journal is when they open it.
+      // A follower without `--since 0` begins at the revision that the journal has when it opens it, so wait for that.
       while try revisions(followers[1].0.file).isEmpty { usleep(10_000) }
       for turn in 4...20 {
         try app.commit(by: turn % 10 == 0 ? "eve" : "ana") { _ = try $0.addItem(kind: "book") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import journal
 
-/// `import` of what older apps left, and `export`.
+/// `import` of the files of older apps, and `export`.
 @Suite struct LegacyVerbTests {
   private func makeBugs(_ folder: TemporaryFolder) throws -> String {
     for (number, title) in [(1, "Potato Bug"), (3, "Lady Bug")] {
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func inspectingMakesNoJournal() throws {
+  @Test func inspectingAnArchiveMakesNoJournal() throws {
     try withTemporaryFolder { folder in
       let person = ArchiveNode(
         ArchivedClass("JSPerson"), ["name": .string("Al"), "number": .string("1"), "age": .integer(7)])
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func keysAndKindsCanBeGiven() throws {
+  @Test func importUsesTheGivenKeysAndKind() throws {
     try withTemporaryFolder { folder in
       let spot = ArchiveNode(ArchivedClass("Spot"), ["label": .string("Home"), "y": .real(1), "x": .real(2)])
       try Data(ArchiveNode.array([.node(spot)]).archived()).write(to: URL(filePath: folder.path("spots")))
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func severalFilesAreOneImport() throws {
+  @Test func severalFilesCanBeImportedAtOnce() throws {
     try withTemporaryFolder { folder in
       for (name, title) in [("toDoItems", "Nap"), ("doneItems", "Rise")] {
         let list = try PropertyListSerialization.data(

@@ -4,7 +4,7 @@ import Foundation
 struct MadeRepository {
   enum Change {
     case file(String, Data, mode: String = "100644")
-    /// A file whose name is no UTF-8.
+    /// A file whose name is not UTF-8.
     case named([UInt8], Data)
     case submodule(String, commit: String)
     case delete(String)
@@ -26,7 +26,7 @@ struct MadeRepository {
 
   /// Adds a commit to a branch.
   /// - Parameters:
-  ///   - later: the seconds after the commit before.
+  ///   - later: the seconds since the previous commit.
   ///   - merging: a branch that becomes the second parent.
   mutating func commit(
     _ message: String, on branch: String = "main", from start: String? = nil, merging: String? = nil,

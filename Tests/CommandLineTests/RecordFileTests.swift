@@ -12,7 +12,7 @@ import Testing
     return (file, changed.map(\.key.text))
   }
 
-  @Test func onlyWhatLiesBetweenEqualEndsIsParsed() throws {
+  @Test func onlyTheTextBetweenAnEqualBeginningAndEndIsParsed() throws {
     let (first, _) = try read(#"[{"k":1},{"k":2},{"k":3},{"k":4}]"#)
     let (second, changed) = try read(#"[{"k":1}, {"k":2,"x":0},{"k":9},{"k":4}]"#, after: first)
     #expect(changed == ["2", "9"])
@@ -28,8 +28,9 @@ import Testing
     #expect(second.keys.map(\.text) == ["a", "b"])
   }
 
-  /// What the records are, however they came about, against reading the last text alone.
-  @Test func followingChangesEqualsReadingAnew() throws {
+  /// Reads a series of texts, each as a change of the one before, and compares the records with those of the last text
+  /// alone.
+  @Test func readingSuccessiveTextsEqualsReadingTheLastOne() throws {
     var generator = SeededGenerator()
     for _ in 0..<300 {
       var file = RecordFile()

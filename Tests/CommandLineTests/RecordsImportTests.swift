@@ -63,7 +63,7 @@ import Testing
     return repository
   }
 
-  /// Reads a commit in the plainest way there is.
+  /// Reads a commit in the simplest way.
   private func objects(at commit: String, _ oracle: GitOracle, _ last: [String: FieldValue]) throws
     -> [String:
     FieldValue]
@@ -122,7 +122,7 @@ import Testing
     #expect(catalog.problems() == [])
   }
 
-  @Test func whatIsLeftOutIsReported() throws {
+  @Test func recordsAndFilesThatAreLeftOutAreReported() throws {
     try withTemporaryFolder { folder in
       let repository = try makeRepository(folder.path("repository"))
       let outcome = try importRecords(folder, repository.path)

@@ -27,7 +27,7 @@ import Testing
     try repository.write()
   }
 
-  /// All entries but for their salts, and what follows from those.
+  /// All entries without their salts, and without the digests that depend on them.
   private func contents(_ path: String) throws -> [String] {
     let journal = try CatalogJournal.open(at: URL(fileURLWithPath: path))
     #expect(try journal.verify().problems.isEmpty)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func aCommitThatAMergeBroughtIsNotOnTheFirstParentLine() throws {
+  @Test func aMergedCommitIsNotOnTheFirstParentLine() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a", Data("a"))])
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func anotherFormIsRefused() throws {
+  @Test func continuingAnImportInAnotherFormIsRefused() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a.json", Data("[]"))])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What came of running a program.
+/// The result of running a program.
 struct Outcome: Equatable {
   var code: Int32
   var output: String
@@ -47,7 +47,7 @@ func journal(_ arguments: String..., environment: [String: String] = [:]) throws
     error: String(decoding: result.error, as: UTF8.self))
 }
 
-/// Runs git without anybody's configuration, and expects it to succeed.
+/// Runs git without the configuration of the user or the system, and expects it to succeed.
 @discardableResult
 func git(_ repository: String, _ arguments: String..., input: Data? = nil) throws -> Data {
   let environment = ["GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"]

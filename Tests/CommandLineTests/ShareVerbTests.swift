@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Journals of several nodes from the command line, with a server of the tests' own.
+/// Journals of several nodes from the command line, with a server that the tests start.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct ShareVerbTests {
   private func make(_ name: String, in folder: TemporaryFolder) throws -> String {
@@ -34,7 +34,7 @@ struct ShareVerbTests {
       let doctor = try journal("doctor", other)
       #expect(doctor.code == 0 && doctor.output.contains("this node has not seen 1 entries"), "\(doctor)")
 
-      // A verb that writes finds the revision taken, and writes after it.
+      // A verb that writes finds that the revision is taken, and writes the next one.
       #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
       let log = try journal("log", other).output
       #expect(log.contains("       3  ") && log.contains("bob"), "\(log)")
@@ -62,7 +62,7 @@ struct ShareVerbTests {
       #expect(try journal("share", one, address).code == 2)
       let erased = try journal("erase", one, "item:1", "--reason", "x")
       #expect(erased.code == 2, "\(erased)")
-      // Another journal with nothing of this one is not joined over.
+      // `join` does not replace a journal that has no history in common with the shared one.
       let other = try make("Other.journal", in: folder)
       #expect(try journal("join", address, other).code == 1)
     }
@@ -70,9 +70,9 @@ struct ShareVerbTests {
 
   // MARK: Erasing
 
-  /// As Documentation/Shared.md has it. An erased entry keeps its digest, so the old rows of the server, and the old
+  /// The steps of Documentation/Shared.md. An erased entry keeps its digest, so the old rows of the server, and the old
   /// folders of other nodes, would pass for the same history.
-  @Test func whatWasErasedOnOneNodeIsSharedAgainWithoutTheOldRowsAndTheOthersJoinAnew() throws {
+  @Test func afterAnErasureAJournalIsSharedAgainWithoutTheOldRowsAndOthersJoinAnew() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in
@@ -102,7 +102,7 @@ struct ShareVerbTests {
       #expect(try server.sql(rows, at: address) == "0\n")
       #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
 
-      // The other node still has it, and is told in words whatever it does.
+      // The other node still has the erased item, and each of its verbs says what to do.
       for words in [["join", address, other], ["tag", other, "second", "--by", "bob"]] {
         let refused = try run(journalPath, words)
         let error = String(decoding: refused.error, as: UTF8.self)
@@ -122,8 +122,8 @@ struct ShareVerbTests {
     }
   }
 
-  /// The others go on without it, and it can't come back.
-  @Test func aNodeThatIsPrunedLeavesTheOthersForGood() throws {
+  /// The other nodes continue without it, and it can't come back.
+  @Test func aPrunedNodeCanNotBeSharedAgain() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
@@ -144,7 +144,7 @@ struct ShareVerbTests {
 
   // MARK: Images in a folder
 
-  @Test func imagesAreInAFolderThatIsNamed() throws {
+  @Test func imagesCanBeInAFolderThatAllNodesShare() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in
@@ -169,7 +169,7 @@ struct ShareVerbTests {
 
   // MARK: Settings
 
-  @Test func aServerThatMayLoseWhatItConfirmsIsAcceptedWithAnOption() throws {
+  @Test func aServerThatMayLoseConfirmedWritesIsAcceptedOnlyWithAnOption() throws {
     let server = try PostgresServer(["fsync=off"])
     try withTemporaryFolder { folder in
       let one = try make("One.journal", in: folder)
@@ -184,7 +184,7 @@ struct ShareVerbTests {
 
   // MARK: TLS and passwords
 
-  /// The server takes nothing but TLS and a password, which come from a service file and a password file.
+  /// The server accepts only TLS with a password. The client's settings come from a service file and a password file.
   @Test func aServiceFileAndAPasswordFileConnectWithTLS() throws {
     let server = try PostgresServer()
     let certificate = try server.requireTLS()
@@ -200,7 +200,7 @@ struct ShareVerbTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(name))
         return folder.path(name)
       }
-      // Readable by this user only where the server is another's.
+      // The server's own copy may be readable only by the user who runs the server.
       func copy(_ path: String, _ name: String) throws -> String {
         try file(name, try String(contentsOfFile: path, encoding: .utf8))
       }

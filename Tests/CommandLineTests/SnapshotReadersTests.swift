@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Snapshots can be read by other programs, which know nothing of this one.
+/// Other programs, which know nothing of this one, can read snapshots.
 @Suite struct SnapshotReadersTests {
-  /// Finds its way by what the archive says of itself, and prints what `replay --json` prints.
+  /// A script that uses only what the archive says about itself, and prints what `replay --json` prints.
   private static let script = """
     import base64, datetime, json, math, plistlib, struct, sys
 
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(.enabled(if: isPlutilThere, "plutil is missing"))
-  func plutilFindsNothingWrong() throws {
+  func plutilAcceptsASnapshot() throws {
     try withTemporaryFolder { folder in
       let (_, file) = try makeSnapshot(folder)
       let result = try run("plutil", ["-lint", file])
@@ -231,7 +231,7 @@ import Testing
   }
 }
 
-/// The rows, as a type that declares indexes.
+/// A type of the rows that declares indexes.
 private struct SnapshotReadersRow: CatalogItem {
   static let kind = "row"
   static let indexes = [
@@ -249,7 +249,7 @@ private struct SnapshotReadersRow: CatalogItem {
   var turn: Int?
 }
 
-/// What an app that never heard of journals would write to read one.
+/// The class that an app without this package would write to read a snapshot.
 private final class UnarchivedEntity: NSObject, NSCoding {
   let number: Int
   let name: String
@@ -275,5 +275,5 @@ extension FieldValue {
 }
 
 private let isPythonThere = (try? run("python3", ["--version"]))?.code == 0
-// A program that is not there is 127 to who runs it.
+// The exit code 127 means that the program is missing.
 private let isPlutilThere = (try? run("plutil", ["-help"]))?.code != 127

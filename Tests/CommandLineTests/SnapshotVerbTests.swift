@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `journal snapshot`, and what the other verbs make of snapshots.
+/// `journal snapshot`, and how other verbs use snapshots.
 @Suite struct SnapshotVerbTests {
   private func journal(_ words: String...) throws -> (output: String, error: String, code: Int32) {
     let result = try run(journalPath, words)
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func whatSnapshotDoesNotKnowIsWrongUse() throws {
+  @Test func unknownArgumentsOfSnapshotAreWrongUse() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       for words in [

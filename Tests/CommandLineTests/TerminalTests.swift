@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the program does on a terminal and in shells, where those are installed.
+/// What the program does on a terminal and in shells, if those are installed.
 @Suite struct TerminalTests {
   private static func has(_ program: String) -> Bool {
     (try? run("sh", ["-c", "command -v \(program)"]).code) == 0
@@ -16,7 +16,7 @@ import Testing
     return String(decoding: result.output, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
-  @Test(.enabled(if: has("script"))) func longResultsGoThroughThePagerThatIsWanted() throws {
+  @Test(.enabled(if: has("script"))) func longResultsGoThroughTheChosenPager() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let pager = ["PAGER": "sed s/^/:/", "NO_COLOR": "1"]
@@ -28,7 +28,7 @@ import Testing
       #expect(try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "", "NO_COLOR": "1"]) == plain)
       #expect(
         try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "no-such-program -x", "NO_COLOR": "1"]) == plain)
-      // Short results have none, and there is colour where it is not declined.
+      // Short results are not paged, and output is coloured unless that is declined.
       #expect(try !onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
       let coloured = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
       #expect(coloured.contains("\u{1B}["))

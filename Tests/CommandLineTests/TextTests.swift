@@ -4,7 +4,7 @@ import Testing
 @testable import journal
 
 @Suite struct TextTests {
-  @Test func nothingPrintableSteersTheTerminal() {
+  @Test func printableTextHasNoControlCharacters() {
     #expect("plain é 漢字".printable == "plain é 漢字")
     #expect("a\u{1B}[31m\nb\tc\r\u{7F}".printable == "a\\u{1b}[31m\\nb\\tc\\r\\u{7f}")
     #expect("x\u{9B}y\u{202E}z\u{2067}".printable == "x\\u{9b}y\\u{202e}z\\u{2067}")
@@ -29,7 +29,7 @@ import Testing
     #expect(2000.counted("event") == "2,000 events")
   }
 
-  @Test func pathsThatAreNoUTF8StayApart() {
+  @Test func differentPathsThatAreNotUTF8HaveDifferentTexts() {
     #expect(GitPath.text(Array("a/é".utf8)) == "a/é")
     #expect(GitPath.text(Array("back\\slash\\x".utf8)) == "back\\slash\\x")
     #expect(GitPath.text([0x61, 0xE9, 0x2F, 0xC3]) == "a\\xe9/\\xc3")
@@ -46,7 +46,7 @@ import Testing
     #expect(GitPath.baseName(of: "a.md") == "a.md")
   }
 
-  @Test func folderNamesBecomeNamesThatACatalogTakes() {
+  @Test func folderNamesBecomeValidNamesOfACatalog() {
     #expect(EntityName.usable("docs") == "docs")
     #expect(EntityName.usable("  ") == "\\x20\\x20")
     let long = String(repeating: "é", count: 3000)
@@ -54,7 +54,7 @@ import Testing
     #expect(EntityName.usable(long + "a") != EntityName.usable(long + "b"))
   }
 
-  @Test func mediaTypesComeFromTheEndingAndElseFromTheBytes() {
+  @Test func mediaTypesComeFromTheExtensionOrElseFromTheBytes() {
     #expect(MediaType.of(name: "a.SVG", head: []) == "image/svg+xml")
     #expect(MediaType.of(name: "a", head: [0xFF, 0xD8, 0xFF, 0xE0]) == "image/jpeg")
     #expect(MediaType.of(name: "a.unknown", head: [0]) == "application/octet-stream")

@@ -13,7 +13,7 @@ import Testing
     "README.md": "Dun\n",
     "Documentation/GettingStarted.md": nil,
   ])
-  func theProgramOfAPageAndItsSessionsAreReal(_ page: String, _ output: String?) throws {
+  func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in
       let program = journalPath.replacing(/journal$/, with: "DocumentedCode")
       let result = try run("bash", ["-c", "cd \"$1\" && \"$0\" \"$2\"", program, folder.path, page])
@@ -28,8 +28,8 @@ import Testing
     }
   }
 
-  /// Every `journal` command of every page, those without a session too: the verb and its options exist.
-  @Test func eachCommandOnAPageIsOneOfTheProgram() throws {
+  /// The verb and the options of every `journal` command on every page exist, also outside of sessions.
+  @Test func everyCommandOnAPageExists() throws {
     let folder = root.appending(path: "Documentation")
     let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path).map { "Documentation/\($0)" }
     let commands = /(?:^\$ |`|\| )journal ([a-z-]+)([^`|\n]*)/.anchorsMatchLineEndings()
@@ -50,7 +50,7 @@ import Testing
     #expect(count > 60)
   }
 
-  @Test func theSessionsAboutAuditAndRestoreAreReal() throws {
+  @Test func theSessionsAboutAuditAndRestorePrintWhatThePageSays() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
@@ -72,7 +72,7 @@ import Testing
         try draft.updateItem(1, set: ["stars": .integer(4)])
       }
       try journal.close()
-      // An app keeps this one open.
+      // An app keeps this journal open.
       let shop = try CatalogJournal.create(at: folder.url.appending(path: "Shop.journal"))
       try shop.commit(by: "till 1", note: "opening", date: date("2026-08-06T08:00:00Z")) { draft in
         try draft.addItem(kind: "order", attributes: ["title": .string("2 × Dune")])
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func theSessionsAboutCopiesAreReal() throws {
+  @Test func theSessionsAboutCopiesPrintWhatThePageSays() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(.enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
-  func theSessionsAboutSharedJournalsAreReal() throws {
+  func theSessionsAboutSharedJournalsPrintWhatThePageSays() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
@@ -127,7 +127,7 @@ import Testing
   }
 
   /// Runs each `$ journal …` of a page, in order, and compares what it prints with what the page says.
-  /// - Parameter standingFor: what the page says, and what it stands for here.
+  /// - Parameter standingFor: a text on the page, and the text that replaces it here.
   private func check(
     _ page: String, in folder: TemporaryFolder, standingFor: (text: String, meaning: String)? = nil
   ) throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whole outputs on a fixed journal. What is chance in them (digests, the journal's id) is replaced.
+/// Whole outputs on a fixed journal. What differs between runs (digests, the journal's id) is replaced.
 @Suite struct VerbOutputTests {
   private func expect(
     _ words: [String], prints expected: String, location: SourceLocation = #_sourceLocation
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func log() throws {
+  @Test func logPrintsOneLineForEachEntry() throws {
     try expect(
       ["log"],
       prints: """
@@ -41,7 +41,7 @@ import Testing
         """)
   }
 
-  @Test func logAsJSON() throws {
+  @Test func logPrintsEntriesAsJSON() throws {
     try expect(
       ["log", "--json"],
       prints: #"""
@@ -63,7 +63,7 @@ import Testing
         """#)
   }
 
-  @Test func showAnEntry() throws {
+  @Test func showPrintsAnEntry() throws {
     try expect(
       ["show", "2"],
       prints: """
@@ -111,7 +111,7 @@ import Testing
         """#)
   }
 
-  @Test func showAnEntity() throws {
+  @Test func showPrintsAnEntityAtAnyRevision() throws {
     try expect(
       ["show", "item:1"],
       prints: """
@@ -152,7 +152,7 @@ import Testing
         """)
   }
 
-  @Test func history() throws {
+  @Test func historyPrintsEveryChangeOfAnEntity() throws {
     try expect(
       ["history", "item:1"],
       prints: """
@@ -191,7 +191,7 @@ import Testing
         """#)
   }
 
-  @Test func replay() throws {
+  @Test func replayPrintsAState() throws {
     try expect(
       ["replay", "--at", "1", "--from-start"],
       prints: #"""
@@ -214,7 +214,7 @@ import Testing
         + "0 items, 0 categories, 0 images")
   }
 
-  @Test func replayAsJSON() throws {
+  @Test func replayPrintsAStateAsJSON() throws {
     try expect(
       ["replay", "--at", "2", "--json"],
       prints: #"""
@@ -228,7 +228,7 @@ import Testing
         """#)
   }
 
-  @Test func stat() throws {
+  @Test func statPrintsCountsDatesAndSizes() throws {
     try expect(
       ["stat"],
       prints: """
@@ -258,7 +258,7 @@ import Testing
         """)
   }
 
-  @Test func verify() throws {
+  @Test func verifyPrintsWhatWasReadAndTheDigest() throws {
     try expect(
       ["verify"],
       prints: """

@@ -27,6 +27,7 @@ import Testing
       usleep(10_000)
       line = try String(contentsOf: names[0], encoding: .utf8)
     }
+    #expect(line.hasSuffix("\n"), "the verb printed no address")
     if line.hasSuffix("\n") { try body(line.trimmingCharacters(in: .newlines)) }
     // Tests may run on threads that block other signals, which the process inherits.
     if process.isRunning { kill(process.processIdentifier, SIGTERM) }
@@ -60,7 +61,7 @@ import Testing
         #expect(try curl(line).contains("was used already"))
       }
       #expect(outcome.error.contains("serving until it is interrupted"))
-      // Two can't write.
+      // Two processes can't write.
       let second = try journal("view", path, "--edit", "--no-browser")
       #expect(second.code == 3)
       #expect(second.error.contains("another process has the journal open for writing"))
@@ -82,11 +83,11 @@ import Testing
         while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
         usleep(100_000)
         #expect(try String(contentsOfFile: opened, encoding: .utf8) == line + "\n")
-        // What the browser then opens is the page.
+        // The address that the browser opens shows the page.
         #expect(try curl(line).contains("<title>Journal</title>"))
       }
       #expect(!outcome.error.contains("no browser"))
-      // Where none can be opened, that is said, and the page is there all the same.
+      // If no browser can be opened, the verb says so, and still serves the page.
       try "#!/bin/sh\nexit 3\n".write(toFile: program, atomically: false, encoding: .utf8)
       outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
         usleep(500_000)
@@ -130,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func serveTakesTokensOfAFile() throws {
+  @Test func serveAcceptsTheTokensInAFile() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let tokens = folder.path("tokens")

@@ -4,12 +4,12 @@ import LogbookModel
 import PostgresLog
 import TestSupport
 
-/// A node of a shared journal whose writers move money between accounts, and go on whatever the server does, until
+/// A node of a shared journal whose writers move money between accounts. They continue, whatever the server does, until
 /// there is a file JOURNAL.end.
 ///
-/// It prints "done REVISION WRITER TURN" for what was acknowledged, "failed WRITER TURN" for what must not be in the
-/// log, and "unknown WRITER TURN" for what may be. The author of an entry is NAME-WRITER, its note TURN; a commit that
-/// expects an account at a revision adds both to its note.
+/// It prints "done REVISION WRITER TURN" for an acknowledged commit, "failed WRITER TURN" for one that must not be in
+/// the log, and "unknown WRITER TURN" for one that may be. The author of an entry is NAME-WRITER, and its note is TURN.
+/// A commit that expects an account at a revision adds both to its note.
 struct BankNode: Sendable {
   let url: URL
   let name: String
@@ -41,7 +41,7 @@ struct BankNode: Sendable {
       let from = Int.random(in: 1...Bank.accountCount, using: &random)
       let to = (from + Int.random(in: 1..<Bank.accountCount, using: &random) - 1) % Bank.accountCount + 1
       let amount = Int.random(in: 1...Bank.balance, using: &random)
-      // Every third says what it has seen.
+      // Every third commit expects the revision that it has seen.
       let seen = turn % 3 == 0 ? journal.state.revision(of: .page(from)) : nil
       do {
         let commit = try journal.commit(

@@ -21,7 +21,7 @@ enum EntryPrinter {
   }
 }
 
-/// Commits so many times, and prints how many calls of the system read and wrote meanwhile.
+/// Commits `count` times, and prints how many system calls read and wrote meanwhile.
 enum CountedCommits {
   static func run(_ url: URL, _ count: Int) throws {
     let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
@@ -36,7 +36,7 @@ enum CountedCommits {
     try journal.close()
   }
 
-  /// What the system counts of this process.
+  /// The system's counters of this process.
   private static func counts() throws -> [String: Int] {
     let text = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
     var counts: [String: Int] = [:]
@@ -48,7 +48,7 @@ enum CountedCommits {
   }
 }
 
-/// Follows a journal with no descriptor to spare, until a line is sent to it; then there are enough.
+/// Follows a journal without a free file descriptor until a line is sent to it, and then with enough of them.
 enum ShortFollower {
   static func run(_ url: URL) throws {
     #if os(Linux)
@@ -78,7 +78,7 @@ enum ShortFollower {
 }
 
 extension Database.Options {
-  /// Logs and tables that are soon full.
+  /// Options for logs and tables that are soon full.
   static var small: Database.Options {
     var options = Database.Options()
     options.writeBufferByteCount = 64 << 10

@@ -4,7 +4,7 @@ import Journaling
 import Locks
 import LogbookModel
 
-/// Erases page 2 of a journal, or prunes it, and kills its process before the operation on the disk of a number.
+/// Erases page 2 of a journal, or prunes it, and kills its process before the file operation with the number `last`.
 struct KilledErasure {
   let url: URL
   let last: Int

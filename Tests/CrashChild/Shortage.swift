@@ -2,10 +2,10 @@ import Foundation
 import Journaling
 import LogbookModel
 
-/// Uses a journal with as many file descriptors as it is given, and then with enough of them.
+/// Uses a journal with at most `descriptors` file descriptors, and then with enough of them.
 ///
-/// Prints what each step came to: "open", "commit", "blob", "snapshot" with "ok" or the code of the error, and the
-/// revision of each commit that returned.
+/// Prints the result of each step ("open", "commit", "blob", "snapshot"), which is "ok" or the code of the error, and
+/// the revision of each commit that returned.
 struct Shortage {
   let url: URL
   let descriptors: UInt64

@@ -3,7 +3,7 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// One thread that takes and drops snapshots forever, in addition to those that the journal takes by itself.
+/// One thread that takes and drops snapshots forever, in addition to those that the journal takes automatically.
 struct SnapshotTender: Sendable {
   let journal: Journal<Logbook>
   let seed: UInt64
@@ -23,7 +23,7 @@ struct SnapshotTender: Sendable {
       do {
         try journal.dropSnapshot(at: other.revision)
       } catch let error as JournalError where error.code == .notFound {
-        // The journal has dropped it itself.
+        // The journal itself has dropped it.
       }
     }
   }

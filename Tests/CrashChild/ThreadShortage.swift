@@ -3,7 +3,7 @@ import Journaling
 import Locks
 import LogbookModel
 
-/// Uses a journal in a process that can have no more threads. Ends with 0 when everything went as it should.
+/// Uses a journal in a process that can create no more threads. Exits with 0 if everything works.
 enum ThreadShortage {
   static func run(_ url: URL) -> Never {
     Task { @MainActor in
@@ -14,13 +14,13 @@ enum ThreadShortage {
         fail("\(error)")
       }
     }
-    // The main thread runs the main actor's tasks itself.
+    // The main thread runs the main actor's tasks, so this needs no other thread.
     RunLoop.main.run()
     fail("the main thread has nothing to do")
   }
 
   @MainActor private static func withoutThreads(_ url: URL) async throws {
-    // A thread needs 8 MiB of addresses for its stack; all else here needs little.
+    // A thread needs 8 MiB of addresses for its stack. Everything else here needs little.
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
     limitAddresses(to: UInt(pages)! * UInt(sysconf(Int32(_SC_PAGESIZE))) + (6 << 20))
     check(!Threads.start {}, "there was a thread to be had")
@@ -34,7 +34,7 @@ enum ThreadShortage {
     }
     let head = journal.head
     try journal.close()
-    // Enough entries for a second thread to pay.
+    // There are enough entries that a replay would use a second thread.
     let opened = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
     check(opened.head == head, "another head")
     try check(try opened.verify().isSound, "not sound")

@@ -23,19 +23,19 @@ struct Writer: Sendable {
   }
 }
 
-/// Writes a line with one call of the system, so that lines of many threads never mix.
+/// Writes a line with one system call, so that lines of several threads never mix.
 func say(_ line: String) {
   var line = line + "\n"
   line.withUTF8 { bytes in _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
 }
 
-/// Ends the process with a reason.
+/// Prints a reason on standard error and ends the process with exit code 1.
 func fail(_ reason: String) -> Never {
   FileHandle.standardError.write(Data("\(reason)\n".utf8))
   exit(1)
 }
 
-/// Brings a backup up to date, and says what it has then.
+/// Updates a backup, and prints the newest revision before the update and the one that the backup has then.
 func sayBackup(of journal: Journal<Logbook>, to backup: URL) throws {
   let acknowledged = journal.head.revision
   let report = try journal.backup(to: backup)

@@ -1,24 +1,17 @@
-// Commits to a journal from several threads, and takes and drops snapshots, until it is killed, and prints each
-// acknowledgement after the commit has returned: "<revision> <writer> <turn>". The crash tests start it and kill it.
+// The program that the crash tests start and kill. The arguments say what it does:
 //
-// Arguments: the journal's path, how many threads, the first turn, a seed, and `small` for files of LevelDB's that are
-// soon full. Or: "descriptors", the journal's path, how
-// many file descriptors it may have (`Shortage`).
-//
-// Or: "follow", the journal's path, a revision: prints each entry after it as it comes (`EntryPrinter`). Or: "count",
-// the journal's path, how many commits, and what the system counted of them (`CountedCommits`). Or: "short", the
-// journal's path (`ShortFollower`).
-//
-// Or: "bank", the path of a node of a shared journal, and what `BankNode` needs.
-//
-// Or: "erase" or "prune", the journal's path, and a number (`KilledErasure`).
-//
-// Or: "backup", the journal's path, and that of a backup, which is updated again and again while others write:
-// "backup <acknowledged before> <revision>".
-//
-// With the path of a backup behind the seed it is brought up to date in the same way.
-//
-// Or, with the journal's path and `threads` alone, uses a journal where no thread can be had, and ends.
+// - JOURNAL THREADS FIRST-TURN SEED [small | BACKUP]: commits from THREADS threads, and takes and drops snapshots,
+//   until it is killed. After each commit has returned, it prints "<revision> <writer> <turn>". With `small`,
+//   LevelDB's files are soon full. A backup at BACKUP is updated again and again, as by `backup`.
+// - descriptors JOURNAL COUNT: uses the journal with at most COUNT file descriptors (`Shortage`).
+// - JOURNAL threads: uses a journal in a process that can create no threads (`ThreadShortage`).
+// - follow JOURNAL REVISION: prints each entry after REVISION as it comes (`EntryPrinter`).
+// - count JOURNAL COUNT: commits COUNT times and prints the system's counters (`CountedCommits`).
+// - short JOURNAL: follows the journal without a free file descriptor (`ShortFollower`).
+// - bank NODE NAME THREADS FIRST-TURN SEED: runs a node of a shared journal (`BankNode`).
+// - erase JOURNAL NUMBER, prune JOURNAL NUMBER: is killed before a file operation (`KilledErasure`).
+// - backup JOURNAL BACKUP: updates a backup again and again while others write, and prints
+//   "backup <acknowledged before> <revision>" each time.
 import Foundation
 import Journaling
 import LogbookModel
@@ -93,7 +86,7 @@ else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | BACKUP]"
 do {
   var options = JournalOptions(snapshots: .many)
   if CommandLine.arguments.last == "small" { options.database = .small }
-  // For nodes of a shared journal; it changes nothing for others.
+  // Nodes of a shared journal need this. It changes nothing for other journals.
   options = options.sharingThroughPostgres()
   let journal = try Journal<Logbook>.openOrCreate(
     at: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true),

@@ -1,7 +1,8 @@
 import Journaling
 import LogbookModel
 
-/// What several writers were told, who each commit turn after turn: compared with a journal that was cut off.
+/// The acknowledgements of several writers, each of which commits turn after turn, to be compared with a journal that
+/// was cut off.
 struct Acknowledgements: Sendable {
   struct Turn: Hashable, Sendable {
     var writer: Int
@@ -10,15 +11,15 @@ struct Acknowledgements: Sendable {
 
   /// What was acknowledged, by revision.
   private(set) var turns: [Revision: Turn] = [:]
-  /// The newest entry that was found after the last cut; what comes before it must never change.
+  /// The newest entry that was found after the last cut. Nothing up to it may ever change.
   private(set) var found: Head?
 
   mutating func note(_ revision: Revision, writer: Int, turn: Int) {
     turns[revision] = Turn(writer: writer, turn: turn)
   }
 
-  /// What is wrong with the journal, nil if nothing is: all that was acknowledged must be there, in its place, and
-  /// nothing that no writer had begun.
+  /// What is wrong with the journal, or nil. It must have every acknowledged commit at its revision, and none that no
+  /// writer had begun.
   mutating func problem(with journal: Journal<Logbook>) throws -> String? {
     let newest = turns.keys.max() ?? 0
     let head = journal.head
@@ -55,10 +56,10 @@ struct Acknowledgements: Sendable {
       last[writer] = turn
       if let told = turns[revision] {
         guard told == Turn(writer: writer, turn: turn) else {
-          return "commit \(revision) is turn \(turn) of \(writer), and \(told) was told so"
+          return "commit \(revision) is turn \(turn) of \(writer), but the acknowledgement was for \(told)"
         }
         if let other = unacknowledged[writer] {
-          return "writer \(writer) went on after \(other), which was never acknowledged"
+          return "writer \(writer) continued after \(other), which was never acknowledged"
         }
       } else {
         unacknowledged[writer] = revision

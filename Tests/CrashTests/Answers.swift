@@ -2,7 +2,7 @@ import Foundation
 import Journaling
 import LogbookModel
 
-/// Everything that a journal can be asked, each answered or refused with an error.
+/// The answers of a journal to everything that it can be asked, or the errors that it threw.
 struct Answers: Sendable {
   private var answers: [String: Result<String, any Error>] = [:]
   private var problems: [Verification.Problem] = []
@@ -24,7 +24,8 @@ struct Answers: Sendable {
     try journal.close()
   }
 
-  /// The first answer that differs and is no error; or that verification saw nothing of an error.
+  /// The first answer that differs and is not an error of the journal; or that an answer was refused although
+  /// verification found nothing.
   func problem(against expected: Answers) -> String? {
     var isRefused = false
     for (question, answer) in expected.answers {
@@ -39,8 +40,8 @@ struct Answers: Sendable {
     return isRefused && problems.isEmpty ? "something can't be read, and verify says that all is well" : nil
   }
 
-  /// The same when nothing was damaged but a snapshot: each answer must be there, and verification must name
-  /// the snapshot and nothing else.
+  /// The same if only a snapshot was damaged: every answer must be given, and verification must name the snapshot and
+  /// nothing else.
   func problemWithoutSnapshot(against expected: Answers) -> String? {
     if let problem = problem(against: expected) { return problem }
     for (question, answer) in answers {

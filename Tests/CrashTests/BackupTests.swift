@@ -7,14 +7,14 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Interrupts backups in every way there is: the journal is unharmed, and so is the last good backup.
+  /// Interrupts backups in every possible way. The journal stays unharmed, and so does the last good backup.
   @Suite struct BackupTests {
-    /// At random moments, by the process that writes or by another one; the writer or the backing process is killed.
+    /// The process that writes, or another one, makes backups. The processes are killed at random moments.
     @Test func backupsDuringCommitsSurviveTheKillingOfTheProcess() throws {
       var random = SeededGenerator()
       let moments = Battery.size(24, long: 500)
       var (rounds, backups, cut) = (0, 0, 0)
-      // On a busy machine few backups get as far as to be cut, so rounds go on until one has been.
+      // On a busy machine few backups are killed in the middle, so rounds continue until one has been.
       while rounds < moments || cut == 0 && rounds < 10 * moments {
         try withFolderInMemory { folder in
           let url = URL(fileURLWithPath: "\(folder)/Log.journal")
@@ -57,7 +57,7 @@ extension Battery {
     }
 
     /// Writes in one process and backs up in another, and kills one after the other.
-    /// - Returns: what the process that backs up had said.
+    /// - Returns: the lines that the process that backs up printed.
     private func killed(
       _ url: URL, writers: Int, firstTurn: Int, backup: URL, _ random: inout SeededGenerator
     ) throws -> [Substring] {
@@ -65,7 +65,7 @@ extension Battery {
         [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"], sayingInto: url.path + ".writer")
       try writer.waitForWords()
       usleep(UInt32.random(in: 0..<60_000, using: &random))
-      // What the writer has said by now, the first backup has.
+      // The first backup must have everything that the writer has acknowledged by now.
       let acknowledged = try writer.lines().compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
         .max()
       let copier = try KilledProcess(["backup", url.path, backup.path], sayingInto: url.path + ".copier")
@@ -95,7 +95,7 @@ extension Battery {
         try writer.backup(to: old)
         for turn in 5...8 { try writer.write(turn) }
         try writer.close()
-        // Who only reads changes nothing on the disk but the backup.
+        // The journal is opened for reading only, so every operation that is counted belongs to the backup.
         let hook = Lock<FileHook>({ _ in .proceed })
         var options = JournalOptions(snapshots: .manual)
         options.fileHook = { operation in hook.withLock { $0 }(operation) }
@@ -135,7 +135,7 @@ extension Battery {
               case .failure(let error):
                 let code = (error as? JournalError)?.code
                 #expect([.io, .outcomeUnknown].contains(code), "\(place): \(error)")
-                // A first backup may have been given its name by the time at which the flush of the name failed.
+                // A new backup may already have its name when the flush of that name fails.
                 if !isNew || FileManager.default.fileExists(atPath: url.path) {
                   #expect(try head(of: url) >= (isNew ? 8 : 4), "\(place)")
                 }
@@ -165,7 +165,7 @@ extension Battery {
         try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
           let url = URL(fileURLWithPath: "\(point)/Log.backup")
           try journal.backup(to: url)
-          // More than there is room for, in images and then in entries.
+          // Write more than there is room for: first an image, then entries.
           let blob = try journal.blobs.add(Data(count: 8 << 20))
           try journal.commit { try $0.write(2, "large", blob: blob) }
           var error = #expect(throws: JournalError.self) { try journal.backup(to: url) }
@@ -189,7 +189,7 @@ extension Battery {
       }
     }
 
-    /// The newest entry of a backup that is whole.
+    /// The newest revision of a backup, which must be sound.
     private func head(of url: URL) throws -> Revision {
       let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
       defer { try? journal.close() }

@@ -4,19 +4,19 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// What a journal promises, tested with everything that can happen to a process, a disk and a folder.
+/// Tests what a journal promises against everything that can happen to a process, a disk and a folder.
 ///
-/// All tests run one after the other, as each takes all cores. By default they take a few minutes;
-/// `JOURNAL_BATTERY=long` makes them take what the time before a release allows. Random choices come from a
-/// seed that is printed and can be given back in `JOURNAL_TEST_SEED`.
+/// The tests run one after the other, because each takes all cores. By default they take a few minutes. With
+/// `JOURNAL_BATTERY=long`, they take hours, which is meant for the time before a release. Random choices come from a
+/// printed seed, which can be set in `JOURNAL_TEST_SEED`.
 @Suite(.serialized) struct Battery {
   static let isLong = TestLength.isLong
 
   static func size(_ usual: Int, long: Int) -> Int { TestLength.size(usual, long: long) }
 }
 
-/// Calls `body` with a new folder in memory, where there is one: the crash tests make and open thousands of
-/// journals, and what the drive does with them is no part of those tests.
+/// Calls `body` with a new folder, in memory if possible. The crash tests make and open thousands of journals, and
+/// what the drive does with them is not part of those tests.
 func withFolderInMemory<Result>(_ body: (String) throws -> Result) throws -> Result {
   let memory = "/dev/shm"
   guard FileManager.default.isWritableFile(atPath: memory) else {
@@ -29,8 +29,8 @@ func withFolderInMemory<Result>(_ body: (String) throws -> Result) throws -> Res
   return try body(path)
 }
 
-/// Runs the cases of a test on all cores, each with its index, and ends the process with the name of a case
-/// that hangs: a test that hangs says nothing.
+/// Runs the cases of a test on all cores, each with its index. If a case hangs, it ends the process with the name of
+/// the case, because a hanging test would report nothing.
 func forEachConcurrently<Case: Sendable>(
   _ cases: [Case], named name: @Sendable @escaping (Case) -> String, _ body: @Sendable (Int, Case) -> Void
 ) {
@@ -51,7 +51,7 @@ func forEachConcurrently<Case: Sendable>(
   }
 }
 
-/// The problems that the cases of a test found, a few of which are told in full.
+/// The problems that the cases of a test found, of which only a few are reported in full.
 final class Findings: Sendable {
   private let problems = Lock<[String]>([])
 
@@ -59,7 +59,7 @@ final class Findings: Sendable {
 
   func note(_ problem: String) { problems.withLock { $0.append(problem) } }
 
-  /// Makes a failed test of what was found.
+  /// Records the problems as issues, which fail the test.
   func report(sourceLocation: SourceLocation = #_sourceLocation) {
     let all = all
     for problem in all.prefix(8) { Issue.record("\(problem)", sourceLocation: sourceLocation) }

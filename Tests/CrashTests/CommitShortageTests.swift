@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What passes, such as a process that has all its descriptors in use for a moment, must pass.
+  /// A temporary shortage, such as all file descriptors in use for a moment, must have only temporary effects.
   @Suite struct CommitShortageTests {
-    /// Without a thread to be had, commits, closing and opening waited forever.
+    /// If no thread could be created, commits, closing and opening waited forever.
     @Test func aJournalWorksWithoutFurtherThreads() throws {
       try withFolderInMemory { folder in
         let process = Process()
@@ -19,7 +19,7 @@ extension Battery {
         let errors = Pipe()
         process.standardError = errors
         try process.run()
-        // A test that hangs says nothing.
+        // A hanging test would report nothing.
         let end = Date() + 120
         while process.isRunning, Date() < end { usleep(10_000) }
         let hangs = process.isRunning
@@ -32,7 +32,7 @@ extension Battery {
       }
     }
 
-    /// Refuses folders that a leader flushes, a few in a row, now and then.
+    /// Now and then makes the flushes of a folder fail, a few in a row.
     private final class Descriptors: Sendable {
       private let random = Lock(SeededGenerator())
       private let refusals = Lock(0)
@@ -46,7 +46,7 @@ extension Battery {
           guard operation.kind == .syncFolder, operation.path.contains("/images"),
             areScarce.withLock({ $0 })
           else { return .proceed }
-          // For a moment, which ends by itself.
+          // A shortage begins at random and ends after a few flushes.
           let isRefused = moment.withLock { left in
             if left == 0, random.withLock({ $0.chance(1, in: 8) }) { left = 3 }
             if left > 0 { left -= 1 }
@@ -59,9 +59,9 @@ extension Battery {
       }
     }
 
-    /// What became of commits.
+    /// The outcomes of commits.
     private final class Outcomes: Sendable {
-      /// By page: the last text that was acknowledged.
+      /// The last acknowledged text of each page.
       let acknowledged = Lock<[Int: String]>([:])
       let refused = Lock(0)
       let others = Lock<[String]>([])
@@ -78,7 +78,7 @@ extension Battery {
       }
     }
 
-    @Test func aShortageFailsOnlyTheDependentOperations() async throws {
+    @Test func aShortageFailsOnlyTheOperationsThatDependOnIt() async throws {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-test-\(UUID())")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -99,7 +99,7 @@ extension Battery {
               await outcomes.note(page, text) {
                 let blob = turn % 2 == 0 ? try journal.blobs.add(Data(text.utf8)) : nil
                 if page % 4 == 0 {
-                  // One that blocks, on a thread of its own.
+                  // A blocking commit, on its own thread.
                   try await Self.onAThread { try journal.commit { try $0.write(page, text, blob: blob) } }
                 } else {
                   try await journal.commit { try $0.write(page, text, blob: blob) }

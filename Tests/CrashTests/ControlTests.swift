@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Plants what the other tests look for, and expects that they would find it.
+  /// Plants the faults that the other tests look for, and checks that these tests would find them.
   @Suite struct ControlTests {
-    @Test func withoutTheMarkersCheckALogThatWasCutIsFoundToLackCommits() throws {
+    @Test func theOracleFindsThatALogThatWasCutLacksCommits() throws {
       try withJournal { url, oracle in
         let head = url.appendingPathComponent("HEAD")
         let newest = try Data(contentsOf: head)
@@ -15,21 +15,21 @@ extension Battery {
         let start = try journal.entry(at: 1).previousDigest
         try journal.close()
         let log = try logFile(url)
-        // Of the first record, which says whose log it is, nothing is cut: its length, in two bytes, and a header of
-        // seven.
+        // The first record, which identifies the journal, is kept: a header of seven bytes, with the length of the rest
+        // in two of them.
         let whole = try Data(contentsOf: log)
         try whole.prefix(7 + Int(whole[4]) + Int(whole[5]) << 8).write(to: log)
-        // The marker notices it.
+        // HEAD reveals the loss.
         let problem = oracle.problem(url, acknowledged: 10, goesOn: false)
         #expect(problem?.contains("were acknowledged and are missing") == true)
-        // With a marker that knows of nothing, LevelDB opens in silence, and the oracle has to.
+        // If HEAD knows of no entry, LevelDB opens without an error, and the oracle has to find the loss.
         try oldest(newest, start).write(to: head)
         let silent = oracle.problem(url, acknowledged: 10, goesOn: false)
         #expect(silent == "commit 10 was acknowledged, and the newest one is 0")
       }
     }
 
-    @Test func aCommitThatIsAnotherOneIsFound() throws {
+    @Test func theOracleFindsACommitThatWasReplacedOrAltered() throws {
       try withJournal { url, oracle in
         var oracle = oracle
         #expect(oracle.problem(url, acknowledged: 10, goesOn: true) == nil)
@@ -62,7 +62,7 @@ extension Battery {
       }
     }
 
-    /// A journal of ten commits, all in LevelDB's log, and what it is compared with.
+    /// Calls `body` with a journal of ten commits, all in LevelDB's log, and an oracle for it.
     private func withJournal(_ body: (URL, Oracle) throws -> Void) throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
@@ -84,8 +84,8 @@ extension Battery {
       return entries.appendingPathComponent(try #require(names.first { $0.hasSuffix(".log") }))
     }
 
-    /// HEAD as it was when the journal was made: one slot, for revision 0 and the digest that the first entry follows,
-    /// with a checksum that is right.
+    /// HEAD as it was when the journal was made: one slot for revision 0 and the digest that the first entry follows,
+    /// with a right checksum.
     private func oldest(_ head: Data, _ start: ContentDigest) -> Data {
       let slot = Array(head.prefix(24)) + [UInt8](repeating: 0, count: 8) + start.bytes
       var sum: UInt32 = ~0

@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Lets the disk fail and fill up under each kind of copy that has no tests of its own for that: the source stays as
-  /// it is, and so does the last good copy. (Of backups, `BackupTests`; of erasures and prunings, theirs.)
+  /// Makes the disk fail or fill up during each kind of copy. The source and the last good copy stay as they are.
+  /// Backups, erasures and prunings have their own tests of this.
   @Suite struct CopyFaultTests {
     enum Kind: String, CaseIterable {
       case file, fork, state, salvage, restored
@@ -38,11 +38,11 @@ extension Battery {
         }
       }
 
-      /// Where the backup in one file of a journal is.
+      /// The URL of the backup of a journal in one file.
       static func file(of source: URL) -> URL { source.appendingPathExtension("jbak") }
     }
 
-    /// A journal, and a backup of it in one file.
+    /// Makes a journal, and a backup of it in one file.
     private func makeSource(in folder: String) throws -> Pages {
       var random = SeededGenerator()
       let pages = try Pages(in: folder, count: 2, &random)
@@ -69,7 +69,7 @@ extension Battery {
         var (done, undone) = (0, 0)
         for index in 0..<count {
           for (number, lasts) in [(EIO, false), (ENOSPC, true)] {
-            // A file is replaced; of a journal there must be none.
+            // An existing file is replaced, but there must be no journal at the target.
             if kind != .file { try FileManager.default.removeItem(at: target) }
             let seen = Lock(0)
             let result = Result {
@@ -93,7 +93,7 @@ extension Battery {
               let code = (error as? JournalError)?.code
               #expect([.io, .outcomeUnknown].contains(code), "\(what): \(error)")
             }
-            // It may have its name when what follows that fails.
+            // The copy may already have its name when a later operation fails.
             if isThere { try expectWhole(target, kind, what) }
             if !isThere || kind == .file { try kind.make(of: source, at: target) }
             try expectWhole(target, kind, what)
@@ -121,7 +121,7 @@ extension Battery {
         let point = try Mount.point(in: folder.path)
         try Mount.with(["-t", "tmpfs", "-o", "size=2m", "none"], at: point) {
           let target = URL(fileURLWithPath: "\(point)/Copy")
-          // A good one of before, of another journal.
+          // An earlier good copy, of another journal.
           if kind == .file {
             let small = try Journal<Logbook>.create(at: folder.url.appending(path: "Small.journal"))
             try small.backup(toFile: target)
@@ -190,7 +190,7 @@ extension Battery {
       }
     }
 
-    /// Reads a copy to its end.
+    /// Checks that a copy is whole, by reading all of it.
     private func expectWhole(_ url: URL, _ kind: Kind, _ what: String) throws {
       var journalURL = url
       if kind == .file {

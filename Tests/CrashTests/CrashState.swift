@@ -10,17 +10,17 @@ struct CrashState: Sendable {
     var writes: [SimulatedDisk.PendingWrite] = []
   }
 
-  /// Paths of folders, a folder before what is in it.
+  /// The paths of folders, each before its contents.
   var folders: [String] = []
   var files: [File] = []
-  /// The newest revision that was acknowledged before.
+  /// The newest revision that was acknowledged before the power loss.
   var acknowledged: Revision = 0
-  /// Whether the making of the journal had returned before.
+  /// Whether the creation of the journal had returned before the power loss.
   var isCreated = true
   /// How it came about, for the report of a problem.
   var name = ""
 
-  /// Makes it real in a folder that is there.
+  /// Creates the folders and files in an existing folder.
   func build(in root: String) throws {
     for folder in folders {
       guard unsafe mkdir("\(root)/\(folder)", 0o700) == 0 else { throw POSIXError(.EIO) }
@@ -50,26 +50,26 @@ enum Fate: Hashable, Sendable {
   case cut(Int)
   /// The file has its length, and zeros where the bytes should be.
   case zeroed
-  /// Each of its sectors is there, or not, or holds anything: chosen by a seed. What was confirmed before, and is not
-  /// written over, stays: that is all that a drive promises.
+  /// Each of its sectors is written, not written, or has random bytes, chosen by a seed. Bytes that were confirmed
+  /// before and are not overwritten stay. That is all that a drive promises.
   case shredded(UInt64)
 }
 
 /// What a power loss makes of the order of changes of names.
 enum NameModel: String, CaseIterable, Sendable {
-  /// They outlive it in their order, as a file system with one journal has it (ext4, XFS).
+  /// They survive in their order, as on a file system with one journal (ext4, XFS).
   case ordered
-  /// Each folder is for itself, and in it any change since its last flush may be lost alone: all that POSIX
-  /// promises.
+  /// Folders are independent of each other, and any single change since a folder's last flush may be lost. That is all
+  /// that POSIX promises.
   case strict
 }
 
-/// The state that a disk is in when the power is lost, for one outcome of everything that is open. Its files are made
-/// only where it is looked at, since there are thousands of such states.
+/// The state of a disk after a power loss, for one outcome of everything that was not flushed. Its files are created
+/// only when it is tested, because there are thousands of such states.
 struct PossibleState: Sendable {
   let disk: SimulatedDisk
   let names: SimulatedDisk.Names
-  /// What becomes of the writes in `disk.pendingWrites`; all others are kept.
+  /// The fates of writes in `disk.pendingWrites`. All others are kept.
   let fates: [SimulatedDisk.WriteID: Fate]
   let acknowledged: Revision
   let isCreated: Bool
@@ -110,7 +110,7 @@ extension SimulatedDisk.Node {
     case .cut(let count):
       return [SimulatedDisk.PendingWrite(offset: write.offset, bytes: Array(write.bytes.prefix(count)))]
     case .zeroed:
-      // Bytes that were flushed before are overwritten or not, and never become zeros.
+      // Bytes that were flushed before may be overwritten, but never become zeros.
       let start = max(write.offset, durable.count)
       let count = write.offset + write.bytes.count - start
       guard count > 0 else { return [] }
@@ -129,7 +129,7 @@ extension SimulatedDisk.Node {
 }
 
 extension SimulatedDisk.PendingWrite {
-  /// The parts of the write that lie in one sector of the drive each.
+  /// The parts of the write, each in one sector of the drive.
   fileprivate var sectors: [SimulatedDisk.PendingWrite] {
     let sector = 512
     var parts: [SimulatedDisk.PendingWrite] = []
@@ -168,7 +168,7 @@ extension SimulatedDisk {
 }
 
 extension CrashState: Equatable {
-  /// What is in a folder.
+  /// Reads the contents of a folder.
   init(reading root: String) throws {
     for name in try FileManager.default.subpathsOfDirectory(atPath: root).sorted() {
       let path = "\(root)/\(name)"

@@ -3,10 +3,10 @@ import LevelDB
 import LogbookModel
 import TestSupport
 
-/// Enumerates what a power loss may leave, at every moment of a trace.
+/// Enumerates what a power loss may leave at every moment of a trace.
 struct CrashStates {
   let model: NameModel
-  /// How many of the pending changes are looked at one by one, at each moment.
+  /// How many of the pending changes are tried one by one at each moment.
   let effort: Int
   private var random: SeededGenerator
   private var seen: Set<Int> = []
@@ -39,7 +39,7 @@ struct CrashStates {
   ) -> [PossibleState] {
     var states: [PossibleState] = []
     for (index, names) in nameChoices(disk).enumerated() {
-      // All names with every outcome of the writes; every other outcome of names with a few.
+      // All names are combined with every outcome of the writes, every other outcome of names with only a few.
       let choices = writeChoices(disk)
       for (number, fates) in choices.enumerated() {
         guard index == 0 || number < 2 || random.chance(2, in: choices.count) else { continue }
@@ -129,7 +129,7 @@ struct CrashStates {
     return .cut(first + sector * Int.random(in: 0...(write.bytes.count - first - 1) / sector, using: &random))
   }
 
-  /// A few different numbers below `count`.
+  /// At most `effort` different numbers below `count`.
   private mutating func pick(_ count: Int) -> [Int] {
     if count <= effort { return Array(0..<count) }
     var picked: Set<Int> = []
@@ -139,7 +139,7 @@ struct CrashStates {
 }
 
 extension SimulatedDisk {
-  /// What tells the state of these names and fates from others.
+  /// Hashes what distinguishes the state of these names and fates from others.
   fileprivate func hash(_ names: Names, _ fates: [WriteID: Fate], into hasher: inout Hasher) {
     var open = [0]
     while let folder = open.popLast() {

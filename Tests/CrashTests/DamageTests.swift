@@ -20,14 +20,14 @@ extension Battery {
           do {
             try fixture.rebuild(in: place)
             for index in piece.range {
-              // By default two of the four for each byte.
+              // By default, two of the four kinds of damage for each byte.
               for damage in Damage.allCases
               where Battery.isLong || (index + damage.rawValue) % 2 == phase {
                 guard let altered = damage.applied(to: fixture.bytes(of: piece.file), at: index) else {
                   continue
                 }
                 let name = "\(fixture.state.files[piece.file].path), byte \(index), \(damage)"
-                // Opening for writing changes the folder where it succeeds, and so costs more.
+                // Opening for writing takes longer, because it changes the folder if it succeeds.
                 let writes = Battery.isLong || (index + damage.rawValue / 2) % 3 == 0
                 let isError = try fixture.check(
                   place, piece.file, altered, writes: writes, { findings.note("\(name): \($0)") })
@@ -49,7 +49,7 @@ extension Battery {
   }
 }
 
-/// What becomes of one byte.
+/// What happens to one byte, and to those after it.
 private enum Damage: Int, CaseIterable, Sendable {
   case flippedBit, flippedByte, zeroed, cut
 

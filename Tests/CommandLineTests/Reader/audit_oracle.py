@@ -1,8 +1,8 @@
-# Holds what `history`, `blame`, `diff` and `find --deleted` say of a journal that was imported from a git repository
-# against the repository itself: git's own log, and the JSON of every commit.
+# Compares what `history`, `blame`, `diff` and `find --deleted` say about a journal that was imported from a git
+# repository with the repository itself: git's own log, and the JSON of every commit.
 #
-# Arguments: the program `journal`, a journal, the repository, the branch, the file of records, the field that tells them
-# apart, and a seed. Prints one JSON object: how much was compared, and the differences.
+# Arguments: the program `journal`, a journal, the repository, the branch, the file of records, the field that
+# identifies them, and a seed. Prints one JSON object: how much was compared, and the differences.
 import json, random, subprocess, sys
 
 program, path, repository, branch, records, key, seed = sys.argv[1:]
@@ -35,7 +35,7 @@ words = {commit: (author, text.strip("\n")) for commit, (author, text) in zip(co
 
 
 def objects(commit, before):
-    """The records of a commit by their keys; those of before when the file is no JSON array."""
+    """The records of a commit by their keys; `before` if the file is not a JSON array."""
     try:
         found = json.loads(git("show", "%s:%s" % (commit, records)))
         assert type(found) is list
@@ -44,12 +44,12 @@ def objects(commit, before):
     state = {}
     for element in found:
         if type(element) is dict and type(element.get(key)) is str:
-            # Of several with one key, the last one counts.
+            # If several records have one key, the last one counts.
             state[element[key]] = element
     return state
 
 
-# Every state, and the entry that each commit has become.
+# Every state, and the entry of each commit.
 entries = {entry["metadata"]["git.commit"]: entry for entry in lines("log")}
 revision_of, states, state, revision = {}, {0: {}}, {}, 0
 for commit in commits:
@@ -80,7 +80,7 @@ def changes(old, new):
     return changes
 
 
-# Lives: from the entry that adds a record to the one that deletes it. Each is an item of its own.
+# A life goes from the entry that adds a record to the one that deletes it. Each life is a separate item.
 lives, alive = [], {}
 for revision in range(1, newest + 1):
     before, after = states[revision - 1], states[revision]
@@ -102,7 +102,7 @@ def attributes(changed):
     return {name: change for name, change in changed.items() if not name.startswith("@")}
 
 
-# Which item is which life, by the entry that added it.
+# Find the item of each life by the entry that added it.
 added = {}
 for entry in lines("log", "--operation", "add", "--patch"):
     for event in entry["events"]:
@@ -123,7 +123,7 @@ for life in sample:
     ]
     note("history of %s" % item, found, [list(event) for event in reversed(life["events"])])
     compared["history"] += len(found)
-    # Of what was deleted, by what it was last.
+    # A deleted item is blamed as of its last revision.
     point = life["end"] - 1 if life["end"] else newest
     expected = {}
     for revision, _, changed in life["events"]:
@@ -156,7 +156,7 @@ for old, new in pairs:
             if changed:
                 expected[before] = ["update", changed]
             continue
-        # Another item since, as what was deleted and came again.
+        # The record was deleted and added again, so it is another item now.
         if before:
             expected[before] = ["delete", changes(states[old][name], None)]
         if after:
