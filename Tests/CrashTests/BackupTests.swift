@@ -10,7 +10,7 @@ extension Battery {
   /// Interrupts backups in every possible way. The journal stays unharmed, and so does the last good backup.
   @Suite struct BackupTests {
     /// The process that writes, or another one, makes backups. The processes are killed at random moments.
-    @Test func backupsDuringCommitsSurviveTheKillingOfTheProcess() throws {
+    @Test func backupsDuringCommitsSurviveKillingTheProcess() throws {
       var random = SeededGenerator()
       let moments = Battery.size(24, long: 500)
       var (rounds, backups, cut) = (0, 0, 0)

@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What was erased is nowhere in the folder, whatever happens meanwhile, and all else is as it was.
+  /// Whatever happens during an erasure, erased content is nowhere in the folder, and everything else is unchanged.
   @Suite struct EraseTests {
-    @Test func whatWasErasedIsNowhereAndAllElseIsAsItWas() throws {
+    @Test func erasedContentIsNowhereInTheFolderAndAllElseIsUnchanged() throws {
       var random = SeededGenerator()
       for round in 0..<Battery.size(12, long: 200) {
         try withFolderInMemory { folder in
@@ -25,7 +25,7 @@ extension Battery {
           try check(pages, erased, words, at: pages.url, "round \(round)")
 
           let journal = try Journal<Logbook>.open(at: pages.url)
-          // Receipts that were given before hold.
+          // Receipts from before the erasure are still fulfilled.
           #expect(try journal.fulfils(original.receipt))
           let entry = try journal.entry(at: report.head.revision)
           #expect(entry.note == "by law" && entry.author == "eve" && entry.events.isEmpty)
@@ -45,7 +45,7 @@ extension Battery {
           #expect(verification.problems.map(\.description) == [])
           #expect(verification.erasedEventCount == report.eventCount)
           #expect(verification.checkpointCount >= 1)
-          // It continues: what is new follows, and a second erasure too.
+          // The journal takes commits, and another erasure.
           try journal.commit { try $0.write(77, "after") }
           try journal.takeSnapshot()
           try journal.close()
@@ -58,7 +58,7 @@ extension Battery {
       }
     }
 
-    @Test func ifAnyOperationOfAnErasureFailsItIsDoneOrNot() throws {
+    @Test func ifAnyOperationOfAnErasureFailsItIsDoneInFullOrNotAtAll() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)
@@ -66,7 +66,7 @@ extension Battery {
       }
     }
 
-    @Test func anErasureThatIsKilledAnywhereIsDoneOrNot() throws {
+    @Test func anErasureThatIsKilledAtAnyOperationIsDoneInFullOrNotAtAll() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)
@@ -74,7 +74,7 @@ extension Battery {
       }
     }
 
-    @Test func aBackupLosesWhatWasErasedAtItsNextRun() throws {
+    @Test func theNextBackupRunRemovesErasedContentFromTheBackup() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 4, &random)
@@ -101,7 +101,7 @@ extension Battery {
     }
 
     @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
-    func aDiskWithoutRoomForTheNewLogIsNamedAndNothingIsErasedOrPruned() throws {
+    func withoutRoomForTheNewLogNothingIsErasedOrPrunedAndTheErrorSaysSo() throws {
       try withTemporaryFolder { folder in
         let point = try Mount.point(in: folder.path)
         try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
@@ -139,9 +139,9 @@ extension Battery {
       )
     }
 
-    /// Whether page 2 was erased; it is all there or nowhere.
+    /// Whether page 2 was erased. Checks that all of it is in the journal or none.
     private func isErased(_ pages: Pages, at url: URL, _ place: String) throws -> Bool {
-      // A look changes nothing and is as good.
+      // Opening for reading changes nothing, and shows the same journal.
       let look = try Journal<Logbook>.open(at: url, mode: .readOnly)
       let head = look.head
       try #require(try look.verify().isSound, "\(place)")
@@ -170,7 +170,7 @@ extension Battery {
       let found = try allBytes(of: url)
       for page in erased {
         for word in pages.words[page]! + (words ? pages.notes[page]! : []) {
-          #expect(found.range(of: Data(word.utf8)) == nil, "\(place): \(word) is there")
+          #expect(found.range(of: Data(word.utf8)) == nil, "\(place): \(word) is still in the folder")
         }
       }
       for page in 1...pages.count where !erased.contains(page) {

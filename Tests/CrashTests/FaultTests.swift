@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Makes each operation on the disk fail in turn, while a small journal lives its life (`Scenario`).
+  /// Makes each file operation fail in turn while a small journal is used in every way (`Scenario`).
   @Suite struct FaultTests {
     @Test func ifAnyOperationFailsNothingAcknowledgedIsLostAndReadingContinues() throws {
       try withFolderInMemory { folder in
@@ -21,7 +21,7 @@ extension Battery {
         let phase = Int.random(in: 0...1, using: &random)
         for index in operations.indices {
           for kind in Fault.Kind.allCases where kind.isFor(operations[index]) {
-            // By default one of the two, another one for the next operation.
+            // By default, one of the two, alternating from operation to operation.
             for lasts in [false, true] where Battery.isLong || lasts == (index % 2 == phase) {
               cases.append(Fault(index: index, kind: kind, lasts: lasts))
             }
@@ -42,12 +42,12 @@ extension Battery {
         }
         print("faults: \(hits.load(ordering: .relaxed)) of \(cases.count), \(operations.count) operations")
         findings.report()
-        // Which thread comes first differs from run to run, so the last operations may not come at all.
+        // The order of threads differs from run to run, so the last operations may not happen.
         #expect(hits.load(ordering: .relaxed) > cases.count * 9 / 10)
       }
     }
 
-    /// Lives through one fault, and gives what was wrong.
+    /// Runs the scenario with one fault, and returns what was wrong.
     private func problem(with fault: Fault, _ injector: Injector, _ url: URL) throws -> String? {
       let scenario = Scenario(url, hook: injector.hook)
       var reading: String?
@@ -74,7 +74,7 @@ extension Battery {
         url, acknowledged: scenario.acknowledged, options: Scenario.options(), goesOn: true)
     }
 
-    /// Everything acknowledged can be read from the journal that failed, while it is still open.
+    /// Checks that everything acknowledged can be read from the journal that failed, while it is still open.
     private func problemReading(_ journal: Journal<Logbook>, acknowledged: Revision) throws -> String? {
       guard journal.head.revision >= acknowledged else { return "the newest entry is not acknowledged" }
       guard acknowledged > 0 else { return nil }
@@ -92,9 +92,9 @@ private struct Fault: Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable {
     case io
     case noSpace
-    /// Half of the bytes are written, and the call succeeds; the rest can be written after it.
+    /// Half of the bytes are written, and the call succeeds. The rest can be written afterwards.
     case short
-    /// Half of the bytes are written, and the rest fails: the disk is full.
+    /// Half of the bytes are written, and the rest fails because the disk is full.
     case shortThenNoSpace
 
     func isFor(_ operation: FileOperation) -> Bool {
@@ -107,14 +107,14 @@ private struct Fault: Sendable, CustomStringConvertible {
 
   var index: Int
   var kind: Kind
-  /// Whether all that come after it fail as well.
+  /// Whether all later operations fail as well.
   var lasts: Bool
 
   var description: String { "\(kind) \(lasts ? "from operation \(index) on" : "at operation \(index)")" }
 }
 
 extension FileOperation {
-  /// Whether it is about the file of a snapshot.
+  /// Whether it is an operation on the file of a snapshot.
   fileprivate var isOfSnapshots: Bool {
     path.contains("/snapshots/") || (kind == .syncFolder && path.hasSuffix("/snapshots"))
   }
@@ -125,7 +125,7 @@ private final class Injector: Sendable {
   private let fault: Fault
   private let count = Atomic<Int>(0)
   private let isFull = Atomic<Bool>(false)
-  /// What was made to fail, and how often something of a snapshot's was.
+  /// How many operations were made to fail, and how many of them were on files of snapshots.
   private let failures = Atomic<Int>(0)
   private let snapshotFailures = Atomic<Int>(0)
 
@@ -133,7 +133,7 @@ private final class Injector: Sendable {
 
   var wasHit: Bool { count.load(ordering: .relaxed) > fault.index }
 
-  /// Whether nothing failed but what was done to files of snapshots.
+  /// Whether only operations on files of snapshots failed.
   var hitsSnapshotsOnly: Bool {
     let count = failures.load(ordering: .relaxed)
     return count > 0 && count == snapshotFailures.load(ordering: .relaxed)

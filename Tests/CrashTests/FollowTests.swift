@@ -9,9 +9,9 @@ import Testing
 extension Battery {
   /// Reads a journal while another process (`CrashChild`) writes it.
   @Suite struct FollowTests {
-    /// Writers from 1 to 64 threads and followers are killed and started again at random, while LevelDB fills its files
-    /// and merges them, and snapshots come and go.
-    @Test func everyAcknowledgedEntryIsSeenOnceAndInOrderAndNoOther() throws {
+    /// Writers of 1 to 64 threads and followers are killed and started again at random, while LevelDB fills its files
+    /// and merges them, and snapshots are taken and dropped.
+    @Test func followersSeeEveryAcknowledgedEntryOnceAndInOrderAndNoOthers() throws {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(12, long: 600))
       var (entries, writers, followers, journals) = (0, 0, 0, 0)
@@ -39,7 +39,7 @@ extension Battery {
               }
             }
           }
-          // What was acknowledged to the very last is there for one that is given the time.
+          // A follower that is given enough time sees every acknowledged entry.
           let follower = try Child(["follow", url.path, "\(seen.last)"])
           let last = acknowledged > seen.last ? acknowledged : 0
           try seen.note(try follower.lines(until: { $0.hasPrefix("\(last) ") || last == 0 }))
@@ -54,10 +54,10 @@ extension Battery {
       #expect(entries > 1000)
     }
 
-    @Test func theWriterMakesNoOtherCallsOfTheSystemWhenItIsFollowed() throws {
+    @Test func followersCauseNoFurtherWriteCallsInTheWriter() throws {
       guard FileManager.default.fileExists(atPath: "/proc/self/io") else { return }
       try withFolderInMemory { folder in
-        /// A new journal, as what an opening writes depends on what the log has.
+        /// Makes a new journal, because what an opening writes depends on the contents of the log.
         func makeJournal(_ name: String) throws -> URL {
           let url = URL(fileURLWithPath: "\(folder)/\(name).journal")
           try Journal<Logbook>.create(at: url).close()
@@ -79,13 +79,13 @@ extension Battery {
         }
         print("follow: alone \(alone), followed by three \(followed)")
         #expect(try #require(alone["syscw"]) >= 2000)
-        // It reads, too, if it takes longer than a second: then the background check of older entries begins.
+        // Reads are not compared: after a second, the background check of older entries begins.
         #expect(followed["syscw"] == alone["syscw"])
       }
     }
 
-    /// In turns, each with a new journal: what else the machine does slows both.
-    @Test func theWriterCommitsAboutAsFastWhenItIsFollowed() throws {
+    /// The measurements alternate, each with a new journal, because other work of the machine slows both.
+    @Test func theWriterCommitsAboutAsFastWithAFollowerAsWithout() throws {
       try withFolderInMemory { folder in
         func microseconds(_ name: String, followed: Bool) throws -> Double {
           let url = URL(fileURLWithPath: "\(folder)/\(name).journal")
@@ -103,10 +103,10 @@ extension Battery {
           followed.append(try microseconds("\(turn)b", followed: true))
           if turn % 2 == 1 { alone.append(try microseconds("\(turn)c", followed: false)) }
         }
-        // The quickest of each, as whatever else the machine does only makes them slower.
+        // Compare the fastest of each, because other work of the machine only makes them slower.
         let ratio = try #require(followed.min()) / #require(alone.min())
         print("follow: commits take \(ratio) times as long when followed")
-        // Were the writer to do something for its followers, or to wait for them, it would be a multiple.
+        // If the writer did anything for its followers, or waited for them, the ratio would be a multiple.
         #expect(ratio < 1.5)
       }
     }
@@ -120,7 +120,7 @@ extension Battery {
         try journal.commit { try $0.write(1, "first") }
         let follower = try Child(["short", url.path])
         _ = try follower.lines(until: { $0 == "short" })
-        // Enough for other files than the follower has open.
+        // Write enough that LevelDB makes files that the follower does not have open.
         for turn in 2...300 {
           try journal.commit { try $0.write(turn, String(repeating: "x", count: 2000)) }
         }
@@ -133,7 +133,7 @@ extension Battery {
   }
 }
 
-/// What followers printed, one after the other.
+/// The lines that the followers printed, one follower after the other.
 private struct Seen {
   private(set) var lines: [Substring] = []
 
@@ -151,7 +151,7 @@ private struct Seen {
     let journal = try Journal<Logbook>.open(at: url)
     let cursor = journal.entries()
     for line in lines {
-      let entry = try #require(try cursor.next(), "\(line) was seen and is not there")
+      let entry = try #require(try cursor.next(), "\(line) was seen and is missing")
       try #require(line == "\(entry.revision) \(entry.digest.hex) \(entry.author) \(entry.note)")
     }
     #expect(try journal.verify().isSound)
@@ -159,7 +159,7 @@ private struct Seen {
   }
 }
 
-/// A process that is talked to, and killed.
+/// A process of `CrashChild` with pipes to and from it.
 private final class Child {
   private let process = Process()
   private let (input, output, errors) = (Pipe(), Pipe(), Pipe())
@@ -171,7 +171,7 @@ private final class Child {
     process.standardOutput = output
     process.standardError = errors
     try process.run()
-    // A pipe that is full would hold it up.
+    // A full pipe would block the process, so a thread reads it.
     let handle = output.fileHandleForReading
     Thread.detachNewThread { [reader] in
       while true {
@@ -186,7 +186,7 @@ private final class Child {
 
   func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
-  /// The lines up to the first that is meant.
+  /// The lines up to and including the first for which `isLast` is true.
   func lines(until isLast: (String) -> Bool) throws -> [String] {
     var lines: [String] = []
     let end = Date() + 60
@@ -204,7 +204,7 @@ private final class Child {
       text: "the line did not come: \(String(decoding: complaints, as: UTF8.self)) \(lines.suffix(2))")
   }
 
-  /// Kills it, and gives what it had said.
+  /// Kills the process, and returns the lines that it had printed.
   func kill() throws -> [String] {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
@@ -215,7 +215,7 @@ private final class Child {
     return rest()
   }
 
-  /// Waits for its end, and gives what it had said.
+  /// Waits for the end of the process, and returns the lines that it had printed.
   func end() throws -> [String] {
     let lines = rest()
     process.waitUntilExit()
@@ -236,7 +236,7 @@ private final class Child {
 
 private struct Complaint: Error { var text: String }
 
-/// Whole lines of what comes in pieces.
+/// Splits output that arrives in pieces into whole lines.
 private final class Reader: Sendable {
   private struct State {
     var bytes = Data()
@@ -244,7 +244,7 @@ private final class Reader: Sendable {
   }
   private let state = Lock(State())
 
-  /// Nothing more comes, and all was taken but what is no whole line.
+  /// Whether no more output will arrive.
   var isAtEnd: Bool { state.withLock { $0.isAtEnd } }
 
   func append(_ data: Data) {

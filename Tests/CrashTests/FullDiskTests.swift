@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Fills a small file system for real.
+  /// Fills a small real file system.
   @Suite struct FullDiskTests {
     @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
-    func aFullDiskLosesNothingAcknowledgedAndWithRoomCommitsGoOn() throws {
+    func aFullDiskLosesNothingAcknowledgedAndCommitsContinueOnceThereIsRoom() throws {
       var random = SeededGenerator()
       for round in 0..<Battery.size(8, long: 200) {
         try withTemporaryFolder { folder in
@@ -49,7 +49,7 @@ extension Battery {
       let ballast = URL(fileURLWithPath: "\(folder)/ballast")
       try Data(count: Int.random(in: 2_400_000..<2_800_000, using: &random)).write(to: ballast)
       let url = URL(fileURLWithPath: "\(folder)/Log.journal")
-      // In every other round LevelDB is writing tables when the disk is full.
+      // In every other round, LevelDB is writing tables when the disk becomes full.
       let options = round % 2 == 0 ? Scenario.options() : JournalOptions(snapshots: .many)
 
       let journal = try Journal<Logbook>.create(at: url, options: options)
@@ -76,17 +76,17 @@ extension Battery {
       let count = acknowledged.turns.count
       #expect(journal.head.revision >= count)
       #expect(try journal.entry(at: count).note == "\(count)")
-      // Poisoned: what the log notes of a snapshot did not fit, and the commit came after.
+      // A write to the log failed: that of the commit, or an earlier one.
       if failure?.code == .outcomeUnknown || failure?.code == .poisoned {
         let next = #expect(throws: JournalError.self) { try journal.commit { try $0.write(1, "more") } }
         #expect(next?.code == .poisoned)
       } else {
-        // The bytes of a blob did not fit; nothing names them, and the log is as it was.
+        // The bytes of a blob did not fit. No entry names them, and the log is unchanged.
         #expect(failure?.code == .io)
       }
       try? journal.close()
 
-      // As long as the disk is full, opening may fail, but must not call the journal damaged.
+      // While the disk is full, opening may fail, but must not call the journal damaged.
       do {
         try Journal<Logbook>.open(at: url, options: options).close()
       } catch let error as JournalError {

@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 
 extension Pages {
-  /// Lets each file operation of an erasure or a pruning fail, alone and together with all that follow. The work must
-  /// be done in full or not at all, and the error must say which.
+  /// Makes each file operation of an erasure, a pruning or a garbage collection fail, alone and together with all that
+  /// follow. The work must be done in full or not at all. If no error is thrown, it must be done.
   /// - Parameters:
-  ///   - act: does the work on the journal at a URL, with a hook that sees each operation.
-  ///   - isDone: whether the work was done on the journal at a URL. The place is for messages.
+  ///   - act: does the work on the journal at a URL, with a hook that is called for each operation.
+  ///   - isDone: whether the work was done on the journal at a URL. `place` is for messages.
   func failEachOperation(
     of name: String, _ act: (URL, @escaping FileHook) throws -> Void,
     isDone: (_ url: URL, _ place: String) throws -> Bool
@@ -39,7 +39,7 @@ extension Pages {
         if try isDone(url, place) {
           done += 1
           if case .failure(let error) = result {
-            // The work is done, so the error is about what came after it.
+            // The work is done, so the error is about a later operation.
             let code = (error as? JournalError)?.code
             #expect(code == .outcomeUnknown || code == .io, "\(place): \(error)")
           }
@@ -53,8 +53,8 @@ extension Pages {
     #expect(done > 0 && undone > 0)
   }
 
-  /// Kills a process of its own at each file operation of an erasure or a pruning.
-  /// - Parameter name: the work, as `CrashChild` calls it.
+  /// Does an erasure or a pruning in another process, which is killed at each file operation in turn.
+  /// - Parameter name: the name of the work among the arguments of `CrashChild`.
   func killAtEachOperation(
     of name: String, isDone: (_ url: URL, _ place: String) throws -> Bool
   ) throws {

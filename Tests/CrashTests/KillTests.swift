@@ -7,7 +7,7 @@ import Testing
 extension Battery {
   /// Kills a process (`CrashChild`) that commits from up to 64 threads, again and again.
   @Suite struct KillTests {
-    @Test func everythingAcknowledgedSurvivesTheKillingOfTheProcess() throws {
+    @Test func everythingAcknowledgedSurvivesKillingTheProcess() throws {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(15, long: 3600))
       var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
@@ -16,7 +16,7 @@ extension Battery {
         try withFolderInMemory { folder in
           let url = URL(fileURLWithPath: "\(folder)/Log.journal")
           var acknowledgements = Acknowledgements()
-          // Now and then a new journal, as each look at one takes a time that grows with it.
+          // Begin a new journal now and then, because checking one takes longer the larger it is.
           for round in 0..<12 where Date() < end {
             let writers = [1, 2, 8, 64].randomElement(using: &random)!
             let first = round * 1_000_000
@@ -33,7 +33,7 @@ extension Battery {
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
             let journal = try Journal<Logbook>.open(at: url, mode: mode)
             let problem = try acknowledgements.problem(with: journal)
-            // However many commit and whatever is being written, this is all that opening has to replay.
+            // However many threads commit and whatever is being written, opening replays no more than this.
             let replayed = try journal.statistics().replayedEventCount
             most = max(most, replayed)
             #expect(replayed <= SnapshotPolicy.many.backlogCount + 64)
@@ -57,7 +57,7 @@ extension Battery {
   }
 }
 
-/// The process that is killed.
+/// Runs of the process that is killed.
 enum KilledChild {
   struct Line {
     var revision: Revision
@@ -65,7 +65,7 @@ enum KilledChild {
     var turn: Int
   }
 
-  /// Starts it, kills it after a random time, and gives what it had said.
+  /// Starts the process, kills it after a random time, and returns the acknowledgements that it had printed.
   static func run(
     _ url: URL, writers: Int, firstTurn: Int, random: inout SeededGenerator
   ) throws -> [Line] {
@@ -77,14 +77,14 @@ enum KilledChild {
     }
   }
 
-  /// The same, with a backup that it makes meanwhile; gives the lines as they are.
+  /// The same, optionally with a backup that the process makes meanwhile. Returns the lines as they are.
   static func said(
     by url: URL, writers: Int, firstTurn: Int, backup: URL? = nil, random: inout SeededGenerator
   ) throws -> [Substring] {
     let process = try KilledProcess(
       [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? []),
       sayingInto: url.path)
-    // Most are killed while they commit, some while they are still opening or making the journal.
+    // Most processes are killed while they commit, some while they are still opening or creating the journal.
     if random.chance(3, in: 4) { try process.waitForWords() }
     usleep(UInt32.random(in: 0..<120_000, using: &random))
     try process.kill()
@@ -92,8 +92,8 @@ enum KilledChild {
   }
 }
 
-/// A process of `CrashChild` that is killed. What it says goes into files, as a pipe ends only when every process is
-/// gone that another test has started meanwhile.
+/// A process of `CrashChild` that is killed. Its output goes into files, because other tests start processes that
+/// inherit the end of a pipe and keep it open.
 struct KilledProcess {
   private let process = Process()
   private let said: URL
@@ -111,10 +111,10 @@ struct KilledProcess {
     try process.run()
   }
 
-  /// Returns when it has said something, or has ended.
+  /// Returns when the process has printed something, or has ended.
   func waitForWords() throws { while try Data(contentsOf: said).isEmpty, process.isRunning { usleep(500) } }
 
-  /// - Throws: what it complained of when it had ended by itself.
+  /// - Throws: an error with the process's standard error if it had ended by itself.
   func kill() throws {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
@@ -124,7 +124,7 @@ struct KilledProcess {
       "the process ended by itself: \(words)")
   }
 
-  /// The whole lines that it has said; a kill may have cut the last one.
+  /// The whole lines that it has printed. A kill may have cut the last one.
   func lines() throws -> [Substring] {
     let text = String(decoding: try Data(contentsOf: said), as: UTF8.self)
     return text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n")

@@ -3,21 +3,21 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// What a recovered journal is compared with: the commits that were made, and which were acknowledged.
+/// Judges a recovered journal by the commits that were made and acknowledged before.
 ///
-/// The question is always the same: is it a prefix of the commits, in order, with every acknowledged one, its
-/// digests in agreement; is its state what these commits make, whatever it is based on; is every snapshot whole that
-/// the log knows; and does it continue from there?
+/// The journal must have a prefix of the commits, in order, with the same digests and with every acknowledged one. Its
+/// state must be the one that these commits make, whatever backs it. Every recorded snapshot must be whole, and the
+/// journal must take further commits.
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
   var digests: [ContentDigest] = []
-  /// The notes that each commit may have: one where its outcome and its order are known.
+  /// The notes that each commit may have: one if its outcome and its order are known.
   var notes: [Set<String>] = []
 
-  /// What is wrong with the journal, nil if nothing is.
+  /// What is wrong with the journal, or nil.
   /// - Parameters:
   ///   - acknowledged: the newest revision whose commit had returned.
-  ///   - goesOn: whether to commit to it, close it and open it again as well.
+  ///   - goesOn: whether to commit to the journal, close it and open it again as well.
   func problem(
     _ url: URL, acknowledged: Revision, options: JournalOptions = JournalOptions(), goesOn: Bool
   ) -> String? {
@@ -67,7 +67,7 @@ struct Oracle: Sendable {
     return try journal.problem()
   }
 
-  /// Taking a snapshot has removed what a crash has left of others.
+  /// What is wrong in the folder of snapshots. Taking a snapshot must have removed unfinished files from a crash.
   private func strays(in journal: Journal<Logbook>) throws -> String? {
     let path = journal.url.appendingPathComponent("snapshots").path
     let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
@@ -78,12 +78,12 @@ struct Oracle: Sendable {
 
 extension Journal where State == Logbook {
   /// Checks the entries, the state and every recorded snapshot, none of which a crash may damage.
-  /// - Returns: the first problem, nil if there is none.
+  /// - Returns: the first problem, or nil.
   func problem() throws -> String? {
     let verification = try verify(deep: true)
     guard verification.isSound else { return "verify: \(verification.problems)" }
     guard verification.head == head else { return "verify ends at \(verification.head.revision)" }
-    // That one could not be taken, as the disk is full, is no damage.
+    // A snapshot that could not be taken because the disk is full is not damage.
     let damage = snapshotProblems.filter { $0.code == .damaged }
     guard damage.isEmpty else { return "snapshots: \(damage)" }
     let replayed = try version(replayedTo: .revision(head.revision))

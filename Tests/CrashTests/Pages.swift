@@ -4,15 +4,15 @@ import LevelDB
 import LogbookModel
 import TestSupport
 
-/// A journal whose every page has words and an image that can be looked for.
+/// A journal of pages, each with texts, notes and images that tests can search for.
 struct Pages {
   let url: URL
   var head: Head
   let count: Int
-  /// Each text and image of a page, and what was said of its entries.
+  /// The texts and images of each page, and the notes of its entries.
   var words: [Int: [String]] = [:]
   var notes: [Int: [String]] = [:]
-  /// The same by revision, from 1 on; the last revision has none.
+  /// The same by revision, from 1 on. The last revision has none.
   var turns: [(page: Int, text: String, image: String, note: String)] = []
 
   init(in folder: String, count: Int, _ random: inout SeededGenerator) throws {
@@ -21,7 +21,7 @@ struct Pages {
     var options = JournalOptions(snapshots: .manual)
     options.database.writeBufferByteCount = 64 << 10
     var journal = try Journal<Logbook>.create(at: url, options: options)
-    // An image that several pages have.
+    // Several pages share this image.
     let shared = try journal.blobs.add(Data("the image of all".utf8))
     for turn in 1...count * 4 {
       let page = turn <= count ? turn : Int.random(in: 1...count, using: &random)
@@ -54,7 +54,7 @@ struct Pages {
   }
 }
 
-/// The names and bytes of all that is in a folder.
+/// The names and bytes of all files in a folder.
 func allBytes(of url: URL) throws -> Data {
   var bytes = Data()
   for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {

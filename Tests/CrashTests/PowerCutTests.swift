@@ -10,7 +10,7 @@ import Testing
 #endif
 
 extension Battery {
-  /// Cuts real file systems off from their disk while a journal on them is committed to.
+  /// Cuts real file systems off from their disk while commits are made to a journal on them.
   @Suite struct PowerCutTests {
     @Test(
       .enabled(if: Mount.isPossible, "only the superuser can mount a disk and cut it off"),
@@ -22,7 +22,7 @@ extension Battery {
       }
       var random = SeededGenerator()
       let rounds = Battery.size(8, long: 500)
-      // After each cut all of the journal is checked, so that after too many of them each takes too long.
+      // After each cut the whole journal is checked, which takes too long once a journal has had many cuts.
       let cutsOfAJournal = 25
       try withTemporaryFolder { folder in
         let image = try Mount.make(kind, in: folder.path)
@@ -43,7 +43,7 @@ extension Battery {
             let writing = try Writing(url, options: options, firstTurn: round * 1_000_000)
             writing.start(writers: [1, 8, 32].randomElement(using: &random)!, seed: random.next())
             usleep(UInt32.random(in: 1000..<300_000, using: &random))
-            // Only what was told before the cut counts: later acknowledgements race with it.
+            // Only acknowledgements from before the cut count, because later ones race with it.
             let told = writing.told
             try cut(point)
             writing.finish()
@@ -66,12 +66,13 @@ extension Battery {
       try #require(problem == nil, "\(name)")
     }
 
-    /// What a power loss does to a file system: nothing that is in memory reaches the disk any more.
+    /// Does to a file system what a power loss does: nothing in memory reaches the disk any more.
     private func cut(_ point: String) throws {
       let descriptor = unsafe open(point, O_RDONLY | O_DIRECTORY)
       guard descriptor >= 0 else { throw POSIXError(.EIO) }
       defer { close(descriptor) }
-      // EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are the same; 2: without writing the file system's journal.
+      // EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are the same number. The flag 2 means: without writing the file
+      // system's journal.
       let request: UInt = 0x8004_587D
       var flag: UInt32 = 2
       guard unsafe ioctl(descriptor, request, &flag) == 0 else { throw POSIXError(.ENOTTY) }
@@ -104,7 +105,7 @@ private final class Writing: Sendable {
       running.enter()
       Thread { [self] in
         defer { running.leave() }
-        // Whatever it throws, the disk is gone.
+        // Any error means that the disk is gone.
         try? commit(writer, SeededGenerator(seed: seed &+ UInt64(writer)))
       }.start()
     }
@@ -142,7 +143,7 @@ private final class Writing: Sendable {
     }
   }
 
-  /// Waits for all writers to notice, and closes the journal, so that the disk can be unmounted.
+  /// Waits until all writers have failed, and closes the journal, so that the disk can be unmounted.
   func finish() {
     running.wait()
     try? journal.close()

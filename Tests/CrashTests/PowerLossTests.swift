@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Builds the states that a power loss may leave, from everything that a journal's life did to the disk,
-  /// and opens each. (`CrashStates` says which are built, `Scenario` what the life is.)
+  /// Builds the states that a power loss may leave from the recorded file operations of a scenario, and opens each.
+  /// `CrashStates` says which states are built, `Scenario` what the journal is used for.
   @Suite struct PowerLossTests {
     @Test(arguments: NameModel.allCases)
     func everythingAcknowledgedSurvivesAPowerLossAtAnyMoment(_ model: NameModel) throws {
@@ -26,11 +26,12 @@ extension Battery {
         }
       }
       print("power loss, \(model): \(count) states")
+      #expect(count > 0)
       findings.report()
     }
 
     @Test(arguments: NameModel.allCases)
-    func aPowerLossDuringTheRecoveryFromAPowerLossLosesNothingEither(_ model: NameModel) throws {
+    func aSecondPowerLossDuringTheRecoveryLosesNothingEither(_ model: NameModel) throws {
       var random = SeededGenerator()
       try withRecording { recording in
         var enumeration = CrashStates(model, effort: 2, random: random)
@@ -47,11 +48,12 @@ extension Battery {
           second.check(states, findings)
         }
         print("second power loss, \(model): \(count) states of \(firsts.count) recoveries")
+        #expect(count > 0)
         findings.report()
       }
     }
 
-    // MARK: Does it bite?
+    // MARK: Controls
 
     @Test func withoutTheFlushOfTheLogCommitsAreFoundLost() throws {
       try expectFindings(.ordered, "was acknowledged") { operation in
@@ -82,19 +84,20 @@ extension Battery {
       }
     }
 
-    /// A merge removes what it has merged, so its flushes are all that keeps what opening starts from.
+    /// A merge removes the layers that it has merged. So only its flushes keep the layer that the next opening begins
+    /// with.
     @Test func withoutTheFlushesOfAMergeItsLayerIsFoundAltered() throws {
       try expectFindings(.ordered, "snapshot") { $0.kind == .sync && isMerged($0.path) }
     }
 
-    /// Whether a file under `snapshots/` is that of a layer that more has gone into than one is written for.
+    /// Whether a file under `snapshots/` belongs to a merged layer, which spans more events than a new one.
     private func isMerged(_ path: String) -> Bool {
       guard path.contains("/snapshots/"), let name = path.split(separator: "/").last else { return false }
       let revisions = name.prefix { $0.isNumber || $0 == "-" }.split(separator: "-").compactMap { Int($0) }
       return revisions.count == 2 && revisions[1] - revisions[0] >= 2 * SnapshotPolicy.many.eventCount
     }
 
-    /// Takes some flushes out of the trace, as if they had not been made, and expects that it is found out.
+    /// Removes some flushes from the trace, as if they had not been made, and expects that the tests notice.
     private func expectFindings(
       _ model: NameModel, _ part: String? = nil, without isLeftOut: (FileOperation) -> Bool
     ) throws {
@@ -107,7 +110,7 @@ extension Battery {
         let findings = Findings()
         let sample = stride(from: 0, to: states.count, by: max(1, states.count / 400)).map { states[$0] }
         var isFound = false
-        // From the whole life, a few at a time, until one is found.
+        // Check a few states at a time, spread over the whole scenario, until a problem is found.
         for start in 0..<16 where !isFound {
           recording.check(stride(from: start, to: sample.count, by: 16).map { sample[$0] }, findings)
           isFound = findings.all.contains { part == nil || $0.contains(part!) }

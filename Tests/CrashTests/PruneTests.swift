@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What was pruned is nowhere in the folder, whatever happens meanwhile, and all else is as it was.
+  /// Whatever happens during a pruning, pruned content is nowhere in the folder, and everything else is unchanged.
   @Suite struct PruneTests {
-    @Test func whatWasPrunedIsNowhereAndAllElseIsAsItWas() throws {
+    @Test func prunedContentIsNowhereInTheFolderAndAllElseIsUnchanged() throws {
       var random = SeededGenerator()
       for round in 0..<Battery.size(10, long: 200) {
         try withFolderInMemory { folder in
@@ -31,7 +31,7 @@ extension Battery {
           #expect(try journal.verify(deep: true).problems.map(\.description) == [])
           try journal.close()
           try writeLayers(at: pages.url, &random)
-          // What the base has can be erased, too.
+          // Content of the base can be erased, too.
           let state = try original.state(asOf: .revision(point))
           guard let page = (1...pages.count).first(where: { state.pages[$0] != nil }) else { return }
           try Journal<Logbook>.erase([.page(page)], at: pages.url, reason: "by law")
@@ -49,7 +49,7 @@ extension Battery {
       }
     }
 
-    @Test func ifAnyOperationOfAPruningFailsItIsDoneOrNot() throws {
+    @Test func ifAnyOperationOfAPruningFailsItIsDoneInFullOrNotAtAll() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)
@@ -58,7 +58,7 @@ extension Battery {
       }
     }
 
-    @Test func aPruningThatIsKilledAnywhereIsDoneOrNot() throws {
+    @Test func aPruningThatIsKilledAtAnyOperationIsDoneInFullOrNotAtAll() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)
@@ -98,14 +98,14 @@ extension Battery {
           let finding = try #require(
             diagnosis.findings.first { $0.path?.hasSuffix(base) == true }, "\(place)")
           #expect(finding.advice.contains("BASE"), "\(place)")
-          // Without a snapshot the state can't be made, so it does not open.
+          // Without a snapshot, the state can't be computed, so the journal does not open.
           let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: url) }
           #expect(error?.code == .damaged && error?.path?.hasSuffix(base) == true, "\(place): \(error!)")
-          // That of a backup is the same.
+          // The base of a backup is the same.
           try? FileManager.default.removeItem(at: file)
           try FileManager.default.copyItem(atPath: backup.path + base, toPath: file.path)
           #expect(try Journal<Logbook>.diagnose(url).isSound, "\(place)")
-          // And salvage takes it from there.
+          // Salvage takes the base from the backup.
           if place == "missing" {
             try FileManager.default.removeItem(at: file)
             let saved = URL(fileURLWithPath: "\(folder)/Saved.journal")
@@ -143,10 +143,10 @@ extension Battery {
         #expect(try old.entry(at: 1).note == pages.turns[0].note)
         #expect(try old.verify(deep: true).isSound)
         try old.close()
-        // One that ends before the point can't be brought up to date.
+        // A backup that ends before the point of the pruning can't be updated.
         let error = #expect(throws: JournalError.self) { try backup("Early") }
         #expect(error?.code == .conflict && error?.message.contains("was pruned") == true)
-        // An erasure takes it from the old backup as well, with all that was pruned.
+        // An erasure also removes the page from the old backup, with all that was pruned.
         try Journal<Logbook>.erase([.page(2)], at: pages.url, reason: "by law")
         let rebuilt = try backup("Old")
         #expect(rebuilt.isRebuilt && rebuilt.keepsPruned == nil)
@@ -159,7 +159,7 @@ extension Battery {
       }
     }
 
-    /// Layers begin with the base, and every state that they back is the one that a replay makes.
+    /// Checks that layers begin with the base, and that every state that they back equals the replayed one.
     private func writeLayers(at url: URL, _ random: inout SeededGenerator) throws {
       var options = JournalOptions()
       options.snapshots = .many
@@ -188,7 +188,7 @@ extension Battery {
         progress: { _ in })
     }
 
-    /// Whether the history before the last three entries was pruned; it is all there or nowhere.
+    /// Whether the history before the last three entries was pruned. Checks that all of it is in the journal or none.
     private func isPruned(
       _ pages: Pages, _ original: Journal<Logbook>, at url: URL, _ place: String
     ) throws -> Bool {
@@ -220,7 +220,7 @@ extension Battery {
       return true
     }
 
-    /// Searches every byte of a pruned journal for what must be there and for what must not.
+    /// Searches the bytes of a pruned journal for content that must be there and for content that must not.
     private func check(
       _ pages: Pages, _ point: Revision, _ original: Journal<Logbook>, at url: URL, _ place: String
     ) throws {

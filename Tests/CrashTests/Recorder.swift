@@ -3,7 +3,7 @@ import Journaling
 import LevelDB
 import Locks
 
-/// Everything that changed the disk, in its order, and when which commit was acknowledged.
+/// All operations that changed the disk, in order, and when each commit was acknowledged.
 struct Trace: Sendable {
   struct Acknowledgement: Sendable {
     /// How many operations there had been when the commit returned.
@@ -12,11 +12,11 @@ struct Trace: Sendable {
   }
 
   var operations: [FileOperation] = []
-  /// How many operations there had been when `create` returned; nil if it never did.
+  /// How many operations there had been when `create` returned, or nil if it did not return.
   var creation: Int?
   var acknowledgements: [Acknowledgement] = []
 
-  /// The newest revision that was acknowledged before any but the first `count` operations were begun.
+  /// The newest revision that was acknowledged before the operation after the first `count` began.
   func acknowledged(after count: Int) -> Revision {
     acknowledgements.reduce(0) { $1.position <= count ? max($0, $1.revision) : $0 }
   }

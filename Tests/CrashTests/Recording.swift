@@ -4,7 +4,7 @@ import Journaling
 import LevelDB
 import LogbookModel
 
-/// A scenario that ran to its end, and what is needed to judge what a crash leaves of it.
+/// The recording of a scenario that ran to its end, and what is needed to judge the states that a crash may leave.
 struct Recording: Sendable {
   var trace: Trace
   var oracle: Oracle
@@ -50,7 +50,7 @@ struct Recording: Sendable {
       let url = URL(fileURLWithPath: folder).appendingPathComponent(journalName)
       let journal = try Journal<Logbook>.open(at: url, options: Scenario.options(recorder.hook))
       let found = journal.head.revision
-      // What a reader saw must stay.
+      // Entries that were visible after the recovery must stay.
       recorder.acknowledge(found)
       let commit = try journal.commit(note: "recovered") { try $0.write(1000, "recovered") }
       recorder.acknowledge(commit.revision)
@@ -69,7 +69,7 @@ struct Recording: Sendable {
   }
 
   mutating func leaveOut(_ isLeftOut: (FileOperation) -> Bool) {
-    // They stay in the trace as operations that do nothing, so that all positions stay true.
+    // They stay in the trace as operations that do nothing, so that all positions stay right.
     for index in trace.operations.indices where isLeftOut(trace.operations[index]) {
       trace.operations[index] = FileOperation(.remove, path: root + "/nothing")
     }

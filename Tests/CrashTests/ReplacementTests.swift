@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// What puts another log in the place of a journal's own, while others read it and under power losses.
+  /// Erasures and prunings, which replace a journal's log, under power losses and while others read the journal.
   @Suite struct ReplacementTests {
     @Test(arguments: NameModel.allCases)
-    func anErasureOrPruningThatAPowerLossEndsIsDoneOrNot(_ model: NameModel) throws {
+    func anErasureOrPruningDuringAPowerLossIsDoneInFullOrNotAtAll(_ model: NameModel) throws {
       var random = SeededGenerator()
       let findings = Findings()
       var counts: [String] = []
@@ -61,7 +61,7 @@ extension Battery {
       findings.report()
     }
 
-    /// What is wrong with a journal whose replacement was interrupted; nil if it is done or was never begun.
+    /// What is wrong with a journal whose replacement was interrupted, or nil if it was done in full or not at all.
     private func problem(
       _ pages: Pages, _ head: Head, at url: URL, isErasure: Bool, _ done: Counter
     ) throws -> String? {
@@ -78,7 +78,7 @@ extension Battery {
         let lost = pages.turns.first { bytes.range(of: Data($0.text.utf8)) == nil }
         return lost.map { "\($0.text) is gone" }
       }
-      // The date of what is appended differs from one run to another, but these are of one run.
+      // All states come from one run, so the date of the appended entry is the same in all of them.
       guard found == head else { return "the newest entry is \(found)" }
       done.add()
       let gone =
@@ -107,7 +107,7 @@ extension Battery {
                 if journal.head.revision < head.revision || journal.state.pages[1] != nil {
                   findings.note("\(mode): opened at \(journal.head)")
                 }
-                // The history may go while it is open.
+                // The history may be pruned while the journal is open.
                 do { _ = try journal.state(asOf: .start) } catch let error as JournalError
                   where error.code == .pruned
                 {}
@@ -123,7 +123,7 @@ extension Battery {
         }
         for revision in stride(from: 1, through: head.revision, by: 2) {
           try Journal<Logbook>.prune(before: .revision(revision), at: url)
-          // So that readers come between.
+          // Wait until readers have opened the journal in between.
           let count = opened.value
           for _ in 0..<200 where opened.value < count + 2 && findings.all.isEmpty { usleep(1000) }
         }
@@ -132,7 +132,7 @@ extension Battery {
       }
     }
 
-    @Test func aFollowerContinuesAfterAnErasureAndIsToldOfAPruning() throws {
+    @Test func aFollowerContinuesAfterAnErasureAndReportsAPruning() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 3, &random)
@@ -157,7 +157,7 @@ extension Battery {
         let error = #expect(throws: JournalError.self) { try follower.catchUp() }
         #expect(error?.code == .pruned && error?.message.contains("open it again") == true, "\(error!)")
         try follower.close()
-        // Who only looks keeps what was there, or is told.
+        // A reader still sees the old history, or gets an error that says that it was pruned.
         do {
           #expect(try reader.verify().head == pages.head)
           #expect(try reader.entry(at: 1).note == pages.turns[0].note)
@@ -173,7 +173,7 @@ extension Battery {
   }
 }
 
-/// Counts on many threads.
+/// A counter for several threads.
 private final class Counter: Sendable {
   private let count = Lock(0)
 

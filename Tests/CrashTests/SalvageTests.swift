@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension Battery {
-  /// Damages journals at random, and compares what is salvaged with the original.
+  /// Damages journals at random, and compares the salvaged journals with the originals.
   @Suite struct SalvageTests {
     /// A journal of many small tables and a log, whose every entry is known.
     private struct Original {
@@ -25,7 +25,7 @@ extension Battery {
             : Journal<Logbook>.open(at: url, options: options)
           for turn in 1...Int.random(in: 20...60, using: &random) {
             let blob = turn % 10 == 0 ? try journal.blobs.add(Data("\(opening) \(turn)".utf8)) : nil
-            // Never the text that is there: that would be no change, and so no entry.
+            // The text always differs from the page's own, because a commit without a change makes no entry.
             let text =
               "\(opening) \(turn) " + String(repeating: "x", count: .random(in: 1...4000, using: &random))
             try journal.commit(by: "ana", note: "\(opening) \(turn)") { draft in
@@ -46,7 +46,7 @@ extension Battery {
       }
     }
 
-    /// Does one bad thing to a journal, and says what.
+    /// Damages one file of a journal, and returns a description of the damage.
     private func damage(_ url: URL, _ random: inout SeededGenerator, tablesOnly: Bool = false) throws
       -> String
     {
@@ -59,7 +59,7 @@ extension Battery {
         : data + names.filter { $0.hasPrefix("MANIFEST") || $0 == "CURRENT" } + ["../HEAD", "../FORMAT"]
       let name = all.randomElement(using: &random)!
       let path = entries.appendingPathComponent(name).standardizedFileURL
-      // What was done before may have removed it.
+      // Earlier damage may have removed the file.
       guard var bytes = try? Data(contentsOf: path) else { return "\(name) is gone already" }
       switch Int.random(in: 0..<4, using: &random) {
       case 0:
@@ -82,7 +82,7 @@ extension Battery {
       }
     }
 
-    @Test func whatIsSalvagedIsAPrefixAndNoEntryBeforeTheDamageIsLost() throws {
+    @Test func aSalvagedJournalIsAPrefixWithEveryEntryBeforeTheDamage() throws {
       var random = SeededGenerator()
       var (rounds, whole, cut, nothing) = (0, 0, 0, 0)
       for _ in 0..<Battery.size(4, long: 100) {
@@ -99,8 +99,8 @@ extension Battery {
             do {
               report = try Journal<Logbook>.salvage([damaged], to: target)
             } catch let error as JournalError {
-              // Only when the first entry is gone, or nothing says which journal it is. A FORMAT that names another
-              // model can be contradicted by the first entry alone.
+              // Salvage fails only if the first entry is lost, or if nothing identifies the journal. Only the first
+              // entry can contradict a FORMAT that names another model.
               let namesAnother = error.code == .otherModel && deeds.contains { $0.contains("FORMAT") }
               try #require(error.code == .damaged || namesAnother, "\(deeds): \(error)")
               #expect(!FileManager.default.fileExists(atPath: target.path))
@@ -111,13 +111,13 @@ extension Battery {
             #expect(try contents(of: damaged) == before, "\(deeds)")
             rounds += 1
             if report.head.revision == original.digests.count { whole += 1 } else { cut += 1 }
-            // What opens up to the damage is the same.
+            // Opening up to the damage gives the same entries.
             let journal = try Journal<Logbook>.open(at: damaged, mode: .upToDamage)
             #expect(journal.head == report.head, "\(deeds)")
             #expect((journal.damage == nil) == (report.end == nil), "\(deeds)")
             #expect(try journal.verify().entryCount == report.head.revision)
             try journal.close()
-            // What opens as usual has lost nothing; salvage must not lose it either.
+            // A journal that opens as usual has lost nothing, so salvage must not lose anything either.
             if let opened = try? Journal<Logbook>.open(at: damaged, mode: .readOnly) {
               if try opened.verify().isSound { #expect(report.head == opened.head, "\(deeds)") }
               try opened.close()
@@ -133,7 +133,7 @@ extension Battery {
       #expect(cut > 0)
     }
 
-    @Test func twoCopiesThatAreDamagedInDifferentPlacesGiveTheWhole() throws {
+    @Test func salvageCombinesTwoCopiesThatAreDamagedInDifferentPlaces() throws {
       var random = SeededGenerator()
       var (better, whole) = (0, 0)
       for _ in 0..<Battery.size(3, long: 60) {
@@ -155,7 +155,7 @@ extension Battery {
       #expect(better > 0)
     }
 
-    @Test func anImageThatNoCopyHasIsListedAndItsEntryStays() throws {
+    @Test func salvageListsAnImageThatNoCopyHasAndKeepsItsEntry() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let original = try Original(in: folder, &random)
@@ -164,7 +164,7 @@ extension Battery {
           atPath: first.appendingPathComponent("images").path
         ).sorted()
         func image(_ url: URL, _ index: Int) -> URL { url.appendingPathComponent("images/\(names[index])") }
-        // One is gone in both, one in the first, and one is altered in the second.
+        // One image is missing from both copies, one from the first, and one is altered in the second.
         for url in [image(first, 0), image(second, 0), image(first, 1)] {
           try FileManager.default.removeItem(at: url)
         }
@@ -200,7 +200,7 @@ extension Battery {
       }
     }
 
-    /// How many entries come out of copies.
+    /// How many entries a salvage of the copies gives.
     private func saved(_ copies: [URL], _ original: Original, _ deeds: String) throws -> Int {
       let target = original.url.deletingLastPathComponent().appendingPathComponent("Saved.journal")
       try? FileManager.default.removeItem(at: target)
@@ -221,7 +221,7 @@ extension Battery {
       #expect(revision == 0 || journal.head.digest == original.digests[revision - 1], "\(deeds)")
       let verification = try journal.verify(deep: true)
       try #require(verification.isSound, "\(deeds): \(verification.problems)")
-      // Without HEAD it can't be known that there was more.
+      // Without HEAD, salvage can't know that there were more entries.
       let isKnown = report.acknowledgedRevision == original.digests.count
       if isKnown {
         #expect((report.end == nil) == (revision == original.digests.count), "\(deeds): \(report)")

@@ -6,14 +6,14 @@ import Locks
 import LogbookModel
 import TestSupport
 
-/// The life of a small journal in which everything happens that changes the disk: it is made, committed to by
-/// one and by several threads, given blobs, closed and opened again and again, while LevelDB begins new logs,
-/// writes tables and compacts them, and snapshots are taken, dropped and thinned.
+/// A run of a small journal with everything that changes the disk. The journal is created, and closed and opened again
+/// and again. One thread or several commit and add blobs, while LevelDB begins new logs, writes tables and compacts
+/// them, and snapshots are taken, dropped and thinned.
 final class Scenario: Sendable {
   private struct Progress: Sendable {
     var tried: [String] = []
     var acknowledged: [Revision: String] = [:]
-    /// Set at the first error: an app stops there.
+    /// The first error, at which the scenario stops, as an app would.
     var failure: JournalError?
     var codes: Set<JournalError.Code> = []
     var snapshotCodes: Set<JournalError.Code> = []
@@ -30,7 +30,7 @@ final class Scenario: Sendable {
     options = Self.options(hook)
   }
 
-  /// LevelDB's smallest buffer, so that a few large notes make it begin a new log.
+  /// Options with LevelDB's smallest buffer, so that a few large pages make it begin a new log.
   static func options(_ hook: FileHook? = nil) -> JournalOptions {
     var options = JournalOptions()
     options.fileHook = hook
@@ -39,16 +39,16 @@ final class Scenario: Sendable {
     return options
   }
 
-  /// The first error, nil if all went well.
+  /// The first error, or nil.
   var failure: JournalError? { progress.withLock { $0.failure } }
-  /// What failed commits threw.
+  /// The codes of the errors that commits threw.
   var commitFailures: Set<JournalError.Code> { progress.withLock { $0.codes } }
-  /// What snapshots threw that were asked for. It stops nothing.
+  /// The codes of the errors of requested snapshots. They do not stop the scenario.
   var snapshotFailures: Set<JournalError.Code> { progress.withLock { $0.snapshotCodes } }
   /// The newest revision whose commit returned.
   var acknowledged: Revision { progress.withLock { $0.acknowledged.keys.max() ?? 0 } }
 
-  /// What can be there afterwards: at an acknowledged revision its note, at any other one of the rest.
+  /// The notes that each revision may have afterwards: its own if it was acknowledged, otherwise any of the rest.
   var notes: [Set<String>] {
     progress.withLock { progress in
       let unknown = Set(progress.tried).subtracting(progress.acknowledged.values)
@@ -58,8 +58,8 @@ final class Scenario: Sendable {
     }
   }
 
-  /// Runs until the end or the first error; whatever happens, the journal is closed at the end.
-  /// - Parameter afterFailure: called with the journal that something failed on, still open.
+  /// Runs until the end or the first error, and always closes the journal.
+  /// - Parameter afterFailure: called after a failure with the journal, which is still open.
   func run(afterFailure: (Journal<Logbook>) throws -> Void = { _ in }) throws {
     var blob: Blob?
     let sessions: [(Journal<Logbook>) throws -> Void] = [
@@ -72,9 +72,9 @@ final class Scenario: Sendable {
         blob = try journal.blobs.add(Data("a blob that nothing names yet".utf8))
       },
       { [self] journal in
-        // Named without being added again: its name must be made durable all the same.
+        // The blob is named without being added again. Its name must still be made durable.
         try write(journal, page: 3, "with the blob of the last session", blob: blob)
-        // Over and over on one page, so that the log grows, and snapshots don't.
+        // All of these write one page, so the log grows and snapshots do not.
         for _ in 0..<6 { try write(journal, page: 10, "large", byteCount: 20_000) }
         takeSnapshot(journal, asOf: 2)
         try commit(journal, "deletes a page") { try $0.delete(.page(2)) }
@@ -85,7 +85,7 @@ final class Scenario: Sendable {
         try write(journal, page: 4, "with another blob", blob: named)
         writeTogether(journal, threads: 2)
         for _ in 0..<4 { try write(journal, page: 11, "large too", byteCount: 20_000) }
-        // So that layers are merged before the journal is closed.
+        // Let layers be merged before the journal is closed.
         journal.waitForLayers()
       },
       { [self] journal in

@@ -7,15 +7,15 @@ import Testing
 extension Battery {
   /// Gives a process (`CrashChild`) too few file descriptors.
   @Suite struct ShortageTests {
-    /// Descriptors that ran out at the first commit ended the process, or poisoned the journal though nothing had
-    /// been written.
+    /// If descriptors ran out at the first commit, the process ended, or the journal took no more commits although
+    /// nothing had been written.
     @Test func withTooFewDescriptorsNothingIsLostAndCommitsContinueOnceThereAreMore() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
         try Journal<Logbook>.create(at: url).close()
         var acknowledged: Revision = 0
         var (refused, opened, whole) = (0, 0, 0)
-        // From none to spare up to where nothing is missing any more.
+        // Begin with no free descriptor, and end when nothing fails any more.
         for count in 4...200 where whole < 4 {
           let lines = try run(url, descriptors: count)
           for line in lines {
@@ -51,7 +51,7 @@ extension Battery {
       }
     }
 
-    /// The system ends a process that writes beyond its limit of file sizes, unless it has said otherwise.
+    /// By default, the system ends a process that writes beyond its file size limit.
     @Test func exceedingTheFileSizeLimitIsAnErrorAndDoesNotEndTheProcess() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
@@ -78,7 +78,7 @@ extension Battery {
           }
           var opened = 0
           for (process, output, errors) in processes {
-            // Those that find it locked end, which ends their output.
+            // Processes that find the journal locked end, which ends their output.
             if output.fileHandleForReading.availableData.isEmpty {
               let complaint = try errors.fileHandleForReading.readToEnd() ?? Data()
               let text = String(decoding: complaint, as: UTF8.self)
@@ -118,7 +118,7 @@ extension Battery {
       let output = Pipe()
       process.standardOutput = output
       try process.run()
-      // A process that hangs is ended, and found by how it ended.
+      // A process that hangs is killed, and the check of its exit status then fails.
       let watchdog = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
       DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
       let said = try output.fileHandleForReading.readToEnd() ?? Data()

@@ -1,8 +1,8 @@
 import Files
 import LevelDB
 
-/// What a disk holds while operations are done on it: what everyone sees, and how much of that a power loss
-/// leaves for sure.
+/// A disk on which operations are done: its contents as programs see them, and how much of them certainly survives a
+/// power loss.
 struct SimulatedDisk: Sendable {
   struct PendingWrite: Sendable {
     var offset: Int
@@ -12,7 +12,7 @@ struct SimulatedDisk: Sendable {
   /// A file or folder, whatever its names.
   struct Node: Sendable {
     var isFolder: Bool
-    /// The change of names that made it.
+    /// The index of the change that created it.
     var madeBy: Int
     /// The bytes as of the last flush.
     var durable: [UInt8] = []
@@ -22,30 +22,30 @@ struct SimulatedDisk: Sendable {
     var flushes = 0
   }
 
-  /// Something that becomes of a name in a folder.
+  /// A change of a name in a folder.
   struct NameChange: Sendable {
     var folder: Int
     var name: String
-    /// The node it stands for from now on, nil: none.
+    /// The node that the name refers to from now on, nil if none.
     var node: Int?
   }
 
   typealias Names = [[String: Int]]
 
-  /// The folder in which everything happens, as the recorded operations name it.
+  /// The folder of all operations, by its recorded path.
   let root: String
   private(set) var nodes: [Node] = [Node(isFolder: true, madeBy: -1)]
-  /// What the names in each folder stand for now.
+  /// What the names in each folder refer to now.
   private(set) var names: Names = [[:]]
-  /// All changes of names, in order; those of one call belong together.
+  /// All changes of names, in order. Those of one call are grouped.
   private(set) var changes: [[NameChange]] = []
-  /// Under the ordered model, how many of them are durable.
+  /// In the ordered model, how many of the changes are durable.
   private(set) var orderedCount = 0
-  /// Under the ordered model, the names that are durable.
+  /// In the ordered model, the durable names.
   private(set) var orderedNames: Names = [[:]]
-  /// Under the strict model, the names that are durable.
+  /// In the strict model, the durable names.
   private(set) var strictNames: Names = [[:]]
-  /// Under the strict model, the changes in each folder that are not.
+  /// In the strict model, the changes in each folder that are not durable.
   private(set) var strictPending: [[[NameChange]]] = [[]]
 
   init(root: String) { self.root = root }
@@ -66,7 +66,7 @@ struct SimulatedDisk: Sendable {
       let (folder, name) = place(operation.path)
       let (newFolder, newName) = place(newPath)
       guard let folder, let newFolder else { return }
-      // No folder is ever renamed over another one: the two are exchanged.
+      // No folder is ever renamed over another one. The two are exchanged.
       let other = names[newFolder][newName].flatMap { nodes[$0].isFolder ? $0 : nil }
       change([
         NameChange(folder: folder, name: name, node: other),
@@ -83,8 +83,8 @@ struct SimulatedDisk: Sendable {
   private mutating func make(_ path: String, isFolder: Bool) {
     let (folder, name) = place(path)
     guard let folder else { return }
-    // Making a file where one is empties it. Another file under the name is close to that, and leaves the
-    // old bytes possible.
+    // Creating a file over an existing one empties it. A new node under the same name comes close to that, and keeps
+    // the old bytes possible.
     nodes.append(Node(isFolder: isFolder, madeBy: changes.count))
     names.append([:])
     orderedNames.append([:])
@@ -96,7 +96,7 @@ struct SimulatedDisk: Sendable {
   private mutating func change(_ parts: [NameChange]) {
     changes.append(parts)
     names.apply(parts)
-    // A rename from one folder to another is one step in a journal of all changes, and two without it.
+    // A rename between folders is one step in the ordered model, and two in the strict one.
     for folder in Set(parts.map(\.folder)) {
       strictPending[folder].append(parts.filter { $0.folder == folder })
     }
@@ -107,7 +107,8 @@ struct SimulatedDisk: Sendable {
     nodes[node].pending = []
     nodes[node].flushes += 1
     for write in pending { nodes[node].durable.write(write.bytes, at: write.offset) }
-    // A flushed file takes with it the change that made it and all before, as the journal is in order.
+    // The file system's journal is in order. So flushing a file also makes its creation durable, and all changes
+    // before it.
     makeDurable(through: nodes[node].madeBy)
   }
 
@@ -126,7 +127,7 @@ struct SimulatedDisk: Sendable {
     }
   }
 
-  /// Puts a file, or a folder when there are no bytes, where it will outlive everything.
+  /// Adds a durable file, or a durable folder if `bytes` is nil.
   mutating func restore(_ path: String, _ bytes: [UInt8]?) {
     make(path, isFolder: bytes == nil)
     if let bytes { nodes[nodes.count - 1].durable = bytes }
@@ -160,7 +161,7 @@ extension SimulatedDisk.Names {
 }
 
 extension [UInt8] {
-  /// Puts bytes at an offset, with zeros before it where there is nothing.
+  /// Writes bytes at an offset, and fills a gap before it with zeros.
   mutating func write(_ bytes: [UInt8], at offset: Int) {
     if count < offset { append(contentsOf: repeatElement(0, count: offset - count)) }
     let overlap = Swift.min(bytes.count, count - offset)

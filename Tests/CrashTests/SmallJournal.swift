@@ -2,10 +2,9 @@ import Foundation
 import Journaling
 import LogbookModel
 
-/// A journal with entries in a table and in the log, a blob, and a snapshot that its newest state is based on, as
-/// bytes.
+/// The bytes of a journal with entries in a table and in the log, a blob, and a snapshot that backs its newest state.
 struct SmallJournal: Sendable {
-  /// Bytes of one file that are altered one after the other.
+  /// Bytes of one file, which are altered one after the other.
   struct Piece: Sendable, CustomStringConvertible {
     var file: Int
     var range: [Int]
@@ -38,8 +37,8 @@ struct SmallJournal: Sendable {
 
   var byteCount: Int { state.files.reduce(0) { $0 + $1.durable.count } }
 
-  /// All bytes. Of the zeros that fill HEAD's slots, and of the snapshot, which holds a long text for people,
-  /// every so often one, unless there is time.
+  /// All bytes. Except in a long run, only some of the zeros in HEAD's slots, and some bytes of the snapshot, which has
+  /// a long text for people.
   var pieces: [Piece] {
     state.files.indices.flatMap { file -> [Piece] in
       let bytes = bytes(of: file)
@@ -61,7 +60,7 @@ struct SmallJournal: Sendable {
     try state.build(in: place)
   }
 
-  /// Opens the folder with one file altered, and puts it back as it was.
+  /// Opens the folder with one file altered, and restores the file.
   /// - Returns: whether opening was refused.
   func check(
     _ place: String, _ file: Int, _ altered: [UInt8], writes: Bool, _ note: (String) -> Void

@@ -5,7 +5,7 @@ import Foundation
 import JournalServer
 import PostgresLog
 
-// The other blocks of the pages. To compile them is the test.
+// The other code blocks of the pages. The test is that they compile.
 
 func auditOfAuditAndRestore(_ journal: CatalogJournal) throws {
   for change in try journal.history(of: .item(1)) {

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func newPicturesTakeThePlaceOfTheOldOnes() throws {
+  @Test func newPicturesReplaceTheOldOnes() throws {
     try withTemporaryFolder { folder in
       let database = try BugDatabase(at: folder.url.appending(path: "Bugs.journal"))
       let bug = try database.add(Bug(title: "Lady Bug", rating: 1))
@@ -87,7 +87,8 @@ import Testing
     }
   }
 
-  /// A list of titles must not read pictures: the app would start slower with each, and hold them all.
+  /// A list of titles must not read pictures. Otherwise the app would start more slowly with each picture, and hold all
+  /// of them in memory.
   @Test func aPictureIsReadOnlyWhenItIsAskedFor() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bugs.journal")

@@ -10,7 +10,7 @@ import Testing
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  @Test func thePageNamesEachAppAndNoOther() throws {
+  @Test func thePageAboutExamplesNamesEachAppAndNoOther() throws {
     let named = try text("Documentation/Examples.md").matches(of: /`Sources\/Examples\/([A-Za-z]+\.swift)`/)
     let files = try FileManager.default.contentsOfDirectory(
       atPath: root.appending(path: "Sources/Examples").path)

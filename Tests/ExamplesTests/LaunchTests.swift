@@ -6,7 +6,7 @@ import Testing
 
 @testable import Examples
 
-/// What each app finds when it is started: nothing yet, something empty, something missing.
+/// What each app does at its launch if there is no journal yet, if the journal is empty, or if a file is missing.
 @Suite struct LaunchTests {
   enum App: CaseIterable {
     case places
@@ -23,7 +23,7 @@ import Testing
       }
     }
 
-    /// How many categories an app has without its user's doing.
+    /// How many categories an app makes by itself.
     var categoryCount: Int { self == .places ? PlaceBook.defaultCategories.count : 0 }
   }
 
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test(arguments: App.allCases) func anEmptyFileInTheJournalsPlaceIsNamedAndLeftAlone(_ app: App) throws {
+  @Test(arguments: App.allCases) func anEmptyFileInPlaceOfTheJournalIsReportedAndLeftAlone(_ app: App) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "App.journal")
       try Data().write(to: url)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test(arguments: App.allCases) func aJournalWithAMissingFileIsNoFirstLaunch(_ app: App) throws {
+  @Test(arguments: App.allCases) func aJournalWithAMissingFileIsNotTakenForAFirstLaunch(_ app: App) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "App.journal")
       var journal: CatalogJournal? = try app.launch(at: url)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test(arguments: App.allCases) func aSecondCopyOfARunningAppIsToldSo(_ app: App) throws {
+  @Test(arguments: App.allCases) func aSecondInstanceOfARunningAppIsRefused(_ app: App) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "App.journal")
       let journal = try app.launch(at: url)

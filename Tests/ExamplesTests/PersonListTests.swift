@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func anItemIsTheTwoAttributesAndNothingElse() throws {
+  @Test func theItemOfAPersonHasTwoAttributesAndNothingElse() throws {
     try withTemporaryFolder { folder in
       let list = try PersonList(at: folder.url.appending(path: "Persons.journal"))
       let zoe = try list.add(Person(name: "Zoe", number: "1"))

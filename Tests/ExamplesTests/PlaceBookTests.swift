@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func aCategoryListsItsPlacesAndAForgottenOneLeavesThem() throws {
+  @Test func aCategoryListsItsPlacesAndDeletingItKeepsThem() throws {
     try withBook { book throws in
       let (first, second) = (book.categories[0].id, book.categories[1].id)
       for (place, category) in [(Self.paris, first), (Self.berlin, second), (Self.suva, first)] {
@@ -133,8 +133,8 @@ import Testing
     }
   }
 
-  /// East of the line that dates change at, the nearest place can be the one with the smallest longitude.
-  @Test func theDateLineIsNoBorder() throws {
+  /// Near the date line, the nearest place can be the one whose longitude differs most.
+  @Test func distancesAcrossTheDateLineAreShort() throws {
     try withBook { book throws in
       let auckland = Place(name: "Auckland", latitude: -36.8485, longitude: 174.7633)
       for place in [auckland, Self.apia] { try book.add(place) }
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func equallyFarPlacesStandAsTheyWereAdded() throws {
+  @Test func equallyFarPlacesAreInTheOrderOfAddition() throws {
     try withBook { book throws in
       for name in ["b", "a", "c"] { try book.add(Place(name: name, latitude: 1, longitude: 1)) }
       let here = try #require(Coordinate(latitude: 0, longitude: 0))
@@ -157,7 +157,7 @@ import Testing
     (90, 0, -90, 77, 20_015_114.35), (60, 0, 60, 180, 6_671_704.78), (0, 179.5, 0, -179.5, 111_195.08),
     (45, 7, 45.000_001, 7, 0.111_195),
   ])
-  func distancesAreThoseOfTheShortestWay(
+  func distancesAreGreatCircleDistances(
     _ latitude: Double, _ longitude: Double, _ otherLatitude: Double, _ otherLongitude: Double,
     _ meters: Double
   ) throws {
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func aPlaceInACategoryThatIsNotThereIsRejected() throws {
+  @Test func aPlaceInAMissingCategoryIsRejected() throws {
     try withBook { book throws in
       let error = #expect(throws: JournalError.self) { try book.add(Self.berlin, in: 99) }
       #expect(error?.code == .rejected)

@@ -5,7 +5,7 @@ import Foundation
 
 @testable import Examples
 
-/// What Documentation/ComingFromNSCoding.md shows of the map with places. To compile it is the test.
+/// The code about the map of places in Documentation/ComingFromNSCoding.md. The test is that it compiles.
 func useOfThePlaceBook(_ url: URL, _ food: CategoryID, _ here: Coordinate) throws {
   let book = try PlaceBook(at: url)                                // adds default categories at the first launch
   try book.add(Place(name: "Pier 39", latitude: 37.8, longitude: -122.4), in: food)

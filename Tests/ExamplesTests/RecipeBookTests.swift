@@ -6,7 +6,7 @@ import Testing
 @testable import Examples
 
 @Suite struct RecipeBookTests {
-  @Test @MainActor func theScreenUpdatesAsOneTypes() async throws {
+  @Test @MainActor func theScreenUpdatesAfterEachCommand() async throws {
     try await withTemporaryFolder { folder in
       let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
       let screen = RecipeScreen(book)
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func photosGoWithTheirRecipeAndComeBackWithIt() async throws {
+  @Test func photosAreDeletedWithTheirRecipeAndComeBackWithIt() async throws {
     try await withTemporaryFolder { folder in
       let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
       let soup = try await book.add(Recipe(title: "Soup"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The recipe manager, driven as somebody at a terminal drives it.
+/// The recipe manager, driven as by a user at a terminal.
 @Suite struct RecipeProgramTests {
   /// A running recipe manager.
   private final class Session {
@@ -24,7 +24,7 @@ import Testing
       try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// Reads until the program has shown a text since the last one.
+    /// Reads until the program has shown a text, after the one that was expected last.
     func expect(_ text: String, _ location: SourceLocation = #_sourceLocation) {
       while !shown.contains(text) {
         let bytes = output.fileHandleForReading.availableData
@@ -65,7 +65,7 @@ import Testing
       first.expect("1. Pie *****\n2. Soup\n")
       try first.type("rate 9 1")
       first.expect("there is no line 9\n")
-      // What the screen has shown is on the disk.
+      // Everything that the screen has shown is on the disk.
       first.kill()
 
       let second = try Session(url, author: "ana")

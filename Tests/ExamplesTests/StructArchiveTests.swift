@@ -5,8 +5,8 @@ import Testing
 
 @testable import Examples
 
-/// Somebody, as the class with `NSCoding` that has been in an app for years. Foundation on Linux archives no
-/// private classes.
+/// A person, as a class with `NSCoding` that has been in an app for years. It is not private, because Foundation on
+/// Linux does not archive private classes.
 final class OldContact: NSObject, NSCoding {
   let firstName: String
   let lastName: String
@@ -30,7 +30,7 @@ final class OldContact: NSObject, NSCoding {
   }
 }
 
-/// A struct with more in it, and a class with other names.
+/// A struct with more properties, whose archived class and keys have other names.
 private struct Sighting: Equatable, ArchivedAsObject {
   static let className = "BUGSighting"
   static let archiveKeys = ["species": "Species", "rating": "Rating", "seen": "Seen"]
@@ -60,7 +60,7 @@ final class OldSighting: NSObject, NSCoding {
 @Suite struct StructArchiveTests {
   private let ana = Contact(firstName: "Ana", lastName: "Lima Ó Briain")
 
-  /// What an app with the old class makes of a file.
+  /// Reads a file as an app with the old class does.
   private func unarchive<Old: NSObject & NSCoding>(_ type: Old.Type, named name: String, _ url: URL) throws
     -> Old?
   {
@@ -88,7 +88,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func aClassWithNSCodingReadsTheArchive() throws {
+  @Test func aClassWithNSCodingReadsTheArchiveOfAStruct() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Contact")
       try ana.archive(to: url)
@@ -105,7 +105,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func aStructReadsWhatSuchAClassHasWritten() throws {
+  @Test func aStructReadsAnArchiveOfAClassWithNSCoding() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Contact")
       let archiver = NSKeyedArchiver(requiringSecureCoding: false)
@@ -152,7 +152,7 @@ final class OldSighting: NSObject, NSCoding {
     }
   }
 
-  @Test func anArchiveOfSomethingElseIsAnErrorThatNamesWhatIsMissing() throws {
+  @Test func anArchiveOfAnotherTypeIsAnErrorThatNamesTheMissingKey() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Contact")
       try Sighting(species: "Wolf Spider", rating: 4).archive(to: url)

@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func checkingMovesToTheEndOfWhatIsDone() throws {
+  @Test func checkingMovesAToDoToTheEndOfTheDoneList() throws {
     try withManager { manager throws in
       for title in ["First", "Second", "Third"] { try manager.add(ToDo(title: title)) }
       try manager.check(at: 1)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func uncheckingMovesToTheEndOfWhatIsToDo() throws {
+  @Test func uncheckingMovesAToDoToTheEndOfTheOpenList() throws {
     try withManager { manager throws in
       for title in ["First", "Second", "Third"] { try manager.add(ToDo(title: title)) }
       try manager.check(at: 0)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 2, "bcad"), (2, 0, "cabd"), (3, 1, "adbc"), (1, 1, "abcd"), (0, 3, "bcda")])
-  func movingPutsOneElsewhereAndKeepsTheOrderOfTheOthers(from: Int, to: Int, order: String) throws {
+  func movingAToDoKeepsTheOrderOfTheOthers(from: Int, to: Int, order: String) throws {
     try withManager { manager throws in
       for title in ["a", "b", "c", "d"] { try manager.add(ToDo(title: title)) }
       try manager.move(from: from, to: to)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func removingTakesFromTheListThatIsMeant() throws {
+  @Test func removingTakesAToDoFromTheChosenList() throws {
     try withManager { manager throws in
       for title in ["First", "Second", "Third"] { try manager.add(ToDo(title: title)) }
       try manager.check(at: 2)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func removingAllEmptiesBothListsForGoodAndForTheNextManager() throws {
+  @Test func removingAllEmptiesBothListsAlsoAfterARestart() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "ToDo.journal")
       var manager: ToDoManager? = try ToDoManager(at: url)
@@ -90,13 +90,13 @@ import Testing
       manager = try ToDoManager(at: url)
       #expect(try manager?.toDos() == [])
       #expect(try manager?.doneToDos() == [])
-      // It was one step, and the step before it is still known.
+      // Removing all was one step, and the state before it can still be read.
       #expect(try manager?.toDos(asOf: .head(back: 1)) == [ToDo(title: "Second")])
       #expect(try manager?.doneToDos(asOf: .head(back: 1)) == [ToDo(title: "First")])
     }
   }
 
-  @Test func theSameIsNotAddedTwice() throws {
+  @Test func anEqualToDoIsNotAddedTwice() throws {
     try withManager { manager throws in
       let toDo = ToDo(title: "First", description: "at noon", timestamp: 1, location: home)
       try manager.add(toDo)
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func whatIsDoneCanBeToDoAgainAndUncheckingItLeavesOne() throws {
+  @Test func aDoneToDoCanBeAddedAgainAndUncheckingItLeavesOne() throws {
     try withManager { manager throws in
       try manager.add(ToDo(title: "Water the plants"))
       try manager.check(at: 0)
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func aNewManagerHasWhatTheOldOneHad() throws {
+  @Test func bothListsSurviveARestart() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "ToDo.journal")
       let full = ToDo(title: "First", description: "at noon", timestamp: 1_700_000_000.25, location: home)
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  /// The manager is not told that the app will be closed, or that it was.
+  /// The manager is not told that the app will close.
   @Test func additionsAreOnTheDiskAtOnce() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "ToDo.journal")
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func anIndexThatIsNotThereIsAnErrorAndChangesNothing() throws {
+  @Test func anIndexOutOfRangeIsAnErrorAndChangesNothing() throws {
     try withManager { manager throws in
       try manager.add(ToDo(title: "First"))
       let attempts: [() throws -> Void] = [

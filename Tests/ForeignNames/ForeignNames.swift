@@ -1,5 +1,5 @@
-// Types named as those of SwiftUI, RealityKit, GRDB, CryptoKit and Objective-C. Who imports this module and the
-// journal's must get these by their plain names: `ForeignNamesTests` does not compile otherwise.
+// Types with the names of types in SwiftUI, RealityKit, GRDB, CryptoKit and Objective-C. A file that imports this
+// module and the journal's must get these types by their plain names. Otherwise `ForeignNamesTests` does not compile.
 
 package struct Category {}
 package struct Color {}

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `commit` accepts, opening accepts, and it decodes to the same: tried through the public API with whatever an
-/// app can hand in.
+/// Whatever `commit` accepts, opening accepts and decodes to the same values. Tried through the public API with
+/// everything that an app can pass.
 @Suite struct CommitFuzzTests {
   @Test func whatCommitAcceptsOpeningAcceptsAndDecodesToTheSame() throws {
     var random = SeededGenerator()
@@ -34,7 +34,7 @@ import Testing
           let entry = try journal.entry(at: revision)
           #expect(entry.author == said.author && entry.note == said.note && entry.metadata == said.metadata)
         }
-        // Whatever was in it, the journal takes what is in order.
+        // Whatever the journal has, it takes a valid commit.
         if journal.state.items.allSatisfy({ $0.id.number < EntityKey.numbers.upperBound }) {
           try journal.commit { try $0.addItem(kind: "last") }
         }
@@ -44,7 +44,7 @@ import Testing
     #expect(refused > 100)
   }
 
-  /// What a journal should hold.
+  /// What the journal should have.
   private struct Guesses {
     var blob: Blob
     var attributes: [Int: [String: FieldValue]] = [:]
@@ -80,7 +80,7 @@ import Testing
     ]
     var attributes = guesses.attributes
     var date = dates.randomElement(using: &random)!
-    // One that is nearly the last that can be would leave no other to the entries after it.
+    // A date close to the last possible one would leave none for later entries.
     if date == .distantFuture, !random.chance(1, in: 20) { date = nil }
     do {
       let commit = try journal.commit(by: author, note: note, metadata: metadata, date: date) { draft in
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// One call of a public verb.
+  /// One random call of a method of the draft.
   private func call(
     _ draft: inout Draft<Catalog>, _ attributes: inout [Int: [String: FieldValue]], blob: Blob,
     _ random: inout SeededGenerator

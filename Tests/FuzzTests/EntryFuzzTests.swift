@@ -5,10 +5,10 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// Puts altered entries into a journal's log, under checksums that are right: opening and reading give an
-/// error or an answer.
+/// Puts altered entries with right checksums into a journal's log. Opening and reading must give an answer or an error
+/// of the journal.
 @Suite struct EntryFuzzTests {
-  @Test func anAlteredEntryIsAnErrorOrAnEntry() throws {
+  @Test func anAlteredEntryIsRefusedOrReadWithoutACrash() throws {
     let seed = SeededGenerator().seed
     let rounds = cases(40)
     DispatchQueue.concurrentPerform(iterations: rounds.count) { round in
@@ -38,7 +38,7 @@ import Testing
     let head = journal.head
     try journal.close()
     let database = try Database(path: url.path + "/entries", access: .existing)
-    // A fourth entry is one that HEAD knows nothing of, and so is asked the least.
+    // HEAD knows nothing of a fourth entry, so that one is checked the least.
     var entries = try (1...3).map { try #require(try database.value(for: key($0))) }
     entries.append(entries[2])
 
@@ -46,14 +46,14 @@ import Testing
       // Once there is a fourth entry, there always is.
       let index = turn < 25 ? turn % 3 : 3
       var batch = WriteBatch()
-      // What was there is put back, but for one.
+      // All entries are restored, except for the one that is altered.
       for (other, bytes) in entries.enumerated() where other < 3 || index == 3 {
         batch.put(key(other + 1), other == index ? mutator.mutate(bytes) : bytes)
       }
       try database.write(&batch, sync: false)
       do {
         let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
-        // It can only be as it was, or have one entry more.
+        // The journal must be as it was, or have one entry more.
         #expect(journal.head == head || journal.head.revision == 4)
         ask(journal)
         try journal.close()
@@ -64,7 +64,7 @@ import Testing
     try database.close()
   }
 
-  /// Asks everything; errors of the journal are good answers.
+  /// Asks the journal everything. Its own errors are acceptable answers.
   private func ask(_ journal: Journal<Logbook>) {
     let questions: [() throws -> Void] = [
       { _ = try journal.verify() },

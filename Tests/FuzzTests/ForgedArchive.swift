@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Journaling
 
-/// The archive of a small catalog, and what it says when it was altered and checksums are not compared.
+/// The archive of a small catalog, and what reading it gives if it was altered and checksums are not compared.
 struct ForgedArchive {
   /// The catalog, as the log has it.
   let version: Version<Catalog>
@@ -49,7 +49,7 @@ struct ForgedArchive {
     bytes[start..<start + width].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// The bytes with a few changes, most of them to what holds the objects together.
+  /// The bytes with a few changes, most of them to the offsets and heads of objects.
   func altered(by mutator: inout Mutator) -> [UInt8] {
     var altered = bytes
     for _ in 0..<Int.random(in: 1...3, using: &mutator.random) {
@@ -63,7 +63,7 @@ struct ForgedArchive {
         let other = tableStart + Int.random(in: 0..<objectCount, using: &mutator.random) * offsetWidth
         for index in 0..<offsetWidth { altered[entry + index] = bytes[other + index] }
       case 2:
-        // It is of another kind, or another length.
+        // The object gets another kind or another length.
         altered[start] = UInt8.random(in: .min ... .max, using: &mutator.random)
       case 3:
         altered[start] = altered[start] & 0xF0 | UInt8.random(in: 0..<16, using: &mutator.random)
@@ -71,7 +71,7 @@ struct ForgedArchive {
         altered[bytes.count - Int.random(in: 1...32, using: &mutator.random)] ^=
           1 << UInt8.random(in: 0..<8, using: &mutator.random)
       default:
-        // A reference, a number or a letter in it is another.
+        // A reference, a number or a letter in the object changes.
         let index = min(start + Int.random(in: 1...40, using: &mutator.random), tableStart - 1)
         altered[index] =
           Bool.random(using: &mutator.random)
@@ -85,7 +85,7 @@ struct ForgedArchive {
 
   enum Outcome { case refused, replaced, read }
 
-  /// Opens altered bytes as those of a snapshot and does everything with them that can be done with a state.
+  /// Opens altered bytes as a snapshot, and does everything with them that can be done with a state.
   func look(_ altered: [UInt8]) -> Outcome {
     let revision = version.revision
     guard let truth = version.state.parts, let shape = StateShape(Catalog.self),
@@ -143,7 +143,7 @@ struct ForgedArchive {
     _ = StateDigest.digest(of: state)
   }
 
-  /// Commits to it, as far as what can be done without a disk.
+  /// Commits to the state, as far as that is possible without a disk.
   private func change(_ state: Catalog) {
     var draft = Draft(base: Version(head: version.head, state: state), date: version.head.date)
     for item in state.items.prefix(12) {
@@ -165,8 +165,8 @@ struct ForgedArchive {
   }
 }
 
-/// Set by one thread.
+/// A flag that one thread sets.
 private final class Flag: @unchecked Sendable {
-  // Unchecked as only the thread that reads the state asks for what takes its place.
+  // Unchecked, because only the thread that reads the state asks for the replacement.
   var isSet = false
 }

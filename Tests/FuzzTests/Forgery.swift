@@ -1,12 +1,12 @@
 import TestSupport
 
-/// Enough of LevelDB's table format (doc/table_format.md there) to alter what a table holds and put the
-/// checksums right again.
+/// Enough of LevelDB's table format (doc/table_format.md in its repository) to alter the contents of a table and
+/// correct the checksums.
 struct Forgery {
-  /// Bytes under one checksum, and where that stands.
+  /// Bytes with one checksum, and the offset of that.
   private struct Part {
     var content: Range<Int>
-    /// The content and its type, which is behind it.
+    /// The content and its type, which follows it.
     var summed: Range<Int>
     var checksum: Int
   }
@@ -14,7 +14,7 @@ struct Forgery {
   private let bytes: [UInt8]
   private let parts: [Part]
 
-  /// A table: its blocks, found through its index, which is the last of them.
+  /// Finds the blocks of a table through its index, which is the last part.
   init(table bytes: [UInt8]) {
     self.bytes = bytes
     var position = bytes.count - 48
@@ -33,11 +33,11 @@ struct Forgery {
     }
   }
 
-  /// The bytes with one part altered, under a checksum that is right.
+  /// The bytes with one part altered and its checksum corrected.
   func altered(by mutator: inout Mutator) -> [UInt8] {
     var bytes = bytes
     guard let part = parts.randomElement(using: &mutator.random), !part.content.isEmpty else { return bytes }
-    // All lengths stay, so that everything else is still found.
+    // The lengths stay the same, so that everything else can still be found.
     let content = mutator.mutate(Array(bytes[part.content])) + mutator.random.bytes(part.content.count)
     bytes.replaceSubrange(part.content, with: content.prefix(part.content.count))
     let sum = crc32c(bytes[part.summed])
@@ -61,7 +61,7 @@ extension [UInt8] {
     return number | Int(self[position]) << shift
   }
 
-  /// The block that a handle names.
+  /// The range of the block that a handle refers to.
   fileprivate func block(_ position: inout Int) -> Range<Int> {
     let offset = varint(&position)
     return offset..<offset + varint(&position)

@@ -5,8 +5,8 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// Alters what the tables of a journal's log hold, under checksums that are right, as only ill will does:
-/// opening and reading give an error or the same answers, and the process continues.
+/// Alters the contents of tables of a journal's log and corrects the checksums, as only an attacker does. Opening and
+/// reading must give an error or the same answers, and the process must not end.
 @Suite struct ForgeryFuzzTests {
   @Test func aForgedTableIsAnErrorOrMakesNoDifference() throws {
     var mutator = Mutator()
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// A journal with entries in a table and in a log.
+  /// Makes a journal with entries in a table and in a log.
   private func makeJournal(_ url: URL) throws -> Head {
     let journal = try Journal<Logbook>.create(at: url)
     for page in 1...6 { try journal.commit(note: "note") { try $0.write(page, "page \(page)") } }

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// Alters bytes the way damage and ill will do.
+/// Alters bytes as damage or an attacker does.
 struct Mutator {
-  /// Bytes that mean something to the formats: ends of ranges, and heads of CBOR items of all widths.
+  /// Bytes with a meaning in the formats: ends of ranges, and heads of CBOR items of all widths.
   private static let telling: [UInt8] = [
     0, 1, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x20, 0x3B, 0x40, 0x5B, 0x5F, 0x60, 0x7B, 0x7F, 0x80, 0x9B, 0x9F,
     0xA0, 0xBB, 0xBF, 0xC0, 0xD9, 0xF4, 0xF6, 0xF7, 0xF9, 0xFA, 0xFB, 0xFF,
@@ -21,7 +21,7 @@ struct Mutator {
     return bytes
   }
 
-  /// The same for a text; what is no UTF-8 any more is replaced.
+  /// The same for a text. Bytes that are no longer valid UTF-8 are replaced.
   mutating func mutate(_ text: String) -> String { String(decoding: mutate(Array(text.utf8)), as: UTF8.self) }
 
   private mutating func change(_ bytes: inout [UInt8]) {
@@ -40,7 +40,7 @@ struct Mutator {
     case 6: bytes.insert(contentsOf: random.bytes(end - index), at: index)
     case 7: bytes.removeSubrange(index...)
     default:
-      // A head that announces more than there is.
+      // A head that announces more bytes than there are.
       bytes.insert(
         contentsOf: [[0x5B, 0x7B, 0x9B, 0xBB].randomElement(using: &random)!] + random.bytes(8), at: index)
     }

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Altered records are refused, or they are records: what they decode to encodes to the same bytes.
+/// Altered records are refused, or they are valid records: their decoded values encode to the same bytes.
 @Suite struct RecordFuzzTests {
-  @Test func whatARecordAcceptsItWouldHaveWrittenItself() {
+  @Test func anAcceptedRecordHasTheBytesThatItWouldBeWrittenWith() {
     var mutator = Mutator()
     var accepted = 0
     for _ in cases(20_000) {
@@ -28,7 +28,7 @@ import Testing
     #expect(accepted > 100)
   }
 
-  @Test func whatChangesAcceptTheyWouldHaveWrittenThemselves() {
+  @Test func applyingAcceptedChangesGivesAValidRecord() {
     var mutator = Mutator()
     var accepted = 0
     for _ in cases(20_000) {
@@ -38,16 +38,16 @@ import Testing
       let bytes = mutator.mutate(between.bytes)
       guard let changes = self.changes(bytes) else { continue }
       accepted += 1
-      // Whatever they say, applying them gives a record.
+      // Applying accepted changes always gives a valid record.
       let applied = old.applying(changes)
       #expect(record(applied.bytes) == applied)
-      // And what they say is found again as the difference.
+      // The difference of the two records leads to the same result.
       if let again = old.changes(to: applied) { #expect(old.applying(again) == applied) }
     }
     #expect(accepted > 100)
   }
 
-  @Test func randomBytesAreNeverMoreThanRefused() {
+  @Test func randomBytesDoNotCrashTheReadersOfRecords() {
     var random = SeededGenerator()
     for _ in cases(20_000) {
       let bytes = random.bytes(Int.random(in: 0..<40, using: &random))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Journaling
 
-/// Alters archives of snapshots under checksums that are right, as only ill will does. Such a snapshot can lie
-/// about the state (`verify(deep:)` finds that), and nothing else: the process continues, and in bounded time.
+/// Alters archives of snapshots and corrects the checksums, as only an attacker does. Such a snapshot can give a wrong
+/// state, which `verify(deep:)` finds. But it can't end the process, and reading it takes bounded time.
 @Suite struct SnapshotFuzzTests {
   @Test(.timeLimit(.minutes(60))) func anAlteredArchiveIsRefusedOrReplacedOrRead() throws {
     let seed = SeededGenerator().seed
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(60))) func aJournalOpensOnWhateverItsSnapshotSays() throws {
+  @Test(.timeLimit(.minutes(60))) func aJournalOpensWhateverItsSnapshotSays() throws {
     let seed = SeededGenerator().seed
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder, seed)
@@ -46,7 +46,7 @@ import Testing
         #expect(opened.head == archive.version.head)
         let problems = try opened.verify(deep: true).problems
         let isAltered = altered != archive.bytes
-        // A text for people, or bytes between objects, are no part of the state.
+        // A text for people, or bytes between objects, are not part of the state.
         #expect(problems.isEmpty || isAltered)
         #expect(problems.allSatisfy { $0.path == snapshot.url.path }, "\(problems)")
         _ = opened.state.problems()
@@ -83,7 +83,7 @@ import Testing
     return journal
   }
 
-  /// Gives a snapshot other bytes, and its record checksums that fit them. The journal is closed.
+  /// Replaces the bytes of a snapshot, and writes a record with checksums that match them. The journal must be closed.
   private func forge(_ snapshot: Snapshot, _ facts: SnapshotFacts, _ bytes: [UInt8], _ url: URL) throws {
     try Data(bytes).write(to: snapshot.url)
     let journal = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))

@@ -6,9 +6,9 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// Texts that people and programs write are refused, or mean one thing, which can be written and read again.
+/// Texts from people and programs are refused, or have one meaning, which can be written and read again.
 @Suite struct TextFuzzTests {
-  @Test func selectorsAreRefusedOrStandForARevisionOrAnError() throws {
+  @Test func selectorsAreRefusedOrSelectAnExistingRevisionOrNone() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Logbook>.create(at: folder.url.appendingPathComponent("Log.journal"))
       for page in 1...5 { try journal.commit { try $0.write(page, "text") } }

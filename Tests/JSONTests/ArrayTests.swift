@@ -25,14 +25,14 @@ import Testing
     #expect(error?.code == .notAnArray)
   }
 
-  @Test func aMistakeInTheLastElementRejectsTheWholeText() {
+  @Test func anErrorInTheLastElementRejectsTheWholeText() {
     let text = "[" + String(repeating: "{\"a\":1},", count: 1_000) + "{\"a\":01}]"
     let error = #expect(throws: JSONError.self) { try JSONArray(Array(text.utf8)) }
     #expect(error?.code == .invalidNumber)
     #expect(error?.offset == text.utf8.count - 4)
   }
 
-  @Test func elementsReadOneByOneAreTheArrayReadAtOnce() throws {
+  @Test func elementsReadOneByOneEqualTheArrayReadAtOnce() throws {
     var generator = SeededGenerator()
     for _ in 0..<200 {
       let values = (0..<Int.random(in: 0..<10, using: &generator)).map { _ in

@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func everyUnicodeScalarIsReadAsItStands() throws {
+  @Test func everyUnicodeScalarIsReadUnchanged() throws {
     for value in stride(from: UInt32(0x20), through: 0x10FFFF, by: 7) {
       guard let scalar = Unicode.Scalar(value), scalar != "\"", scalar != "\\" else { continue }
       #expect(try FieldValue(json: Array("\"\(scalar)\"".utf8)) == .string(String(scalar)))

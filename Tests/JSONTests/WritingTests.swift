@@ -24,8 +24,8 @@ import Testing
     #expect(value.json == text)
   }
 
-  // Foundation's description of such a date ends the process, so that no test may take one as its argument.
-  @Test func aDateOutsideOfFourDigitYearsIsItsSeconds() throws {
+  // Foundation's description of such a date ends the process, so no test may have one as an argument.
+  @Test func aDateOutsideOfFourDigitYearsIsWrittenAsSeconds() throws {
     for (seconds, text) in [(1e12, "1000000000000.0"), (-6.4e10, "-64000000000.0"), (.infinity, "inf")] {
       let value = FieldValue.date(Date(timeIntervalSinceReferenceDate: seconds))
       #expect(value.json == "{\"$date\":\"\(text)\"}")
@@ -47,18 +47,18 @@ import Testing
     #expect(value.json == "{" + sorted.map { "\"\($0)\":null" }.joined(separator: ",") + "}")
   }
 
-  @Test func whatIsWrittenReadsBackAsTheSameValue() throws {
+  @Test func aWrittenValueIsReadBackAsTheSameValue() throws {
     var generator = SeededGenerator()
     for _ in 0..<5_000 {
       let value = FieldValue.random(using: &generator)
       let isSame = try FieldValue(json: value.json, decodingWrappers: true) == value
       #expect(isSame, "\(value.json)")
-      // Without the wrappers it is plain JSON, which is written as it was, or escaped.
+      // The text is also valid plain JSON.
       #expect(throws: Never.self) { try FieldValue(json: value.json) }
     }
   }
 
-  @Test func notANumberReadsBack() throws {
+  @Test func notANumberIsReadBack() throws {
     guard
       case .double(let number) = try FieldValue(json: FieldValue.double(.nan).json, decodingWrappers: true)
     else {

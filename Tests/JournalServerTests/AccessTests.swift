@@ -4,7 +4,7 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// Attempts to reach a journal from where access is forbidden.
+/// Attempts to reach a journal without permission.
 @Suite struct AccessTests {
   private let paths = [
     "/api/journal", "/api/state", "/api/items", "/api/find", "/api/entities/item:1",
@@ -49,7 +49,7 @@ import Testing
       }
       #expect(try served.get("/api/journal", ["Sec-Fetch-Site": "cross-site"]).status == 403)
       #expect(try served.get("/api/images/1/content", ["Sec-Fetch-Site": "same-site"]).status == 403)
-      // No answer ever allows another origin, and what browsers ask first is refused.
+      // No answer allows another origin, and the preflight requests of browsers are refused.
       let asked = try served.ask("OPTIONS", "/api/commits", ["Origin": "http://\(served.host)"])
       #expect(asked.status == 405)
       for answer in [asked, try served.get("/api/journal", ["Origin": "http://\(served.host)"])] {
@@ -73,14 +73,14 @@ import Testing
       #expect(try served.get("/", withCookie).status == 200)
       #expect(try served.get("/items/1?at=r1", withCookie).status == 200)
       #expect(try served.get("/api/journal", withCookie).status == 200)
-      // A change with a cookie says where it comes from.
+      // A change with a cookie needs an Origin header.
       #expect(try served.post("/api/undo", "{\"dryRun\":true,\"author\":\"bob\"}", withCookie).status == 403)
       #expect(
         try served.post(
           "/api/undo", "{\"dryRun\":true,\"author\":\"bob\"}",
           withCookie.merging(["Origin": "http://\(served.host)"]) { $1 }
         ).status == 200)
-      // A program exchanges it for a bearer token.
+      // A program exchanges a one-time token for a bearer token.
       let second = try #require(served.server.invitation().query?.dropFirst("token=".count)).description
       let opened = try served.ask("POST", "/api/session", ["Authorization": "Bearer \(second)"])
       let bearer = try #require(try opened.json()["token"]?.string)
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func everyAnswerForbidsWhatBrowsersWouldDo() throws {
+  @Test func everyAnswerHasTheHeadersThatRestrictBrowsers() throws {
     try withBooks { (served) throws in
       let token = try #require(served.server.invitation().query)
       for path in paths.filter({ $0 != "/api/events" }) + ["/?\(token)", "/assets/app.js", "/nowhere"] {
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func aMediaTypeFromTheJournalIsNoHeader() throws {
+  @Test func aMediaTypeFromTheJournalIsNotTrustedAsAHeader() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let blob = try journal.blobs.add(Data("<script>1</script>".utf8))
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aServerThatOnlyReadsChangesNothing() throws {
+  @Test func aReadOnlyServerChangesNothing() throws {
     try withBooks(editable: false) { (served) throws in
       #expect(try served.post("/api/commits", "{\"events\":[]}").code == "readOnly")
       #expect(try served.ask("POST", "/api/blobs", body: [1, 2]).code == "readOnly")

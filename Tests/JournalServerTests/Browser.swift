@@ -2,7 +2,7 @@ import Foundation
 
 /// A real browser: headless Chromium, driven by its WebDriver.
 ///
-/// Where neither can be had, tests that need them are skipped; `Tools/requirements.bash` installs both on Debian.
+/// If they are not installed, tests that need them are skipped. `Tools/requirements.bash` installs both on Debian.
 final class Browser {
   static let isInstalled = path(of: "chromedriver") != nil && path(of: "chromium") != nil
 
@@ -16,7 +16,7 @@ final class Browser {
   private var session = ""
 
   init(width: Int = 1280, height: Int = 860) throws {
-    // A port that was free a moment ago; the driver can't be asked for one that it finds itself.
+    // A random port, because the driver can't be told to choose a free one.
     port = UInt16.random(in: 20_000...29_999)
     driver.executableURL = URL(fileURLWithPath: Self.path(of: "chromedriver") ?? "")
     driver.arguments = ["--port=\(port)"]
@@ -49,7 +49,7 @@ final class Browser {
     driver.waitUntilExit()
   }
 
-  /// Sends a command of the WebDriver protocol, and gives its value.
+  /// Sends a command of the WebDriver protocol, and returns the value of the answer.
   @discardableResult
   private func command(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any? {
     let client = try Client(port: port, timeout: 60)
@@ -72,7 +72,7 @@ final class Browser {
 
   func back() throws { try command("POST", session + "/back") }
 
-  /// Where the browser is, without the host.
+  /// The address of the page, without the host.
   func address() throws -> String {
     try text("return location.pathname + location.search")
   }
@@ -112,7 +112,7 @@ final class Browser {
     Data(base64Encoded: try command("POST", session + "/print") as? String ?? "") ?? Data()
   }
 
-  /// Writes what is seen to a file, if `JOURNAL_SCREENSHOTS` names a folder for people to look at.
+  /// Writes screenshots to the folder that `JOURNAL_SCREENSHOTS` names, if it is set, for people to look at.
   func photograph(_ name: String) throws {
     guard let folder = ProcessInfo.processInfo.environment["JOURNAL_SCREENSHOTS"] else { return }
     for (width, height) in [(1280, 860), (390, 844)] {
@@ -134,7 +134,7 @@ final class Browser {
 
   func text(_ script: String) throws -> String { try run(script) as? String ?? "" }
 
-  /// Presses keys one after the other, as a person does; those without a letter have a code of WebDriver's.
+  /// Presses keys one after the other, as a person does. Keys without a letter have a code of WebDriver's (`Key`).
   func press(_ keys: String...) throws {
     let actions = keys.flatMap { key in ["keyDown", "keyUp"].map { ["type": $0, "value": key] } }
     try command(
@@ -170,8 +170,8 @@ final class Browser {
 
   func click(_ selector: String) throws { try run("document.querySelector(`\(selector)`).click()") }
 
-  /// Waits until something holds in the page.
-  /// - Throws: ``ClientFailure`` with what is shown if it does not.
+  /// Waits until a condition holds in the page.
+  /// - Throws: ``ClientFailure`` with the text of the page if it does not hold within 20 seconds.
   func wait(_ condition: String) throws {
     let end = Date() + 20
     while Date() < end {
@@ -179,7 +179,7 @@ final class Browser {
       usleep(30_000)
     }
     let shown = try text("return document.body.innerText.slice(0, 1500)")
-    throw ClientFailure(description: "it never was so: \(condition)\n\(try address())\n\(shown)")
+    throw ClientFailure(description: "the condition never held: \(condition)\n\(try address())\n\(shown)")
   }
 
   /// What scripts and the browser complained about.

@@ -5,7 +5,7 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// An HTTP client over a plain socket, which can be as rude as it likes.
+/// An HTTP client over a plain socket, which can break every rule of the protocol.
 final class Client {
   private let descriptor: Int32
 
@@ -32,7 +32,8 @@ final class Client {
 
   deinit { close(descriptor) }
 
-  /// Sends bytes; false when the server has gone away.
+  /// Sends bytes.
+  /// - Returns: false if the server has closed the connection.
   @discardableResult
   func send(_ bytes: some Collection<UInt8>) -> Bool {
     var rest = Array(bytes)
@@ -46,7 +47,7 @@ final class Client {
     return true
   }
 
-  /// What comes next; nil at the end, and when nothing comes for long.
+  /// The next bytes, or nil at the end and after the timeout.
   func receive(atMost limit: Int = 64 << 10) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: limit)
     let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -60,7 +61,7 @@ final class Client {
     return all
   }
 
-  /// One answer, from a server that leaves the connection open behind it.
+  /// One answer from a server that keeps the connection open.
   func receiveAnswer() -> [UInt8] {
     var all: [UInt8] = []
     while true {
@@ -74,7 +75,8 @@ final class Client {
     }
   }
 
-  /// Reads until a text has come; false when it does not.
+  /// Reads until a text has arrived.
+  /// - Returns: false if it does not arrive.
   func receive(until text: String, in all: inout String) -> Bool {
     while !all.contains(text) {
       guard let piece = receive() else { return false }
@@ -88,7 +90,7 @@ struct ClientFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// An answer, taken apart.
+/// A parsed answer.
 struct Answer {
   let status: Int
   let headers: [String: String]
@@ -134,7 +136,7 @@ struct Answer {
   var code: String? { (try? json())?["error"]?["code"]?.string }
 }
 
-/// A server over a journal of its own, with a token.
+/// A server with its own journal, and a token.
 final class ServedJournal: Sendable {
   static let token = "a-token-for-the-tests"
   static let withoutToken: [String: String?] = ["Authorization": nil]
