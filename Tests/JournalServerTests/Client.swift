@@ -160,9 +160,8 @@ final class ServedJournal: Sendable {
 
   var host: String { "127.0.0.1:\(server.port)" }
 
-  /// Asks something on a connection of its own.
-  /// - Parameter headers: those that are not given have what a well-behaved client sends; a name without a value is
-  ///   left out.
+  /// Sends a request on a new connection.
+  /// - Parameter headers: headers that replace those of a well-behaved client. A header with the value nil is left out.
   func ask(
     _ method: String, _ path: String, _ headers: [String: String?] = [:], body: [UInt8]? = nil
   ) throws -> Answer {
@@ -209,8 +208,8 @@ func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
   return journal
 }
 
-/// Serves that journal, and verifies it in the end.
-/// - Parameter isSound: whether the journal is sound then.
+/// Serves the journal of `makeBooks`, and verifies it at the end.
+/// - Parameter isSound: whether the journal must be sound then.
 func withBooks(
   editable: Bool = true, isSound: Bool = true, _ body: (ServedJournal) throws -> Void
 ) throws {

@@ -5,9 +5,9 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// What changes a journal over HTTP.
+/// Changes to a journal over HTTP.
 @Suite struct CommitTests {
-  @Test func aCommitIsTheEntryThatComesBack() throws {
+  @Test func aCommitIsAnsweredWithItsEntry() throws {
     try withBooks { (served) throws in
       let bytes = Array("an image".utf8)
       let blob = try served.ask("POST", "/api/blobs", ["Content-Type": "image/png"], body: bytes)
@@ -55,7 +55,7 @@ import Testing
       func commit(_ events: [String]) throws -> Answer {
         try served.post("/api/commits", "{\"events\":[\(events.joined(separator: ","))]}")
       }
-      // A name stands for what an earlier event added, of the kind that is needed, and for one thing only.
+      // A name must refer to exactly one entity, which an earlier event added and which has the right kind.
       for events in [
         [image], [image, item, category], [item, image], [category, item, item],
         [category.replacing("poems", with: "solaris"), image], [move],
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func aCommitOnAnOldStateIsToldWhatChangedSince() throws {
+  @Test func aCommitOnAnOldStateIsRefusedWithTheChangesSince() throws {
     try withBooks { (served) throws in
       let seen = try #require(try served.get("/api/entities/item:1").headers["etag"])
       #expect(seen == "\"item:1@2\"")
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func theRestoredStateIsTheOneThatWasShown() throws {
+  @Test func aRestoreDoesWhatWasPreviewedOrIsRefused() throws {
     try withBooks { (served) throws in
       let request = "\"entities\":[\"item:1\"],\"fields\":[\"title\"],\"at\":\"r1\""
       let preview = try served.post("/api/restore", "{\(request),\"dryRun\":true}")
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func severalItemsAreRestoredInOneEntryAndWhatIsNewIsKept() throws {
+  @Test func severalItemsAreRestoredInOneEntryAndNewFieldsAreKeptOnRequest() throws {
     try withBooks { (served) throws in
       try served.journal.commit(by: "eve") { draft in
         try draft.updateItem(1, set: ["title": "X", "shelf": "attic"])
@@ -133,7 +133,7 @@ import Testing
       let preview = try served.post("/api/restore", "{\(request),\"keepNew\":true,\"dryRun\":true}").json()
       #expect(preview["changes"]?.array?.count == 2)
       #expect(preview["changes"]?[0]?["changes"] == ["title": ["old": "X", "new": "Dune"]])
-      // What was shown with it is not what is done without it.
+      // A plan that was shown with `keepNew` is not valid without it.
       let plan = try #require(preview["plan"]?.string)
       #expect(try served.post("/api/restore", "{\(request),\"plan\":\"\(plan)\"}").status == 409)
       #expect(

@@ -5,37 +5,37 @@ import Locks
 import TestSupport
 import Testing
 
-/// 64 clients of every kind at once, while the app commits through the library: some seconds, or with
-/// `JOURNAL_BATTERY=long` ten minutes.
+/// 64 clients of every kind at once, while the app commits through the library: for some seconds, or for ten minutes
+/// with `JOURNAL_BATTERY=long`.
 @Suite(.serialized) struct CrowdTests {
-  @Test func whatWasAcknowledgedIsThereOnceAndNothingElseIs() throws {
+  @Test func everyAcknowledgedCommitIsThereOnceAndNothingElseIs() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       try journal.commit { draft in
         for _ in 4...Crowd.memberCount + 4 { _ = try draft.addItem(kind: "counter", attributes: ["n": 0]) }
       }
       let descriptors = Crowd.descriptorCount
-      // Connections that clients have left may take a while to end.
+      // Connections may take a while to end after their clients have gone.
       let served = try ServedJournal(journal) { $0.connectionLimit = 1024 }
       let crowd = Crowd(served)
       let seconds = Double(TestLength.size(6, long: 600))
       let memory = Lock<[Int]>([])
       crowd.run(for: seconds) { part in
-        // The caches are full after the first part; each commit takes some bytes of the timeline.
+        // The caches are full after the first part. After that, each commit adds some bytes to the timeline.
         if part >= 0.2, let bytes = residentByteCount { memory.withLock { $0.append(bytes) } }
       }
       let counts = crowd.counts
       print("crowd: \(counts) in \(Int(seconds)) s; memory \(memory.withLock { $0 }.map { $0 >> 20 }) MiB")
       #expect(crowd.faults == [])
       #expect(counts.acknowledged > 0 && counts.followed > 0 && counts.cut > 0 && counts.vanished > 0)
-      // One connection more than before: the server's own are closed when their clients are gone.
+      // The server closes connections whose clients have gone, so few descriptors stay open.
       #expect(try served.get("/api/journal").json()["revision"]?.integer == journal.head.revision)
       let end = Date() + 30
       while Crowd.descriptorCount > descriptors + 24, Date() < end { usleep(50_000) }
       #expect(Crowd.descriptorCount <= descriptors + 24)
       let samples = memory.withLock { $0 }
       if let first = samples.first, let last = samples.last {
-        // Other tests of this process take memory meanwhile, except in a long run.
+        // Other tests in this process take memory too, except in a long run.
         #expect(last < first + TestLength.size(512, long: 96) << 20, "\(samples)")
       }
       served.server.stop()
@@ -46,7 +46,7 @@ import Testing
   }
 }
 
-/// Clients of one server, and what they were told.
+/// Clients of one server, and the answers that they got.
 private final class Crowd: Sendable {
   static let memberCount = 64
 
@@ -59,19 +59,19 @@ private final class Crowd: Sendable {
     var vanished = 0
   }
 
-  /// What became of the commits of one member, whose notes are `member-number`.
+  /// The outcome of a commit of one member. The note of a commit is `member-number`.
   private enum Outcome: UInt8 {
-    /// It may be there, or not.
+    /// It may be in the journal or not.
     case unknown
     case acknowledged
-    /// It did not arrive whole.
+    /// The request did not arrive whole.
     case cut
   }
 
   private struct Records: Sendable {
     var counts = Counts()
     var faults: [String] = []
-    /// By member, in the order of their commits.
+    /// The outcomes of each member's commits, in order.
     var outcomes = [[Outcome]](repeating: [], count: Crowd.memberCount + 1)
   }
 
@@ -88,7 +88,7 @@ private final class Crowd: Sendable {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
   }
 
-  /// Lets everybody loose, and calls `body` some times with the part of the time that has passed.
+  /// Starts all members, and calls `body` now and then with the fraction of the time that has passed.
   func run(for seconds: Double, _ body: @escaping @Sendable (Double) -> Void) {
     let start = Date()
     Threads.forEach(below: Self.memberCount + 2, width: Self.memberCount + 2) { [self] member in
@@ -148,7 +148,7 @@ private final class Crowd: Sendable {
   private func acknowledge(_ member: Int, _ number: Int, _ answer: Answer) throws {
     guard answer.status == 201 else { throw ClientFailure(description: "\(answer.status) \(answer.text)") }
     guard answer.text.contains("\"note\":\"\(member)-\(number)\"") else {
-      throw ClientFailure(description: "another's answer: \(answer.text)")
+      throw ClientFailure(description: "the answer to another request: \(answer.text)")
     }
     records.withLock { records in
       records.outcomes[member][number - 1] = .acknowledged
@@ -185,7 +185,7 @@ private final class Crowd: Sendable {
     try acknowledge(member, number, try Answer(client.receiveAll()))
   }
 
-  /// Sends a request up to any byte, and goes away without an answer.
+  /// Sends a request up to a random byte, and disconnects without waiting for an answer.
   private func vanish(_ member: Int, _ random: inout SeededGenerator) throws {
     let client = try Client(port: served.server.port)
     let (bytes, number) = nextCommit(member)
@@ -237,7 +237,7 @@ private final class Crowd: Sendable {
     return client
   }
 
-  /// Follows for a while, goes away, and continues where it was: nothing is missing and nothing comes twice.
+  /// Follows for a while, disconnects, and continues where it was. No entry may be missing or come twice.
   private func follow(_ random: inout SeededGenerator) throws {
     var last = served.journal.head.revision
     for _ in 0..<3 where !isOver.withLock({ $0 }) {
@@ -245,7 +245,7 @@ private final class Crowd: Sendable {
       let end = Date() + Double.random(in: 0.1...1.5, using: &random)
       var text = ""
       while Date() < end, !isOver.withLock({ $0 }), let piece = client.receive() {
-        // Without the carriage returns of the chunks, which would be one character with the line's end.
+        // Remove the carriage returns of the chunks, which would form one character with the line feed.
         text += String(decoding: piece.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         let lines = text.components(separatedBy: "\n")
         for line in lines.dropLast() where line.hasPrefix("id: ") {
@@ -260,7 +260,7 @@ private final class Crowd: Sendable {
     }
   }
 
-  /// Reads little and seldom, and goes away in the middle.
+  /// Reads little and seldom, and disconnects in the middle.
   private func followSlowly(_ random: inout SeededGenerator) throws {
     let client = try followers(after: max(3, served.journal.head.revision - 1000))
     for _ in 0..<Int.random(in: 1...20, using: &random) where !isOver.withLock({ $0 }) {
@@ -271,7 +271,7 @@ private final class Crowd: Sendable {
 
   // MARK: Afterwards
 
-  /// Each acknowledged commit is there once, those that arrived and were not answered at most once, and no other.
+  /// Checks that each acknowledged commit is in the journal once, each unanswered one at most once, and no others.
   func check(_ journal: CatalogJournal) throws {
     var rest = records.withLock { $0.outcomes }.map { $0.map { Optional($0) } }
     let cursor = journal.entries(5...max(5, journal.head.revision))

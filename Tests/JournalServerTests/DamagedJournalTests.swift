@@ -5,13 +5,13 @@ import Journaling
 import TestSupport
 import Testing
 
-/// Journals that do not open as they should: what can be read is shown, and the rest is explained.
+/// Journals that are damaged or can't be opened. What can be read is shown, and the rest is explained.
 @Suite struct DamagedJournalTests {
   @Test func damageHidesNoOtherEntryAndNoState() throws {
     try withDamagedJournal(removingSnapshots: false) { url in
       let journal = try CatalogJournal.open(at: url, mode: .follow)
       let served = try ServedJournal(journal, editable: false)
-      // The check in the background finds it.
+      // The check in the background finds the damage.
       let end = Date() + 60
       var health = try served.get("/api/journal").json()["health"]
       while health?["problem"]?.isNull ?? true, Date() < end {
@@ -44,14 +44,14 @@ import Testing
       let counted = buckets.flatMap { $0["counts"]?.array ?? [] }.reduce(0) { $0 + ($1.integer ?? 0) }
       #expect(timeline["authors"] == ["ana"])
       #expect(unreadable > 0 && unreadable < 20 && counted + unreadable == 100)
-      // A state that a checkpoint gives needs no entry before it.
+      // A state that layers hold needs no entry before it.
       #expect(try served.get("/api/items?at=HEAD~1").status == 200)
       served.server.stop()
       try journal.close()
     }
   }
 
-  @Test func theNextPageOfADifferenceNeedsNoEntry() throws {
+  @Test func theNextPageOfADifferenceReadsNoEntry() throws {
     try withLargeJournal { url in
       let journal = try CatalogJournal.open(at: url, mode: .follow)
       let served = try ServedJournal(journal, editable: false)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func whatDoesNotOpenIsShownUpToTheDamage() throws {
+  @Test func aJournalThatDoesNotOpenIsShownUpToTheDamage() throws {
     try withDamagedJournal(removingSnapshots: true) { url in
       let error = #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) }
       #expect(error?.code == .damaged)
@@ -139,7 +139,7 @@ struct Bank: EventSourced {
   mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
 }
 
-/// A journal of 100 large entries.
+/// Calls `body` with a journal of 100 large entries.
 private func withLargeJournal(_ body: (_ url: URL) throws -> Void) throws {
   try withTemporaryFolder { folder in
     let url = folder.url.appending(path: "Large.journal")
@@ -158,7 +158,7 @@ private func withLargeJournal(_ body: (_ url: URL) throws -> Void) throws {
   }
 }
 
-/// Damages a few entries in the first half of that journal, whether it is open or not.
+/// Damages a few entries in the first half of that journal, which may be open.
 private func damage(_ url: URL) throws {
   let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
   let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
@@ -187,7 +187,7 @@ private func withDamagedJournal(
   }
 }
 
-/// A journal of a model that the server does not know, and the error of opening it.
+/// Calls `body` with a journal of a model that the server does not know, and with the error of opening it.
 private func withForeignJournal(_ body: (_ url: URL, _ error: JournalError) throws -> Void) throws {
   try withTemporaryFolder { folder in
     let url = folder.url.appending(path: "Bank.journal")
@@ -235,7 +235,7 @@ extension PageTests {
     }
   }
 
-  @Test func aJournalOfAnotherModelIsExplainedInWords() throws {
+  @Test func thePageExplainsAJournalOfAnotherModel() throws {
     try withForeignJournal { url, error in
       let server = try JournalServer(showing: error, of: url)
       let browser = try Browser()

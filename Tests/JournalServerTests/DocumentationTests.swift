@@ -4,10 +4,10 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// The sessions with curl of the page about the viewer. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the environment they are
-/// written anew instead.
+/// The sessions with curl on the page about the viewer. With `JOURNAL_WRITE_TRANSCRIPTS=1` in the environment, they are
+/// rewritten instead.
 @Suite struct DocumentationTests {
-  @Test func theSessionsWithCurlAreReal() throws {
+  @Test func theSessionsWithCurlPrintWhatThePageSays() throws {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../Documentation/Viewer.md"
     )
@@ -49,7 +49,7 @@ import Testing
 }
 
 extension String {
-  /// The text without digests, and without moments other than those of the page's own journal.
+  /// The text without digests, and without dates other than those of the page's own journal.
   fileprivate var withoutChance: String {
     replacing(/20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z/) { match in
       match.output.0.hasPrefix("2026-08-0") ? String(match.output.0) : "<now>"

@@ -5,10 +5,10 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// The description of the API against the API: each path is there, each parameter is known, and answers have the
+/// The description of the API, compared with the API. Each path exists, each parameter is known, and answers have the
 /// members of their examples.
 @Suite struct OpenAPITests {
-  @Test func theDescriptionIsTrue() throws {
+  @Test func theOpenAPIDescriptionMatchesTheAnswers() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal)
@@ -62,7 +62,7 @@ import Testing
           hasMembersOf: try #require(
             operation["responses"]?["201"]?["content"]?["application/json"]?["example"]), at: path)
       }
-      // Each for itself, over the journal as it was.
+      // Each request gets its own new journal.
       try withTemporaryFolder { folder in
         let journal = try makeBooks(folder)
         let other = try ServedJournal(journal)
@@ -83,7 +83,7 @@ import Testing
   private func expect(_ value: FieldValue, hasMembersOf example: FieldValue, at place: String) throws {
     switch (value, example) {
     case (.dictionary(let members), .dictionary(let expected)):
-      // What is the user's own differs.
+      // The members of user data differ.
       if place.hasSuffix("labels") || place.hasSuffix("attributes") || place.hasSuffix("changes")
         || place.hasSuffix("metadata")
       {

@@ -20,7 +20,7 @@ struct PageTests {
       try browser.open(served.server.invitation().absoluteString)
       try browser.wait("document.querySelectorAll('.row').length == 3")
       try body(served, browser)
-      // Neither a fault of a script nor something that the policy had to stop; what is not there is asked for on
+      // There must be no script errors and no violations of the policy. Missing things and conflicts are requested on
       // purpose.
       #expect(
         try browser.complaints().filter { !$0.contains("404 (Not Found)") && !$0.contains("409 (Conflict)") }
@@ -30,21 +30,21 @@ struct PageTests {
 
   private let now = "document.getElementById('where').innerText.startsWith('Now')"
 
-  @Test func oneScrubsThroughHistoryAndComesBack() throws {
+  @Test func scrubbingShowsThePastAndTheBackButtonReturns() throws {
     try withPage { served, browser in
       #expect(try browser.address() == "/")
       try browser.press(Browser.Key.left)
       try browser.wait("document.getElementById('where').innerText.startsWith('Revision 9')")
       #expect(try browser.address() == "/?at=9")
       try browser.wait("!document.getElementById('banner').hidden")
-      // By dragging to the very left, where nothing but the first entry was.
+      // Drag to the far left, where there is only the first entry.
       try browser.drag("#scrubber", from: 0.9, to: 0.002)
       try browser.wait("document.querySelector('.row .label').innerText == 'Dun'")
       try browser.click("#to-now")
       try browser.wait(
         "document.querySelector('.row .label').innerText == 'Dune' && document.getElementById('banner').hidden"
       )
-      // The back button goes where one was.
+      // The back button returns to the previous view.
       try browser.back()
       try browser.wait("document.querySelector('.row .label').innerText == 'Dun'")
       // A tag is a flag.
@@ -53,7 +53,7 @@ struct PageTests {
     }
   }
 
-  @Test func oneZoomsByBrushingAndPlays() throws {
+  @Test func brushingZoomsTheTimelineAndPlayRunsThroughIt() throws {
     try withPage { _, browser in
       try browser.drag(".brush", from: 0.5, to: 0.99)
       try browser.wait("!document.getElementById('zoom-out').hidden")
@@ -66,7 +66,7 @@ struct PageTests {
     }
   }
 
-  @Test func oneSearchesFiltersSortsAndOpens() throws {
+  @Test func itemsCanBeSearchedFilteredSortedAndOpened() throws {
     try withPage { _, browser in
       try browser.press("/")
       try browser.wait("document.activeElement.id == 'search'")
@@ -84,14 +84,14 @@ struct PageTests {
       try browser.wait("document.querySelectorAll('.row').length == 1")
       try browser.click(".row")
       try browser.wait("location.pathname == '/items/2' && document.querySelector('h1').innerText == 'Emma'")
-      // Who set a field, and its values over time with a plot.
+      // The page shows who set a field, and a plot of its values over time.
       try browser.wait("document.querySelector('[data-field=stars] .who').innerText.startsWith('eve')")
       try browser.click("[data-field=stars] .value")
       try browser.wait("document.querySelectorAll('dialog circle').length == 8")
       try browser.photograph("values")
       try browser.press(Browser.Key.escape)
       try browser.wait("!document.querySelector('dialog')")
-      // The history strip leads to a point, and shows texts by their lines.
+      // The history strip leads to a point in time, and shows line by line what changed in texts.
       try browser.click(".strip li:nth-child(3) button")
       try browser.wait(
         "location.search == '?at=5' && document.querySelector('.detail .lines ins').innerText == 'b2'")
@@ -130,7 +130,7 @@ struct PageTests {
     }
   }
 
-  @Test func twoPointsAreCompared() throws {
+  @Test func theCompareViewShowsTheDifferenceOfTwoPoints() throws {
     try withPage { _, browser in
       try browser.press("g", "c")
       try browser.wait("document.querySelector('form input[name=from]')")
@@ -144,7 +144,7 @@ struct PageTests {
     }
   }
 
-  @Test func oneRestoresAndUndoes() throws {
+  @Test func aFieldAnItemAndEverythingCanBeRestoredAndARestoreUndone() throws {
     try withPage { served, browser in
       try browser.open("http://\(served.host)/items/1?at=1")
       try browser.wait("document.getElementById('restore-item')")
@@ -164,14 +164,14 @@ struct PageTests {
       try browser.click("#undo")
       try browser.wait("document.querySelector('h1').innerText == 'Dune'")
       #expect(served.journal.head.revision == 12)
-      // An entry that later ones stand in the way of is reverted when it is said what becomes of them.
+      // An entry that conflicts with later edits can't be reverted before one has chosen what happens to them.
       try browser.open("http://\(served.host)/entries/4")
       try browser.wait("document.getElementById('revert')")
       try browser.click("#revert")
       try browser.wait("document.querySelector('dialog').innerText.includes('Conflicting')")
       #expect(try browser.run("return document.getElementById('confirm').disabled") as? Bool == true)
       try browser.press(Browser.Key.escape)
-      // What was deleted comes back.
+      // A deleted item comes back.
       try served.journal.commit(by: "eve") { try $0.deleteItem(3) }
       try browser.open("http://\(served.host)/items/3")
       try browser.wait("document.getElementById('restore-item')")
@@ -180,7 +180,7 @@ struct PageTests {
       try browser.click("#confirm")
       try browser.wait("document.querySelector('.attributes')")
       #expect(served.journal.state.item(3) != nil)
-      // Everything at once.
+      // Everything is restored at once.
       try browser.open("http://\(served.host)/?at=1")
       try browser.wait("document.querySelector('#banner button')")
       try browser.click("#banner button:not(#to-now)")
@@ -192,7 +192,7 @@ struct PageTests {
     }
   }
 
-  @Test func someItemsAreRestoredTogether() throws {
+  @Test func selectedItemsAreRestoredTogether() throws {
     try withPage { served, browser in
       try served.journal.commit(by: "eve", note: "tidy up") { draft in
         try draft.updateItem(1, set: ["shelf": "attic", "stars": 1])
@@ -201,7 +201,7 @@ struct PageTests {
       }
       try browser.open("http://\(served.host)/")
       try browser.wait("document.querySelectorAll('.row').length == 2")
-      // Now there is nothing to restore to; one goes to a moment and keeps what one chose.
+      // In the present there is nothing to restore to. Moving to a point in time keeps the selection.
       try browser.click("#select")
       try browser.wait("document.querySelectorAll('.row input').length == 2")
       try browser.click(".row input[data-item='1']")
@@ -211,7 +211,7 @@ struct PageTests {
       try browser.press(Browser.Key.left)
       try browser.wait("document.querySelectorAll('.row input').length == 3")
       #expect(try browser.run("return document.querySelector('.row input').checked") as? Bool == true)
-      // By the keyboard, too.
+      // Items can also be selected with the keyboard.
       try browser.run("document.querySelector('.scroller').focus()")
       try browser.press(Browser.Key.down, Browser.Key.down, Browser.Key.down, Browser.Key.space)
       try browser.wait("document.querySelector('.selection').innerText.includes('2 items selected')")
@@ -223,7 +223,7 @@ struct PageTests {
       let shown = try browser.text("return document.querySelector('dialog').innerText")
       #expect(shown.contains("shelf") && shown.contains("item:1 Dune"))
       try browser.photograph("preview")
-      // What was added since stays if that is wanted.
+      // Fields that were added since can be kept.
       try browser.click("#keep-new")
       try browser.wait(
         "!document.querySelector('dialog .preview').innerText.includes('shelf') && "
@@ -243,7 +243,7 @@ struct PageTests {
       try browser.click("#undo")
       try browser.wait("document.querySelectorAll('.row').length == 2")
       #expect(served.journal.state.item(1)!["stars"] == 1)
-      // All that a search finds, without what was added since being kept.
+      // All results of a search are restored, and fields that were added since are not kept.
       try browser.open("http://\(served.host)/?kind=book&at=10")
       try browser.wait("document.querySelectorAll('.row').length == 2")
       try browser.click("#select")
@@ -275,7 +275,7 @@ struct PageTests {
       #expect(try browser.run("return window.wasPrinted") as? Bool == true)
       let printed = try browser.printed()
       #expect(printed.prefix(5) == Data("%PDF-".utf8) && printed.count > 10_000)
-      // On paper there is the report and nothing to click.
+      // The printed page has the report and no controls.
       try browser.tell("Emulation.setEmulatedMedia", ["media": "print"])
       let shown = try browser.text("return document.body.innerText")
       for revision in [1, 2] {
@@ -304,7 +304,7 @@ struct PageTests {
       try browser.run("document.querySelector('.pair input').focus()")
       try browser.press(Browser.Key.right, Browser.Key.right)
       try browser.wait("\(clip).includes('52%')")
-      // The keys move the slider and not the time.
+      // The keys move the slider and do not change the point in time.
       #expect(try browser.address() == "/entries/11")
       try browser.drag(".pair input", from: 0.52, to: 0.9)
       try browser.wait("Number(document.querySelector('.pair input').value) > 80")
@@ -328,7 +328,7 @@ struct PageTests {
     }
   }
 
-  @Test func commitsAppear() throws {
+  @Test func newCommitsAppearOnTheOpenPage() throws {
     try withPage { served, browser in
       try browser.wait("document.getElementById('live-mark').classList.contains('on')")
       try served.journal.commit(by: "till 1", note: "just now") { draft in
@@ -338,7 +338,7 @@ struct PageTests {
         "document.querySelectorAll('.row').length == 4 && document.getElementById('where').innerText.includes('just "
           + "now')"
       )
-      // A person who looks at the past stays there.
+      // A page that shows the past stays there.
       try browser.press(Browser.Key.left, Browser.Key.left)
       try browser.wait("location.search == '?at=9'")
       try served.journal.commit(by: "till 1") { try $0.deleteItem(4) }
@@ -349,7 +349,7 @@ struct PageTests {
 
   @Test func everythingWorksWithTheKeyboard() throws {
     try withPage { _, browser in
-      // Past the link over the head, to the first item and into it.
+      // Move to the list, then to the second item, and open it.
       try browser.run("document.querySelector('.scroller').focus()")
       try browser.press(Browser.Key.down)
       try browser.wait("document.activeElement.classList.contains('row')")
@@ -366,7 +366,7 @@ struct PageTests {
       try browser.press("?")
       try browser.wait("document.querySelector('dialog').innerText.includes('search')")
       try browser.press(Browser.Key.escape)
-      // All that can be used can be reached, and has a name.
+      // Every control has an accessible name.
       let unnamed = try browser.run(
         "return [...document.querySelectorAll('button, a, input, select, [role=slider]')].filter(e => "
           + "!e.closest('[hidden]') && !(e.innerText?.trim() || e.getAttribute('aria-label') || "
@@ -376,7 +376,7 @@ struct PageTests {
     }
   }
 
-  @Test func nothingInAJournalRuns() throws {
+  @Test func noScriptInAJournalRuns() throws {
     try withPage { served, browser in
       try served.journal.commit(
         by: "<script>window.hacked=1</script>", note: "\"><img src=x onerror=window.hacked=1>"
@@ -400,7 +400,7 @@ struct PageTests {
             "return window.hacked === undefined && document.querySelectorAll('#main script').length == 0")
             as? Bool == true, "\(path)")
       }
-      // The image, opened as a page of its own, has a script in it.
+      // The image has a script in it, which must not run when the image is opened as a page.
       try browser.open("http://\(served.host)/api/images/1/content")
       #expect(
         try browser.run("return window.hacked === undefined && parent.hacked === undefined") as? Bool == true)
@@ -409,7 +409,7 @@ struct PageTests {
     }
   }
 
-  @Test func anEmptyJournalLooksRightAndFills() throws {
+  @Test func thePageOfAnEmptyJournalSaysSoAndShowsTheFirstCommit() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Empty.journal"))
       let served = try ServedJournal(journal)
@@ -418,12 +418,12 @@ struct PageTests {
       try browser.wait("document.getElementById('main').innerText.includes('This journal is empty')")
       #expect(try browser.run("return document.documentElement.scrollWidth <= innerWidth") as? Bool == true)
       try browser.photograph("empty")
-      // It fills while one looks.
+      // The open page shows the first commit.
       try journal.commit(by: "ana", note: "first") {
         _ = try $0.addItem(kind: "k", attributes: ["title": "One"])
       }
       try browser.wait("document.querySelectorAll('.row').length == 1")
-      // A used address says what to do, and so does a server that has gone.
+      // A used token does no harm in a browser that has a session.
       try browser.open("http://\(served.host)/?token=used")
       try browser.wait("document.querySelectorAll('.row').length == 1")
       served.server.stop()

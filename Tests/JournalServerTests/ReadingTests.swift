@@ -5,9 +5,9 @@ import JournalServer
 import TestSupport
 import Testing
 
-/// What the API answers, compared with the library and what the command line prints.
+/// The answers of the API, compared with the library and with what the command line prints.
 @Suite struct ReadingTests {
-  @Test func theJournalSaysWhatItHas() throws {
+  @Test func theJournalRouteGivesCountsDigestAndTags() throws {
     try withBooks { (served) throws in
       let facts = try served.get("/api/journal").json()
       #expect(facts["revision"] == 3)
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func aStateIsThatOfReplayAtAnyPoint() throws {
+  @Test func theStateRoutePrintsWhatReplayPrintsAtAnyRevision() throws {
     try withBooks { (served) throws in
       for revision in 0...3 {
         let version = try served.journal.version(asOf: .revision(revision))
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func anErasedAuthorIsNotOneWhoWasNotNamed() throws {
+  @Test func anErasedAuthorDiffersFromAMissingOne() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Books.journal")
       try makeBooks(folder).close()
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func entriesHistoriesBlameAndDifferencesAreThoseOfTheLibrary() throws {
+  @Test func entriesHistoriesBlameAndDifferencesEqualThoseOfTheLibrary() throws {
     try withBooks { (served) throws in
       let entries = try served.get("/api/entries").json()["entries"]?.array ?? []
       #expect(entries.map { $0["revision"]?.integer } == [3, 2, 1])
@@ -176,7 +176,7 @@ import Testing
       #expect(try served.get("/api/images/1/content", ["Range": "bytes=0-1,4-5"]).status == 200)
       #expect(
         try served.get("/api/images/1/content", ["Range": "bytes=0-1", "If-Range": "\"x\""]).status == 200)
-      // Nothing in it runs, however it is opened.
+      // No script in the image runs, however it is opened.
       #expect(whole.headers["content-security-policy"]?.contains("sandbox") == true)
       #expect(whole.headers["x-content-type-options"] == "nosniff")
     }
@@ -211,7 +211,7 @@ import Testing
       #expect(text.contains("id: 2\n") && !text.contains("id: 1\n"))
       try served.journal.commit(by: "eve") { try $0.deleteItem(2) }
       #expect(client!.receive(until: "id: 4\n", in: &text))
-      // The client vanishes and comes back.
+      // The client disconnects and comes back.
       client = nil
       try served.journal.commit(by: "eve") { try $0.deleteItem(3) }
       text = ""
@@ -219,7 +219,7 @@ import Testing
       #expect(client!.receive(until: "id: 5\n", in: &text))
       #expect(!text.contains("id: 4\n"))
       #expect(text.contains("event: entry\ndata: {\"revision\":5,"))
-      // Stopping ends it.
+      // Stopping the server ends the stream.
       served.server.stop()
       while client!.receive() != nil {}
     }

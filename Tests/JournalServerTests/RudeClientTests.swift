@@ -5,8 +5,8 @@ import Locks
 import TestSupport
 import Testing
 
-/// Clients that are slow, vanish, send too much or send nonsense: the server lives, and nothing is written that was not
-/// asked for.
+/// Clients that are slow, disappear, send too much or send invalid requests. The server keeps working, and writes only
+/// what was requested.
 @Suite struct RudeClientTests {
   private let commit =
     "{\"author\":\"rude\",\"events\":[{\"operation\":\"add\",\"changes\":{\"kind\":\"x\",\"attributes\":{\"a\":1}}}]}"
@@ -42,7 +42,7 @@ import Testing
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal) { $0.imageByteLimit = 1000 }
-      // Said beforehand, the body need not come.
+      // If the size is declared, the request is refused before its body.
       #expect(try served.get("/api/journal", ["X-Long": String(repeating: "x", count: 60_000)]).status >= 400)
       let declared = try Client(port: served.server.port)
       declared.send(
@@ -51,7 +51,7 @@ import Testing
             .utf8))
       #expect(try Answer(declared.receiveAll()).status == 413)
       #expect(try served.ask("POST", "/api/blobs", body: [UInt8](repeating: 1, count: 1001)).status == 413)
-      // Not said beforehand, the connection ends.
+      // If the size is not declared, the connection ends when it is exceeded.
       let chunked = try Client(port: served.server.port)
       chunked.send(
         Array(
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func nonsenseIsAnsweredOrCutAndWritesNothing() throws {
+  @Test func invalidRequestsAreAnsweredOrDisconnectedAndWriteNothing() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal)
@@ -104,7 +104,7 @@ import Testing
       for turn in 0..<400 {
         let client = try Client(port: served.server.port)
         if turn % 2 == 0 {
-          // The body stays as it is: a commit that is asked for is no nonsense.
+          // The body is not altered here. Another test alters bodies.
           var bytes = valid
           let end = valid.count - commit.utf8.count
           for _ in 0..<Int.random(in: 1...6, using: &generator) {
@@ -115,7 +115,7 @@ import Testing
             default: bytes.insert(contentsOf: generator.bytes(3), at: index)
             }
           }
-          // Without the token it can't be a commit, whatever else is altered.
+          // Without the token the request can't commit, whatever else is altered.
           client.send(
             Array(String(decoding: bytes, as: UTF8.self).replacing(ServedJournal.token, with: "none").utf8))
         } else {
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func bodiesOfNonsenseAreRefusedAndNothingIsWrittenThatWasNotAskedFor() throws {
+  @Test func alteredBodiesAreRefusedOrWriteExactlyWhatTheyAskFor() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
       let served = try ServedJournal(journal)
@@ -182,9 +182,9 @@ import Testing
         }
       }
       print("bodies: \(statuses)")
-      // Some of what was altered still made sense.
+      // Some altered requests were still valid.
       #expect(statuses[400] ?? 0 > 100 && statuses[201] ?? 0 > 0)
-      // Nesting as deep as a body can have it.
+      // Nesting as deep as the limit for bodies allows.
       for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let depth = (8 << 20) / (open.utf8.count + close.utf8.count)
         let deep = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
@@ -231,7 +231,7 @@ import Testing
       ]
       text.replaceSubrange(token, with: others.randomElement(using: &random) ?? "")
     case 4:
-      // A member that comes twice, with another value.
+      // A member that occurs twice, with another value.
       guard let place = text.firstIndex(of: "{") else { break }
       let names = ["dryRun", "events", "at", "author", "entities", "revision", "later", "note"]
       let name = names.randomElement(using: &random) ?? ""
@@ -246,15 +246,15 @@ import Testing
     return Array(text.utf8)
   }
 
-  /// Reads the body with another parser, and compares what was done.
+  /// Reads the body with another parser, and compares it with what was done.
   private func expect(_ answer: Answer, isWhatWasAskedFor body: [UInt8], at path: String) throws {
-    // Half of a surrogate pair stands for U+FFFD, which the other parser does not know.
+    // The journal reads half of a surrogate pair as U+FFFD. The other parser refuses it.
     let text = String(decoding: body, as: UTF8.self).replacing("\\ud800", with: "\u{FFFD}")
     let asked = try #require(
       try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     let done = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
     guard path == "/api/commits" else {
-      // What was only to be shown was not done.
+      // A dry run must not be carried out.
       #expect(asked["dryRun"] as? Bool != true)
       return
     }
@@ -303,7 +303,7 @@ import Testing
       }
       round()
       let before = residentByteCount
-      // The app continues through the library meanwhile.
+      // The app commits through the library meanwhile.
       for number in 1...3 {
         round()
         try journal.commit(by: "app") { try $0.updateItem(2, set: ["turn": .integer(Int64(number))]) }
@@ -315,7 +315,7 @@ import Testing
         #expect(follower.receive(until: "id: \(journal.head.revision)\n", in: &text))
         #expect(text.components(separatedBy: "event: entry").count - 1 == 4 * 128 + 3)
       }
-      // Other tests of this process take memory meanwhile, except in a long run.
+      // Other tests in this process take memory too, except in a long run.
       let allowance = TestLength.size(512, long: 64) << 20
       if let before, let after = residentByteCount { #expect(after < before + allowance) }
       served.server.stop()

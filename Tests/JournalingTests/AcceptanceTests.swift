@@ -5,7 +5,7 @@ import Testing
 
 @testable import Journaling
 
-/// What a commit refuses, so that all it accepts can be opened again.
+/// What a commit refuses, so that everything that it accepts can be opened again.
 @Suite struct AcceptanceTests {
   @discardableResult
   private func reject<State: EventSourced>(
@@ -30,7 +30,7 @@ import Testing
         reject(journal) { try $0.delete(.account(number)) }
       }
       try journal.commit { try $0.add(.account(EntityKey.numbers.upperBound), EntityRecord()) }
-      // No number is left; that is said, and nothing traps.
+      // No number is left. That is an error and not a trap.
       #expect(reject(journal) { _ = try $0.open(owner: "Bob") }.contains("numbers go from 1 to"))
       try journal.close()
       #expect(try Journal<Ledger>.open(at: url).state.accounts.highest == EntityKey.numbers.upperBound)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func aFieldNumberAbove23IsRejectedAndDoesNotTrap() throws {
+  @Test func aFieldNumberAbove23IsRejectedAndDoesNotEndTheProcess() throws {
     try withLedger { journal, _ in
       for number: UInt8 in [24, 100, 255] {
         let record = EntityRecord(["owner": .string("Ana")], fields: [0: .null, number: .integer(1)])
@@ -69,7 +69,7 @@ import Testing
           reject(journal) { try $0.add(.account(1), record) }
             == "the field \(number) of account:1 can't be kept: fields have the numbers 0 to 23, each once")
       }
-      // Merging keeps what is wrong, so that it is found.
+      // Merging keeps the wrong field, so that the commit finds it.
       let merged = EntityRecord(["a": .null, "z": .null]).applying(RecordChanges(setFields: [30: .null]))
       reject(journal) { try $0.add(.account(1), merged) }
     }
@@ -94,13 +94,13 @@ import Testing
     }
   }
 
-  @Test func aRuleHoldsWhicheverWayAnEntityIsChanged() throws {
+  @Test func aRuleOfTheModelHoldsHoweverAnEntityIsChanged() throws {
     try withLedger { journal, _ in
       let ana = try journal.commit { try $0.open(owner: "Ana", balance: 10) }.value
       let debt = EntityRecord(["owner": .string("Ana"), "balance": .integer(-5)])
       #expect(reject(journal) { try $0.update(.account(ana), to: debt) } == "account 1 would have -5")
       #expect(reject(journal) { try $0.add(.account(2), debt) } == "account 2 would have -5")
-      // Only what a commit ends with counts.
+      // Only the state at the end of a commit counts.
       try journal.commit { draft in
         try draft.update(.account(ana), to: debt)
         try draft.deposit(7, on: ana)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// A model with a mistake: an event changes the account after its own as well.
+  /// A faulty model: each event also changes the account after its own.
   private struct Careless: OfAccounts {
     static let schema = "careless/1"
     var accounts = EntityTable()
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  /// One that forgets to say what has changed.
+  /// A faulty model that does not say what has changed.
   private struct Forgetful: EventSourced {
     static let schema = "forgetful/1"
     static let kindNames = ["account"]
@@ -131,7 +131,7 @@ import Testing
     mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
   }
 
-  /// One whose index is wrong.
+  /// A faulty model with a wrong index.
   private struct Misfiled: OfAccounts {
     static let schema = "misfiled/1"
     var accounts = EntityTable()
@@ -141,7 +141,7 @@ import Testing
     func indexProblems() -> [String] { accounts.isEmpty ? [] : ["account:1 is listed under another owner"] }
   }
 
-  /// `verify` called the function that every model has by default.
+  /// `verify` called the default implementation instead of the model's own.
   @Test func verifyReportsTheProblemsThatAModelFindsInItsIndexes() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Misfiled>.create(at: folder.url.appendingPathComponent("A.journal"))
@@ -157,7 +157,7 @@ import Testing
       let journal = try Journal<Careless>.create(at: folder.url.appendingPathComponent("A.journal"))
       let message = reject(journal, code: .wrongUse) { draft in
         try draft.add(.account(1), EntityRecord())
-        // Even when the body does not care.
+        // The commit is refused even if the body ignores the error.
         try? draft.update(.account(2), to: EntityRecord(["a": .null]))
       }
       #expect(message.contains("changed account:2 by an event of another entity"))
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func aClockOfAYearThatNoEntryCanHaveIsRefused() throws {
+  @Test func aClockOrDateBeyondFourDigitYearsIsRefused() throws {
     let request = CommitRequest(author: "", note: "", metadata: [:], date: nil, expecting: [])
     let last = Timestamp.fourDigitYears.upperBound
     let empty = Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: .zero)
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func anErrorHasASentenceForAnAlert() {
+  @Test func theLocalizedDescriptionOfAnErrorIsItsMessage() {
     let error: any Error = JournalError(.conflict, "item:1 was changed", revision: 2)
     #expect(error.localizedDescription == "item:1 was changed (revision 2)")
   }

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func theNameIsTheSHA256() throws {
+  @Test func aBlobIsNamedByItsSHA256() throws {
     try withLedger { journal, _ in
       let blob = try journal.blobs.add(Data("abc".utf8))
       // FIPS 180-2, appendix B.1.
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func aBlobThatIsNotFinishedLeavesNothing() throws {
+  @Test func anUnfinishedBlobLeavesNothing() throws {
     try withLedger { journal, url in
       do {
         let writer = try journal.blobs.writer()
@@ -63,7 +63,7 @@ import Testing
       }
       let left = try FileManager.default.contentsOfDirectory(atPath: url.path + "/images")
       #expect(left.isEmpty)
-      // What a killed process leaves is removed by the next one.
+      // The next process removes what a killed one has left.
       try Data("half".utf8).write(to: url.appendingPathComponent("images/abcd.new"))
       try journal.close()
       let opened = try Journal<Ledger>.open(at: url)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// A sector that can't be read says nothing of the bytes: the drive may give them again.
+  /// A sector that can't be read does not mean that the bytes are damaged. The drive may return them later.
   @Test func aBlobThatTheDriveFailsToReadIsAnErrorAndNothingIsRemovedOrMarked() throws {
     let failing = Lock("")
     var options = JournalOptions()
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// What is in the folder, by name.
+  /// The bytes of the files in the folder, by name.
   private func contents(of url: URL) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {

@@ -8,7 +8,7 @@ struct CRC32CTests {
     #expect(CRC32C.checksum("123456789".utf8) == 0xE306_9283)
   }
 
-  @Test func theProcessorAndTheTablesComeToTheSame() {
+  @Test func theProcessorInstructionAndTheTablesGiveTheSameChecksum() {
     var generator = SeededGenerator()
     for count in 0..<200 {
       let bytes = generator.bytes(count)

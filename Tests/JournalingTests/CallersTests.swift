@@ -2,10 +2,10 @@ import Foundation
 import Journaling
 import Testing
 
-/// Commits from everywhere that an app commits from, written as an app writes them: that this file compiles is
-/// half of the test.
+/// Commits from every place where an app commits, written as an app writes them. That this file compiles is half of the
+/// test.
 @Suite struct CallersTests {
-  /// Something of an app's that must not leave its actor.
+  /// An object of an app that must not leave its actor.
   private final class Form {
     var owner = "Ana"
     var saved: [Int] = []
@@ -82,7 +82,7 @@ import Testing
     }.value
   }
 
-  @Test @MainActor func theMainActorCommitsWithWhatItHas() async throws {
+  @Test @MainActor func aTypeOnTheMainActorCommitsWithItsOwnProperties() async throws {
     try await withLedger { journal, _ in
       let model = ViewModel(journal)
       try await model.save()
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func aBodyRunsWhereItsCallerDoes() async throws {
+  @Test func aBodyRunsOnTheActorOfItsCaller() async throws {
     try await withLedger { journal, _ in
       try await Task { @MainActor in
         try await journal.commit { draft in

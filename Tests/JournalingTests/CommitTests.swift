@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test func commitsOfManyThreadsAreEachWholeAndInOrder() throws {
+  @Test func commitsOfManyThreadsAreAllMadeAndInOrder() throws {
     try withLedger { journal, url in
       let account = try journal.commit { try $0.open(owner: "all") }.value
       DispatchQueue.concurrentPerform(iterations: 16) { thread in
@@ -213,7 +213,7 @@ import Testing
             let commit = try journal.commit(by: "\(thread)", note: "\(turn)") {
               try $0.deposit(1, on: account)
             }
-            // Who is told that a commit is done sees it.
+            // A caller sees its own commit as soon as `commit` has returned.
             #expect(journal.head.revision >= commit.revision)
           } catch {
             Issue.record(error)
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func tasksCommitWithoutBlocking() async throws {
+  @Test func manyTasksCommitAtOnce() async throws {
     try await withLedger { journal, _ in
       let account = try await journal.commit { try $0.open(owner: "all") }.value
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -5,9 +5,9 @@ import Locks
 import TestSupport
 import Testing
 
-/// Making a journal: by several at once, killed in the middle, again afterwards.
+/// Creating a journal: by several threads at once, killed in the middle, and again afterwards.
 @Suite struct CreationTests {
-  @Test func threadsThatRaceToMakeAJournalAllOpenItOrFindItLocked() throws {
+  @Test func threadsThatRaceToCreateAJournalOpenItOrFindItLocked() throws {
     for _ in 0..<20 {
       try withTemporaryFolder { folder in
         let url = folder.url.appendingPathComponent("Bank.journal")
@@ -34,14 +34,14 @@ import Testing
 
   @Test func theNextCreationRemovesTheFilesOfAKilledOne() throws {
     try withTemporaryFolder { folder in
-      // Stopped at each operation in turn, as if killed there: nothing is cleaned up afterwards.
+      // Stop creations at different operations, as if killed there, so nothing is cleaned up afterwards.
       let url = folder.url.appendingPathComponent("Bank.journal")
       for count in [0, 1, 3, 6, 10, 14, 18] {
         try leaveUnfinished(in: folder, after: count)
       }
       let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       #expect(left.count == 7 && left.allSatisfy { $0.hasSuffix(".new") })
-      // What only looks like one, is another journal's or holds something else stays.
+      // Folders stay if they only look like unfinished creations, belong to another journal or have other files.
       let others = [
         "Bank.journal.new", "Bank.journal.x.new", "Other.journal.\(UUID().uuidString.lowercased()).new",
       ]
@@ -84,10 +84,9 @@ import Testing
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
 
-  /// Makes part of a journal in the way of a creation: runs one whose disk fails from some operation on, removals
-  /// included.
+  /// Leaves an unfinished journal: runs a creation whose disk fails from some operation on, including the removals.
   private func leaveUnfinished(in folder: TemporaryFolder, after count: Int) throws {
-    // In a place of its own, as it would clean up after the one before.
+    // Use a separate folder, because a creation would remove the files of the one before.
     let place = folder.url.appendingPathComponent("place")
     try makeFolder(place.path)
     let url = place.appendingPathComponent("Bank.journal")

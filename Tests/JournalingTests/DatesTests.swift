@@ -4,11 +4,11 @@ import Testing
 
 @testable import Journaling
 
-/// An entry has two dates: the one that orders entries and never decreases, and what the clock said.
+/// An entry has two dates: the one that orders entries and never decreases, and that of the clock.
 @Suite struct DatesTests {
   private let august = Date(timeIntervalSince1970: 1_785_578_400)
 
-  @Test func whatTheClockSaidIsKeptAndTheOrderingDateNeverDecreases() throws {
+  @Test func theDateOfTheClockIsKeptAndTheOrderingDateNeverDecreases() throws {
     try withLedger { journal, url in
       try journal.commit(date: august) { try $0.open(owner: "Ana") }
       let behind = try journal.commit(date: august - 3600) { try $0.open(owner: "Bob") }
@@ -25,14 +25,14 @@ import Testing
       let change = try #require(try again.history(of: .account(2)).first)
       #expect(change.date == august)
       #expect(change.clockDate == august - 3600)
-      // Points in time are those of the ordering date.
+      // Points in time refer to the date that orders entries.
       #expect(try again.revision(at: .date(august - 1800)) == 0)
       #expect(try again.revision(at: .date(august)) == 2)
       #expect(try again.verify().isSound)
     }
   }
 
-  @Test func oneWrongClockIsReportedAndLaterEntriesKeepWhatTheirsSaid() throws {
+  @Test func aWrongClockIsReportedAndLaterEntriesKeepTheirOwnClockDates() throws {
     try withLedger { journal, _ in
       let now = Date()
       #expect(try journal.commit { try $0.open(owner: "Ana") }.clockWarning == nil)
@@ -72,7 +72,7 @@ import Testing
     #expect(warning(nil, after: 5 * year, now: 5 * year - 2) == .behind(seconds: 2))
     #expect(warning(6 * day, after: nil, now: 5 * day) == nil)
     #expect(warning(6 * day + 1, after: nil, now: 5 * day) == .ahead(seconds: Double(day + 1)))
-    // What is imported is as old as it is.
+    // Imported entries may have any earlier date.
     #expect(warning(5 * year, after: 2 * year, now: 50 * year) == nil)
     #expect(warning(-5 * year, after: nil, now: 50 * year) == nil)
     #expect("\(ClockWarning.behind(seconds: 7_300))".contains("2 hours behind"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Checks what the pages say of files, tests and each other.
+/// Checks what the pages say about files, tests and each other.
 @Suite struct DocumentationTests {
   private var root: URL { Self.root }
 
@@ -19,7 +19,7 @@ import Testing
 
   private static let allPages = pages + ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
-  @Test(arguments: allPages) func filesThatAPageNamesAreThere(_ page: String) throws {
+  @Test(arguments: allPages) func filesThatAPageNamesExist(_ page: String) throws {
     let names = try text(page).matches(
       of: /[`(]((?:Journal|Sources|Tools|Tests|Documentation)\/[A-Za-z\/+]+(?:\.[a-z]+)?)[`)]/)
     for name in names {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test(arguments: allPages) func linksOfAPageLeadToAPageAndAHeading(_ page: String) throws {
+  @Test(arguments: allPages) func linksOfAPageLeadToAnExistingPageAndHeading(_ page: String) throws {
     let folder = root.appending(path: page).deletingLastPathComponent()
     for link in try text(page).matches(of: /\]\(([^)#:\s]*)(?:#([^)\s]+))?\)/) {
       let target = link.1.isEmpty ? root.appending(path: page) : folder.appending(path: String(link.1))
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// A block is compiled when its lines are in a file of the tests or of the examples; imports and indentation may
+  /// A block counts as compiled if its lines are in a file of the tests or the examples. Imports and indentation may
   /// differ.
   @Test func eachBlockOfSwiftIsCompiled() throws {
     var sources: [String] = []
@@ -66,7 +66,7 @@ import Testing
     var count = 0
     for page in Self.allPages + catalogs {
       for block in try text(page).matches(of: /(?m)^```swift\n(.+?)^```/.dotMatchesNewlines()) {
-        // The manifest has a test of its own, below.
+        // The manifest has its own test, below.
         if block.1.hasPrefix("// swift-tools-version") { continue }
         let lines = String(block.1).codeLines
         #expect(sources.contains { $0.contains(lines) }, "\(page): \(block.1)")
@@ -76,7 +76,7 @@ import Testing
     #expect(count >= 15)
   }
 
-  @Test func theManifestOfTheFirstProgramIsOne() throws {
+  @Test func theManifestOfTheFirstProgramIsValid() throws {
     let blocks = try text("Documentation/GettingStarted.md").matches(
       of: /(?m)^```swift\n(\/\/ swift-tools-version.+?)^```/.dotMatchesNewlines())
     let manifest = try #require(blocks.first)
@@ -88,7 +88,7 @@ import Testing
     #expect(try text("Package.swift").contains(".library(name: \"CatalogModel\""))
   }
 
-  @Test func thePromiseIsTheSameWhereverItIsPrinted() throws {
+  @Test func thePromiseIsTheSameOnEveryPage() throws {
     let promises = try ["README.md", "Documentation/Reliability.md"].map { page in
       try text(page).split(separator: "\n").filter { $0.hasPrefix("> ") }
     }
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: ["Documentation/Reliability.md", "Documentation/Shared.md"])
-  func testsThatShowAPromiseAreThere(_ page: String) throws {
+  func testsThatAPageNamesExist(_ page: String) throws {
     var sources = ""
     for path in try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: "Tests").path)
     where path.hasSuffix(".swift") {
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// Another log can replace LevelDB without changes above it only if nothing above it names LevelDB.
-  @Test func onlyTheLogInLevelDBKnowsLevelDB() throws {
+  @Test func onlyTheLevelDBLogNamesLevelDB() throws {
     var readers: Set<String> = []
     for folder in ["Journal", "Sources", "Tools"] {
       let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)

@@ -2,7 +2,7 @@ import Foundation
 import LevelDB
 import TestSupport
 
-/// The worked example of Documentation/Format.md. Never to be changed: journals of format 2 have these bytes.
+/// The worked example of Documentation/Format.md. It must never change, because journals of format 2 have these bytes.
 enum Documented {
   static let format = "journal 2 b8d6f358-f45b-4c12-bd27-53cd0bd018ba\nmodel ledger 1\n"
   static let journalID = bytes("b8d6f358f45b4c12bd2753cd0bd018ba")
@@ -41,7 +41,7 @@ enum Documented {
     353a6b984bf251530b466714c7cfb145cfe7d28eada1ecb8d72c75c5e1
     """.replacingOccurrences(of: "\n", with: ""))
 
-  /// That of revision 0, of FORMAT.
+  /// The digest of revision 0, which is that of FORMAT.
   static let formatDigest = "1233ebd27aca356ad663cf2735acaf6d29010f40a7088c46798f253e15ed4247"
   static let digests = [
     "fe63c0b24401fc8d46e3d42e2e5fbfc94f14b92f896d2691e2f41a3b65ed7d47",
@@ -49,10 +49,10 @@ enum Documented {
     "581540b2c6797acd052d432d99a201a9dee86442407451c10ba4668398d88a87",
     "5ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd5",
   ]
-  /// Of the state at revision 3.
+  /// The digest of the state at revision 3.
   static let stateDigest = "c6ef7c230c8b1dc86cefa1595d56ad4f277e1d8b2beedc8599d5536fed4cfcf9"
 
-  /// Where the header of each entry ends, and where its parts stand.
+  /// Where the header of each entry ends, and the ranges of its parts.
   static let parts = [
     (62, [65..<109, 111..<148, 150..<186]),
     (62, [65..<93, 95..<122, 124..<151]),
@@ -60,13 +60,13 @@ enum Documented {
     (69, [71..<71, 73..<109, 111..<159]),
   ]
 
-  /// What differs each time an entry is written: its date, the digest before it, its salts.
+  /// The ranges that differ each time an entry is written: its date, the digest before it, its salts.
   static let variable = [
     [5..<13, 18..<50, 65..<81, 111..<127, 150..<166],
     [5..<13, 18..<50, 65..<81, 95..<111, 124..<140],
   ]
 
-  /// The two slots of HEAD, of entries 4 and 3.
+  /// Two slots of HEAD, for the entries 4 and 3.
   static let slots = [
     bytes("4a524e4c48454144b8d6f358f45b4c12bd2753cd0bd018ba0000000000000004" + digests[3] + "9ab8111f"),
     bytes("4a524e4c48454144b8d6f358f45b4c12bd2753cd0bd018ba0000000000000003" + digests[2] + "601b3c13"),
@@ -74,14 +74,14 @@ enum Documented {
 
   /// Fifth entries, as a later version might write them.
   enum Fifth {
-    /// Odd keys in its header and its annotation, and a part more.
+    /// Odd keys in the header and the annotation, and an additional part.
     static let withExtensions = bytes(
       """
       a70002021b000657fa34eaaf6004010658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
       84010001030961780ba1616182010283581c000102030405060708090a0b0c0d0e0fa2006365766507646b657074581a00112233
       445566778899aabbccddeeffa16762616c616e63650755000102030405060708090a0b0c0d0e0f6c61746572
       """.replacingOccurrences(of: "\n", with: ""))
-    /// An even key that is not known.
+    /// An unknown even key.
     static let withFeature = bytes(
       """
       a60002021b000657fa34eaaf6004010658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
@@ -93,7 +93,7 @@ enum Documented {
       a50003021b000657fa34eaaf6004010658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
       84010001038240581a00112233445566778899aabbccddeeffa16762616c616e636507
       """.replacingOccurrences(of: "\n", with: ""))
-    /// An even key in its annotation.
+    /// An unknown even key in the annotation.
     static let withAnnotationFeature = bytes(
       """
       a50002021b000657fa34eaaf6004010658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
@@ -106,7 +106,7 @@ enum Documented {
       a50002021b000657fa34eaaf6004020658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
       84010001038240581a00112233445566778899aabbccddeeffa16762616c616e636507
       """.replacingOccurrences(of: "\n", with: ""))
-    /// A date that none has.
+    /// A date that no entry can have.
     static let inYear10000 = bytes(
       """
       a50002021b0384440ccc73600004010658205ee2e1541f10a5a8aefd7971c18c814de75d6bcbadf9532fb68c56728b5e4bd50881
@@ -124,7 +124,7 @@ enum Documented {
   }
 }
 
-/// Makes a journal of documented bytes, with nothing of the code that writes journals.
+/// Makes a journal of documented bytes, without the code that writes journals.
 func withDocumentedJournal<Result>(
   format: String = Documented.format, entries: [[UInt8]] = Documented.entries, _ body: (URL) throws -> Result
 ) throws -> Result {

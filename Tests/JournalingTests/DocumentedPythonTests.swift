@@ -3,9 +3,9 @@ import Journaling
 import TestSupport
 import Testing
 
-/// The recomputation of digests that `Documentation/Format.md` shows in Python, run.
+/// Runs the recomputation of digests in Python that `Documentation/Format.md` shows.
 @Suite struct DocumentedPythonTests {
-  @Test func itPrintsWhatTheDocumentSaysAndWhatTheJournalHas() throws {
+  @Test func theDocumentedPythonPrintsTheDigestsOfTheDocumentAndTheJournal() throws {
     let blocks = try blocks()
     try #require(blocks.count == 2)
     let printed = try python(blocks.map(\.code).joined())
@@ -20,8 +20,8 @@ import Testing
     }
   }
 
-  /// The same lines over the bytes of a journal that was not made for them.
-  @Test func itComputesTheDigestsOfAFrozenJournal() throws {
+  /// Runs the same lines on a journal that was not made for them.
+  @Test func theDocumentedPythonComputesTheDigestsOfAFrozenJournal() throws {
     let tests = URL(filePath: #filePath).deletingLastPathComponent()
     let corpus = tests.appending(path: "../Corpus/journals/format2").standardizedFileURL
     let code = try #require(try blocks().first).code
@@ -61,7 +61,7 @@ import Testing
     #expect(said.count == 13)
   }
 
-  /// Each block of Python in the document, and what it prints: the block that follows.
+  /// Each block of Python in the document, and its output, which is the block that follows.
   private func blocks() throws -> [(code: String, prints: String)] {
     try Documented.text.matches(of: /```python\n(.+?)```\n\n```\n(.+?)```/.dotMatchesNewlines())
       .map { (String($0.1), String($0.2)) }

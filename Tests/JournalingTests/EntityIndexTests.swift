@@ -3,9 +3,9 @@ import Testing
 
 @testable import Journaling
 
-/// Indexes on a base, against sets; and the numbers of texts.
+/// Indexes on a base, compared with sets; and the numbers of texts.
 struct EntityIndexTests {
-  @Test func anIndexOnAnyBaseIsWhatTheModelSays() throws {
+  @Test func anIndexOnAnyBaseEqualsTheModel() throws {
     var random = SeededGenerator()
     for _ in 0..<4 {
       var index = EntityIndex()
@@ -64,7 +64,7 @@ struct EntityIndexTests {
     }
   }
 
-  /// A snapshot lost the members of negative groups.
+  /// A snapshot used to lose the members of negative groups.
   @Test func aNegativeGroupKeepsItsMembersInALayer() throws {
     var index = EntityIndex()
     for group in [-1, .min, 0, .max] { index.insert(7, in: group) }
@@ -76,9 +76,9 @@ struct EntityIndexTests {
     #expect(index.lines.map(\.group) == [0, .max, .min, -1, -1])
   }
 
-  @Test func textsKeepTheNumbersThatTheyWereGiven() throws {
+  @Test func textsKeepTheNumbersThatTheyWereAssigned() throws {
     var numbers = TextInterner()
-    // The same to Swift, others to a journal.
+    // Two of them are equal in Swift, but not in a journal.
     let texts = ["film", "caf\u{E9}", "cafe\u{301}", "", String(repeating: "x", count: 300)]
     for (number, text) in (texts + texts).enumerated() { #expect(numbers.assign(text) == number % 5) }
     #expect(numbers.count == 5)
@@ -94,7 +94,7 @@ struct EntityIndexTests {
     var numbers = try #require(TextInterner(["film", "book"]))
     for (text, number) in [("book", 1), ("game", 2), ("game", 2), ("film", 0)] {
       let record = EntityRecord(fields: [0: .string(text)])
-      // Behind the head of the map and the field's number.
+      // The text comes after the head of the map and the field's number.
       let place = 2..<record.bytes.count
       #expect(numbers.assign(textAt: place, in: record) == number)
       #expect(numbers.number(ofTextAt: place, in: record) == number)

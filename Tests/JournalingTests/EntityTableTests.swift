@@ -4,9 +4,9 @@ import Testing
 
 @testable import Journaling
 
-/// Tables on a base, against dictionaries.
+/// Tables on a base, compared with dictionaries.
 struct EntityTableTests {
-  @Test func aTableOnAnyBaseIsWhatTheModelSays() throws {
+  @Test func aTableOnAnyBaseEqualsTheModel() throws {
     var random = SeededGenerator()
     for _ in 0..<3 {
       var table = EntityTable()
@@ -27,7 +27,7 @@ struct EntityTableTests {
         }
       }
       model.check(table)
-      // What was kept is as it was, whatever became of the table that it was a copy of.
+      // The kept copies are unchanged, whatever happened to the original table.
       for (table, model) in kept { model.check(table) }
     }
   }
@@ -61,7 +61,7 @@ struct EntityTableTests {
     }
   }
 
-  @Test func anEventTellsTheRowsBeforeAndAfter() throws {
+  @Test func applyingAnEventGivesTheRowsBeforeAndAfter() throws {
     var plain = EntityTable()
     plain.add(1, EntityRecord(["a": .integer(1)]), at: 1)
     for var table in [plain, try plain.frozen()] {
@@ -107,7 +107,7 @@ struct EntityTableTests {
       table.problems(kind: "account") == ["1 entities of the kind account exist, but 2 are counted"])
   }
 
-  @Test func aTableKnowsTheHighestNumberOfItsLayersAndNotOfTheirEntities() throws {
+  @Test func theHighestNumberComesFromTheCheckpointAndNotFromTheEntities() throws {
     var table = EntityTable()
     table.add(1, EntityRecord(), at: 1)
     table.add(2, EntityRecord(), at: 1)
@@ -120,7 +120,7 @@ struct EntityTableTests {
   }
 }
 
-/// A base that counts the rows it hands out.
+/// A base that counts the rows that are read.
 private final class CountingBase: EntityBase {
   private let base: any EntityBase
   private let decodedRows = Atomic(0)

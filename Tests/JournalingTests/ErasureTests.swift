@@ -3,11 +3,11 @@ import Journaling
 import TestSupport
 import Testing
 
-/// What is erased is gone from the bytes and from every state, and nothing else is: the chain, the histories and
-/// what follows stay.
+/// Erased content is gone from the bytes and from every state, and nothing else is. The chain of digests, the histories
+/// and the later entries stay.
 @Suite struct ErasureTests {
-  /// Ana's and Bob's accounts, their rent, a checkpoint, and what came later; and the same without Bob's account, which
-  /// a fifth entry says.
+  /// Calls `body` with a journal of Ana's and Bob's accounts, and with a copy in which Bob's account is erased, which a
+  /// fifth entry records.
   private func withErased(
     includingWords: Bool = false, _ body: (_ whole: Journal<Ledger>, _ erased: URL) throws -> Void
   ) throws {
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func whatIsErasedIsNowhereInTheFolderAndEveryDigestStays() throws {
+  @Test func erasedContentIsNowhereInTheFolderAndEveryDigestStays() throws {
     try withErased(includingWords: true) { whole, url in
       var bytes = Data()
       for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
@@ -48,7 +48,7 @@ import Testing
       let verification = try journal.verify(deep: true)
       #expect(verification.problems.map(\.description) == [])
       #expect(verification.erasedEventCount == 3)
-      // That of before is erased, and there is one of the state that is left.
+      // The earlier checkpoint is erased, and there is one of the state after the erasure.
       #expect(verification.checkpointCount == 1)
       #expect(try whole.verify(deep: true).checkpointCount == 1)
     }
@@ -106,10 +106,10 @@ import Testing
     }
   }
 
-  @Test func aSnapshotKeepsWhatWasErasedApartFromWhatWasDeleted() throws {
+  @Test func aSnapshotDistinguishesErasedFromDeletedEntities() throws {
     try withErased { _, url in
       let journal = try Journal<Ledger>.open(at: url)
-      // One below events that are left on what was erased, and one above.
+      // One snapshot before the last event of the erased account, and one after it.
       try journal.takeSnapshot(asOf: .revision(3))
       try journal.takeSnapshot()
       let replayed = try journal.version(replayedTo: .head()).state
@@ -131,14 +131,14 @@ import Testing
     }
   }
 
-  @Test func theDigestOfAStateTellsErasedFromDeleted() throws {
+  @Test func theDigestOfAStateDistinguishesErasedFromDeletedEntities() throws {
     var (erased, deleted) = (Ledger(), Ledger())
     try erased.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
     try erased.apply(JournalEvent(entity: .account(1), previous: 1, change: .erased(.update)), at: 2)
     try deleted.apply(JournalEvent(entity: .account(1), previous: 0, change: .add(EntityRecord())), at: 1)
     try deleted.apply(JournalEvent(entity: .account(1), previous: 1, change: .delete), at: 2)
     #expect(StateDigest.digest(of: erased) != StateDigest.digest(of: deleted))
-    // What is erased and then deleted is what is deleted.
+    // An entity that is erased and then deleted counts as deleted.
     var both = Ledger()
     try both.apply(JournalEvent(entity: .account(1), previous: 0, change: .erased(.add)), at: 1)
     try both.apply(JournalEvent(entity: .account(1), previous: 1, change: .delete), at: 2)
@@ -158,7 +158,7 @@ import Testing
       let error = #expect(throws: JournalError.self) { try ledger.apply(event, at: 2) }
       #expect(error?.code == .damaged)
     }
-    // A part that was left whole says nothing, as what it changed is not known.
+    // A later update that is not erased changes nothing visible, because the record that it changes is unknown.
     try ledger.apply(
       JournalEvent(entity: .account(1), previous: 1, change: .update(RecordChanges(set: ["a": .integer(1)]))),
       at: 2)
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test func aCheckpointOfAnotherStateIsDetected() throws {
-    // Account 2 erased in the first entry, and the checkpoint of revision 3 left as it was.
+    // Account 2 is erased in the first entry, and the checkpoint of revision 3 is unchanged.
     var entries = Documented.entries
     entries[0] = Documented.erasedEntry
     try withDocumentedJournal(entries: entries) { url in
@@ -179,7 +179,7 @@ import Testing
       #expect(try journal.state(asOf: .revision(2)).isErased(.account(2)))
       #expect(!journal.state.isErased(.account(2)))
     }
-    // A checkpoint of revision 2 in the place of that of 3.
+    // The checkpoint claims to be of revision 2 instead of 3.
     entries = Documented.entries
     entries[3][24] = 2
     try withDocumentedJournal(entries: entries) { url in
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func aSnapshotThatWasAskedForGoesIntoTheNextEntryAsACheckpoint() throws {
+  @Test func theEntryAfterARequestedSnapshotHasACheckpoint() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       #expect(try journal.verify(deep: true).checkpointCount == 0)

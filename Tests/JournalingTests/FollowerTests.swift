@@ -7,9 +7,10 @@ import Testing
 
 @testable import Journaling
 
-/// A journal is read while somebody else writes it. Here both are in one process; `FollowTests` kills two.
+/// A journal is read while another one writes to it. Here both are in one process. `FollowTests` has processes that are
+/// killed.
 @Suite struct FollowerTests {
-  @Test func entriesAreSeenAsTheyAreAcknowledgedAndStatesAreTheSame() async throws {
+  @Test func aFollowerSeesEveryEntryAndTheSameStates() async throws {
     try await withLedger { journal, url in
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
       async let notes: [String] = {
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aFollowerIsUpToDateWhileLogsRotateAndSnapshotsComeAndGo() throws {
+  @Test func aFollowerIsUpToDateWhileLogsRotateAndSnapshotsAreTakenAndDropped() throws {
     var options = JournalOptions(snapshots: .manual)
     options.database.writeBufferByteCount = 64 << 10
     try withLedger(options: options) { journal, url in
@@ -60,7 +61,7 @@ import Testing
         if turn % 40 == 0 {
           #expect(try follower.state(asOf: .revision(past)).accounts[1]?.balance == Int64(past - 1))
           #expect(try follower.history(of: .account(1)).count == turn)
-          // One that only looks comes at any time.
+          // A reader can open the journal at any time.
           let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
           #expect(look.head == journal.head)
           #expect(try look.verify(deep: true).isSound)
@@ -68,7 +69,7 @@ import Testing
         }
         tables.formUnion(try FileManager.default.contentsOfDirectory(atPath: "\(url.path)/entries"))
       }
-      // Else this test would prove nothing.
+      // Otherwise this test would prove nothing.
       #expect(tables.count { $0.hasSuffix(".ldb") } > 5)
       #expect(try follower.verify(deep: true).isSound)
       #expect(first.head.revision == 0)
@@ -77,7 +78,7 @@ import Testing
     }
   }
 
-  /// What has changed since it was opened would otherwise stay in its memory.
+  /// Otherwise all changes since it was opened would stay in its memory.
   @Test func aFollowerIsBackedByNewLayersAfterManyEvents() throws {
     try withLedger(options: JournalOptions()) { journal, url in
       let count = 1000
@@ -139,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func whatWasNotAcknowledgedIsNotSeen() throws {
+  @Test func aFollowerDoesNotSeeUnacknowledgedEntries() throws {
     let isFailing = Lock(false)
     var options = JournalOptions()
     options.fileHook = { operation in
@@ -158,7 +159,7 @@ import Testing
       #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).head.revision == 1)
       try? journal.close()
       isFailing.withLock { $0 = false }
-      // No process writes: what is whole is what the next writer will find.
+      // No process writes now, so a reader sees the same entries as the next writer.
       let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
       let again = try Journal<Ledger>.open(at: url)
       #expect(look.head == again.head)
@@ -171,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func aTornTailIsLeftOutAndTheEntryThatTakesItsPlaceIsSeen() throws {
+  @Test func aFollowerSkipsATornTailAndSeesTheEntryThatReplacesIt() throws {
     try withLedger { journal, url in
       for _ in 1...5 { try journal.commit { _ = try $0.open(owner: "Ana") } }
       try journal.close()
@@ -195,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func aHeadThatABackupSharesIsReplacedAndFollowed() throws {
+  @Test func aFollowerFollowsAHEADThatIsReplacedBecauseABackupSharesIt() throws {
     try withLedger { journal, url in
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
       for turn in 1...5 {
@@ -211,7 +212,7 @@ import Testing
     }
   }
 
-  @Test func anEntryThatIsMissingEndsTheFollowingWithAnError() async throws {
+  @Test func aMissingEntryEndsFollowingWithAnError() async throws {
     try await withLedger { journal, url in
       try await journal.commit { _ = try $0.open(owner: "Ana") }
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Journaling
 
-/// Documentation/Format.md, compared with the code: the bytes in it are frozen here, and a journal that is made of them
-/// by hand must open forever.
+/// Documentation/Format.md, compared with the code. Its bytes are frozen here, and a journal that is made of them by
+/// hand must open forever.
 @Suite struct FormatTests {
   // MARK: Reading
 
@@ -56,7 +56,7 @@ import Testing
       let state = try journal.state(asOf: .revision(3))
       #expect(StateDigest.digest(of: state)?.hex == Documented.stateDigest)
 
-      // And it continues from there.
+      // The journal takes further commits.
       try journal.commit { try $0.deposit(1, on: 1) }
       #expect(try journal.entry(at: 5).previousDigest.hex == Documented.digests[3])
       try journal.close()
@@ -91,15 +91,15 @@ import Testing
     #expect(error.cause is CBORError, "\(what)")
   }
 
-  @Test func aNumberThatIsNoOperationIsNotTakenForOne() throws {
+  @Test func aNumberThatIsNoOperationIsRefused() throws {
     var entries = Documented.entries
-    // 256, whose low byte is that of an add.
+    // 256, whose low byte is the operation of an add.
     entries[3].replaceSubrange(65...65, with: [0x19, 0x01, 0x00])
     #expect(try openingError(entries).cause is CBORError)
   }
 
   @Test(arguments: [6, 18, 40, 80, 95, 120, 158])
-  func anEntryOfTheSameFormAndOtherContentIsRefused(_ offset: Int) throws {
+  func anEntryWithAlteredContentIsRefused(_ offset: Int) throws {
     var entries = Documented.entries
     entries[3][offset] ^= 1
     #expect(try openingError(entries).message.contains("acknowledged"))
@@ -118,7 +118,7 @@ import Testing
     #expect(try openingError(entries).cause is CBORError)
   }
 
-  /// What opening says of a journal whose fourth entry is not the documented one.
+  /// The error of opening a journal whose fourth entry is not the documented one.
   private func openingError(_ entries: [[UInt8]]) throws -> JournalError {
     try withDocumentedJournal(entries: entries) { url in
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
@@ -130,7 +130,7 @@ import Testing
 
   // MARK: Later versions
 
-  @Test func whatMayBeIgnoredIsIgnored() throws {
+  @Test func unknownPartsThatMayBeIgnoredAreIgnored() throws {
     let format = Documented.format + "may COLOURS all of them\nmay PAINT oil\n"
     try withDocumentedJournal(entries: Documented.entries + [Documented.Fifth.withExtensions]) { url in
       let journal = try Journal<Ledger>.open(at: url)
@@ -139,14 +139,14 @@ import Testing
       #expect(try journal.verify(deep: true).problems.isEmpty)
       try journal.close()
     }
-    // The first entry was sealed with another FORMAT, so this one must be of an empty journal.
+    // The first entry was sealed with another FORMAT, so this one can only be parsed by itself.
     #expect(throws: Never.self) { try JournalFormat(Array(format.utf8), path: "") }
   }
 
   @Test(arguments: [
     Documented.Fifth.withFeature, Documented.Fifth.ofVersion3, Documented.Fifth.ofNewerModel,
   ])
-  func aLaterEntryIsNewerAndNotDamaged(_ entry: [UInt8]) throws {
+  func anEntryOfALaterVersionIsNewerAndNotDamaged(_ entry: [UInt8]) throws {
     try withDocumentedJournal(entries: Documented.entries + [entry]) { url in
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
       #expect(error?.code == .newerFormat)
@@ -154,9 +154,9 @@ import Testing
     }
   }
 
-  @Test func aLaterAnnotationIsNewerAndNotDamaged() throws {
+  @Test func anAnnotationOfALaterVersionIsNewerAndNotDamaged() throws {
     try withDocumentedJournal(entries: Documented.entries + [Documented.Fifth.withAnnotationFeature]) { url in
-      // The state does not depend on it.
+      // The state does not depend on the annotation.
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
       let error = #expect(throws: JournalError.self) { try journal.entry(at: 5) }
       #expect(error?.code == .newerFormat)
@@ -184,14 +184,14 @@ import Testing
       ofModel("ledger 0"), ofModel("ledger"), "\(format)will COLOURS all of them\n",
       String(format.dropLast()),
       "\(format)\n", format.uppercased(), "",
-      // It reads well, but is not what the first entry was sealed with.
+      // This one is valid, but the first entry was sealed with another one.
       "\(format)may COLOURS all of them\n",
     ] { formats.append((text, .damaged)) }
     return formats
   }()
 
   @Test(arguments: otherFormats)
-  func aFormatOfAnotherFormIsRefused(_ format: String, _ code: JournalError.Code) throws {
+  func anotherOrInvalidFORMATIsRefused(_ format: String, _ code: JournalError.Code) throws {
     try withDocumentedJournal(format: format) { url in
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
       #expect(error?.code == code)
@@ -201,7 +201,7 @@ import Testing
 
   // MARK: Writing
 
-  @Test func whatIsWrittenHasTheDocumentedForm() throws {
+  @Test func writtenJournalsHaveTheDocumentedBytes() throws {
     try withLedger { journal, url in
       try journal.commit(by: "ana", note: "moving in", metadata: ["app": "bank"]) { draft in
         _ = try draft.open(owner: "Ana", balance: 100)
@@ -221,7 +221,7 @@ import Testing
         slots.insert(Array(slot.prefix(64)))
         #expect(slot.dropFirst(68).prefix(4096 - 68).allSatisfy { $0 == 0 })
       }
-      // Which slot has which mark depends on when HEAD was flushed; the newest is there.
+      // Which slot has which mark depends on when HEAD was flushed, but one has the newest.
       let newest = Array("JRNLHEAD".utf8) + id.bytes + [0, 0, 0, 0, 0, 0, 0, 2] + digests[1].bytes
       #expect(slots.contains(newest))
 
@@ -275,7 +275,7 @@ import Testing
 
   @Test func theDocumentShowsTheFrozenBytes() throws {
     let text = try Documented.text
-    // The listing that the recomputation starts from: hexadecimal texts in quotes.
+    // The listing that the recomputation begins with consists of hexadecimal texts in quotes.
     let quoted = text.split(separator: "\"").filter { $0.count > 8 && $0.allSatisfy(\.isHexDigit) }
     let listing: String = quoted.map { String($0) }.joined()
     #expect(listing == hex(Documented.journalID + Documented.entries.joined()))
@@ -286,7 +286,7 @@ import Testing
     let words = text.replacingOccurrences(of: " ", with: "").replacingOccurrences(of: "\n", with: "")
     #expect(words.contains("0000" + hex(Documented.slots[0]) + "1000" + hex(Documented.slots[1])))
 
-    // The annotated entry: behind an offset of five columns bytes, and behind two spaces what they mean.
+    // Each line of the annotated entry has an offset of five columns, bytes, two spaces, and what the bytes mean.
     let start = try #require(text.range(of: "     a7      ")).lowerBound
     let end = try #require(text.range(of: "```", range: start..<text.endIndex)).lowerBound
     let annotated = text[start..<end].split(separator: "\n").flatMap { line in

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Journaling
 
-/// HEAD while commits and flushes continue, and the order of what a commit rests on.
+/// HEAD during commits and flushes, and the order of the operations that make a commit durable.
 @Suite struct HeadTests {
-  /// With two slots that were written in turn, a power loss could find both in writes that were not confirmed.
+  /// With two slots that were written in turn, writes to both could be unconfirmed at a power loss.
   @Test(arguments: [true, false])
-  func theMarkThatWasConfirmedLastIsNeverOverwritten(flushesAlways: Bool) throws {
+  func theLastConfirmedMarkIsNeverOverwritten(flushesAlways: Bool) throws {
     let operations = Lock<[FileOperation]>([])
     var options = JournalOptions(flushesHeadAtEveryCommit: flushesAlways)
     options.fileHook = { operation in
@@ -43,8 +43,8 @@ import Testing
     #expect(writes == 21 && flushes >= (flushesAlways ? 21 : 3))
   }
 
-  /// The control: with two slots, the mark that comes during a flush goes to the one that was confirmed.
-  @Test(arguments: [3, 2]) func aPowerLossDuringAFlushLeavesTheConfirmedMarkOnlyOfThreeSlots(
+  /// The control: with two slots, a mark during a flush goes to the confirmed slot.
+  @Test(arguments: [3, 2]) func onlyWithThreeSlotsAPowerLossDuringAFlushLeavesTheConfirmedMark(
     _ slotCount: Int
   ) throws {
     try withLedger { journal, url in
@@ -66,7 +66,7 @@ import Testing
         $0 = {
           do {
             try marker.mark(LogMark(revision: 2, digest: marker.found.digest))
-            // The power fails before the drive has confirmed anything, and spoils all that was on its way.
+            // The power fails before the drive has confirmed anything, and damages all unconfirmed writes.
             var head = try Data(contentsOf: url.appending(path: "HEAD"))
             for offset in unconfirmed.withLock({ $0 }) { head[offset + 30] ^= 0xFF }
             try head.write(to: copy.appending(path: "HEAD"))
@@ -81,8 +81,8 @@ import Testing
     }
   }
 
-  /// The entry could be stored, but the next opening could not tell whether it is missing.
-  @Test func theCommitAfterAFailedFlushOfHeadIsRefused() throws {
+  /// The entry could be stored, but a later opening could not know if it were missing.
+  @Test func theCommitAfterAFailedFlushOfHEADIsRefused() throws {
     let isFailing = Lock(false)
     let isTold = DispatchSemaphore(value: 0)
     var options = JournalOptions { notice in if notice.message.contains("HEAD") { isTold.signal() } }
@@ -105,8 +105,8 @@ import Testing
     }
   }
 
-  /// The flush held the lock that marking needs, so commits waited for it.
-  @Test func commitsReturnWhileAFlushOfHeadTakesItsTime() throws {
+  /// The flush used to hold the lock that marking needs, so commits waited for it.
+  @Test func commitsReturnDuringASlowFlushOfHEAD() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let isArmed = Lock(false)
     var options = JournalOptions()
@@ -127,7 +127,7 @@ import Testing
       try journal.commit { try $0.open(owner: "Ana") }
       isReached.wait()
       for _ in 2...6 { try journal.commit { try $0.open(owner: "Bob") } }
-      // A process that is killed now has marked all of them.
+      // If the process were killed now, HEAD would have all of them.
       let head = try Data(contentsOf: url.appendingPathComponent("HEAD"))
       let revisions = stride(from: 0, to: head.count, by: 4096).map { head[head.startIndex + $0 + 31] }
       #expect(revisions.max() == 6)
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  /// A commit of another thread could be durable before the name of a blob that it had found.
+  /// A commit could become durable before the name of a blob that another thread was adding again.
   @Test func aCommitFlushesTheFolderWhileABlobThatItNamesIsRenamed() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let state = Lock((isArmed: false, operations: [FileOperation]()))

@@ -4,13 +4,13 @@ import LogbookModel
 import TestSupport
 import Testing
 
-/// Puts into a journal's folder what does not belong there: links, pipes, sockets, devices, sparse giants, other names.
+/// Puts foreign things into a journal's folder: links, pipes, sockets, devices, huge sparse files, unknown names.
 @Suite struct HostileFolderTests {
-  /// What can have a name instead of a file.
+  /// What a name can refer to instead of a file.
   enum Thing: String, CaseIterable, Sendable {
     case link, linkToFolder, danglingLink, pipe, socket, device, folder
 
-    /// - Returns: false when this user can't make it.
+    /// - Returns: false if this user can't make it.
     func put(at path: String, target: URL) throws -> Bool {
       let folder = target.deletingLastPathComponent()
       switch self {
@@ -20,7 +20,7 @@ import Testing
       case .pipe: return unsafe mkfifo(path, 0o600) == 0
       case .folder: return unsafe mkdir(path, 0o700) == 0
       case .device:
-        // That of /dev/zero on Linux.
+        // The numbers of /dev/zero on Linux.
         let isMade = unsafe mknod(path, S_IFCHR | 0o600, 0x0105) == 0
         return isMade
       case .socket:
@@ -71,7 +71,7 @@ import Testing
 
   @Test(
     arguments: Thing.allCases, ["images/ab", "images", "snapshots", "entries/000999.ldb", "HEAD", "notes"])
-  func aForeignFileAnywhereIsRefusedByNameAndLeftAlone(_ thing: Thing, _ name: String) throws {
+  func aForeignFileAnywhereIsNamedInTheErrorAndLeftAlone(_ thing: Thing, _ name: String) throws {
     try withLogbook { journal, url in
       try journal.commit { try $0.write(1, "page") }
       try journal.close()
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aSparseGiantInThePlaceOfABlobIsNotRead() throws {
+  @Test func aHugeSparseFileInPlaceOfABlobIsNotRead() throws {
     try withLogbook { journal, _ in
       let blob = try journal.blobs.add(Data("small".utf8))
       try journal.commit { try $0.write(1, "a page", blob: blob) }
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func addingBytesAgainHealsADamagedFileOfTheSameSize() throws {
+  @Test func addingBytesAgainRepairsADamagedFileOfTheSameSize() throws {
     try withLogbook { journal, _ in
       let bytes = Data("the cover of a book".utf8)
       let blob = try journal.blobs.add(bytes)
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func anImageIsReadThroughALinkOfTheUsersAndNotFromAPipe() throws {
+  @Test func anAddedFileMayBeALinkButNoPipeFolderOrWebAddress() throws {
     try withLogbook { journal, url in
       let folder = url.deletingLastPathComponent()
       try Data("photo".utf8).write(to: folder.appendingPathComponent("photo"))

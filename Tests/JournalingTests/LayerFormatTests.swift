@@ -4,7 +4,8 @@ import Testing
 
 @testable import Journaling
 
-/// Documentation/Format.md, "Layers and snapshots": the layers of its worked example, frozen in `Tests/Corpus/layers`.
+/// The layers of the worked example in Documentation/Format.md, "Layers and snapshots". They are frozen in
+/// `Tests/Corpus/layers`.
 struct LayerFormatTests {
   private static let names = [LayerName(from: 0, to: 2), LayerName(from: 2, to: 4)]
 
@@ -69,7 +70,7 @@ struct LayerFormatTests {
         #expect(try Self.frozen(name.fileName) == archive)
         #expect(try Self.frozen(name.recordName) == record)
       }
-      // The second of them is in the text.
+      // The document shows the second record.
       let text = try Documented.text.replacing("\n", with: "")
       #expect(text.contains(hex(try Self.frozen(Self.names[1].recordName))))
     }

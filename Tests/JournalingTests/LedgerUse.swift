@@ -3,7 +3,7 @@
 import Foundation
 import Journaling
 
-/// What Documentation/YourOwnDomain.md shows of the use of a ledger. To compile it is the test.
+/// The use of a ledger in Documentation/YourOwnDomain.md. The test is that it compiles.
 func useOfTheLedger() throws {
   let bank = try Journal<Ledger>.openOrCreate(at: URL(filePath: "Bank.journal"))
   let (ana, bob) = try bank.commit(by: "clerk", note: "new customers") { draft in

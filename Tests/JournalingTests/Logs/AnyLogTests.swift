@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Only LevelDB was looked for.
+  /// Diagnosis and salvage used to look only for LevelDB.
   @Test func aJournalOnAnotherLogIsDiagnosedAndSalvaged() throws {
     var options = JournalOptions()
     options.logStorage = PlainFileStorage()
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// The engine does for each outcome of an append what the protocol says.
-  @Test func theResultOfAnAppendIsThatOfTheCommit() throws {
+  /// For each outcome of an append, the engine does what the protocol says.
+  @Test func theOutcomeOfAnAppendDecidesTheOutcomeOfTheCommit() throws {
     let (refusal, damage) = (JournalError(.permission, "no"), JournalError(.io, "who knows"))
     let outcomes: [(AppendFailure, JournalError.Code, next: JournalError.Code?)] = [
       (.conflict(newest: 7), .conflict, .poisoned),
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func anEntryThatTheLogCantTakeIsTooLarge() throws {
+  @Test func anEntryBeyondTheLimitOfTheLogIsTooLarge() throws {
     let limit = 10_000
     let storage = WatchedStorage(byteLimit: limit)
     var options = JournalOptions()
@@ -109,7 +109,7 @@ import Testing
         try journal.commit { _ = try $0.open(owner: String(repeating: "a", count: limit)) }
       }
       #expect(error?.code == .tooLarge)
-      // Two of them are no longer one batch.
+      // Two of these entries do not fit into one batch.
       try commitAtOnce(8, owner: String(repeating: "b", count: limit / 2), to: journal, watching: storage)
       let appends = storage.appends.withLock { $0 }
       #expect(appends.map(\.count) == [Int](repeating: 1, count: 9))
@@ -126,7 +126,7 @@ import Testing
     try withLedger(options: options) { journal, _ in
       try commitAtOnce(8, owner: String(repeating: "x", count: 6 << 20), to: journal, watching: storage)
       let appends = storage.appends.withLock { $0 }
-      // The first one is being written while the others come; three of those would be too large.
+      // The first entry is being written while the others are accepted. Three of them would be too large for a batch.
       #expect(appends.map(\.count) == [1, 2, 2, 2, 2])
       #expect(appends.allSatisfy { $0.reduce(0, +) <= limit })
       #expect(journal.state.accounts.count == 9)
@@ -135,8 +135,8 @@ import Testing
     }
   }
 
-  /// Opens one account, and while that entry is being written, as many more as asked for: all of them are accepted
-  /// before it is durable.
+  /// Opens one account, and `count` more while that entry is being written. All of them are accepted before it is
+  /// durable.
   private func commitAtOnce(
     _ count: Int, owner: String, to journal: Journal<Ledger>, watching storage: WatchedStorage
   ) throws {
@@ -167,7 +167,7 @@ import Testing
     }
     storage.beforeAppend.withLock { $0 = nil }
     while bodies.withLock({ $0 }) <= count { usleep(1_000) }
-    // It gets the write lock when the last of them has let it go, and its entry is in the queue.
+    // This gets the write lock after the last of them has released it, and then that one's entry is in the queue.
     _ = try journal.submit { _ in }
     mayGoOn.signal()
     ended.wait()

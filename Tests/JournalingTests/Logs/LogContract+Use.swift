@@ -8,7 +8,7 @@ import Testing
 extension LogContract {
   // MARK: Closing
 
-  @Test(arguments: LogKind.all) func aClosedLogSaysSo(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func everyCallOfAClosedLogThrowsClosed(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       let log = try site.open(.write)
       try log.beginWriting()
@@ -65,7 +65,7 @@ extension LogContract {
       isWaiting.wait()
       try #require(
         Threads.start {
-          // Closing has begun by then, or waits for it to begin.
+          // By then, closing has probably begun and waits for the reader.
           Thread.sleep(forTimeInterval: 0.05)
           mayGoOn.signal()
         })
@@ -120,7 +120,7 @@ extension LogContract {
 
   // MARK: Damage
 
-  @Test(arguments: LogKind.all) func everyAcknowledgedEntryIsThereIfTheLogWasNeverClosed(
+  @Test(arguments: LogKind.all) func everyAcknowledgedEntryIsThereEvenIfTheLogWasNeverClosed(
     _ kind: LogKind
   ) throws {
     try withLog(kind) { site throws in
@@ -147,8 +147,8 @@ extension LogContract {
     }
   }
 
-  /// What a log has lost or what was altered in it is either given as an error, or noticed by the mark.
-  @Test(arguments: LogKind.all) func whicheverByteIsAlteredOrCutTheEntriesAreThoseOrItIsNoticed(
+  /// A loss or an alteration is either reported as an error, or revealed by the mark.
+  @Test(arguments: LogKind.all) func anyAlteredOrCutFileIsNoticedOrChangesNoEntry(
     _ kind: LogKind
   ) throws {
     var random = SeededGenerator()
@@ -176,7 +176,7 @@ extension LogContract {
     }
   }
 
-  @Test(arguments: LogKind.all) func whatIsLeftOfALogIsGivenEntryByEntryAndNothingIsChanged(
+  @Test(arguments: LogKind.all) func theRemainsOfALogAreReadEntryByEntryAndNothingIsChanged(
     _ kind: LogKind
   ) throws {
     try withLog(kind) { site throws in

@@ -4,7 +4,7 @@ import Locks
 import TestSupport
 import Testing
 
-/// What every log must do, whatever keeps it. How to hold another one against it says ``LogKind``.
+/// What every log must do, however it stores entries. ``LogKind`` says how to test another log.
 @Suite(.serialized) struct LogContract {
   // MARK: Appending and reading
 
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func whatIsAppendedComesBackNowAndAfterOpeningAgain(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func appendedEntriesComeBackNowAndAfterReopening(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       func check(_ log: any EntryLog, through last: Revision) throws {
         #expect(try log.newestRevision(after: 0, waitingAtMost: .zero) == last)
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func aRangeIsGivenInEitherOrderUntilTheReaderHasEnough(_ kind: LogKind) throws
+  @Test(arguments: LogKind.all) func aRangeIsReadInEitherOrderUntilTheReaderStops(_ kind: LogKind) throws
   {
     try withLog(kind) { site throws in
       try site.write { log throws in
@@ -85,7 +85,7 @@ import Testing
 
   @Test(arguments: LogKind.all) func entriesOfAllSizesComeInOrder(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
-      // Large ones are first, last, alone and side by side, among more small ones than a log reads at once.
+      // Large entries are first, last, alone and adjacent, among more small ones than a log reads at once.
       let large: Set<Revision> = [1, 2, 700, 4097, 4098, 9001, 9200]
       let all = (1...9200).map { entry($0, byteCount: large.contains($0) ? 5000 : 1) }
       try site.write { log throws in
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func whatTheReaderThrowsComesOutAndItMayCallTheLog(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func anErrorOfTheReaderIsRethrownAndTheReaderMayCallTheLog(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       try site.write { log throws in
         try log.append(1...9)
