@@ -12,7 +12,7 @@ struct NaiveTable {
 
   private func revision(of number: Int) -> Revision { rows[number]?.modified ?? deletions[number] ?? 0 }
 
-  /// An event of any kind on any number, in most cases one that follows.
+  /// An event of any kind on any number. Most of them follow from the table.
   func randomEvent(using random: inout SeededGenerator) -> JournalEvent {
     let next = highest + (random.chance(1, in: 8) ? 3 : 1)
     let number = random.chance(1, in: 3) ? next : Int.random(in: -1...highest + 2, using: &random)
@@ -64,7 +64,7 @@ struct NaiveTable {
     return true
   }
 
-  /// Compares all that a table tells with this model, and each part of it.
+  /// Compares everything that a table shows with this model.
   func check(_ table: EntityTable, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(table.highest == highest, sourceLocation: sourceLocation)
     #expect(table.erasedNumbers == erased.sorted(), sourceLocation: sourceLocation)
@@ -90,7 +90,8 @@ struct NaiveTable {
 }
 
 extension EntityTable {
-  /// Whether an event follows, and then it was run.
+  /// Applies an event if it follows.
+  /// - Returns: whether it follows.
   mutating func accepts(_ event: JournalEvent, at revision: Revision) -> Bool {
     (try? apply(event, at: revision, in: Ledger.self)) != nil
   }

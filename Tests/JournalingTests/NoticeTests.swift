@@ -5,9 +5,9 @@ import Locks
 import TestSupport
 import Testing
 
-/// What a journal tells the app's own log.
+/// The notices of a journal to the app's own log.
 @Suite struct NoticeTests {
-  /// Keeps what is told.
+  /// Keeps the notices.
   private final class Listener: Sendable {
     private let kept = Lock<[JournalNotice]>([])
     var notices: [JournalNotice] { kept.withLock { $0 } }
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func openingsAndSnapshotsAreReported() throws {
+  @Test func anOpeningIsReported() throws {
     let listener = Listener()
     try withLedger(options: listener.options()) { journal, _ in
       try journal.commit(by: "ana") { _ = try $0.open(owner: "ana") }

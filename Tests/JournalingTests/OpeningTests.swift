@@ -4,8 +4,8 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// A folder that something happened to must give its history or an error that says what and where; and trying
-/// to open it must change nothing.
+/// A damaged or altered folder must give its history, or an error that says what is wrong and where. A failed opening
+/// must change nothing.
 @Suite struct OpeningTests {
   @Test func aMissingJournalIsNotMade() throws {
     try withTemporaryFolder { folder in
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func creatingOverSomethingIsRefused() throws {
+  @Test func creatingAJournalOverAnExistingOneIsRefused() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.close()
@@ -68,7 +68,7 @@ import Testing
       try journal.close()
       let second = try Journal<Ledger>.open(at: url, mode: .readOnly)
       #expect(first.head == second.head)
-      // Nor do those who read keep a writer away.
+      // Readers do not keep a writer away.
       try Journal<Ledger>.open(at: url).close()
     }
   }
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["HEAD", "FORMAT", "entries/CURRENT", "entries"])
-  func aMissingPartIsDetected(_ name: String) throws {
+  func aMissingFileOrFolderIsDetected(_ name: String) throws {
     try withFilledLedger { url in
       try FileManager.default.removeItem(at: url.appendingPathComponent(name))
       let before = try contents(of: url)
@@ -157,14 +157,16 @@ import Testing
     }
   }
 
-  @Test func aNewerFormatIsNotTouched() throws {
+  @Test func aJournalInANewerFormatIsRefusedAndLeftUnchanged() throws {
     try withFilledLedger { url in
       let format = url.appendingPathComponent("FORMAT")
       let line = try String(contentsOf: format, encoding: .utf8)
       try line.replacingOccurrences(of: "journal 2", with: "journal 3").write(
         to: format, atomically: false, encoding: .utf8)
+      let before = try contents(of: url)
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
       #expect(error?.code == .newerFormat)
+      #expect(try contents(of: url) == before)
     }
   }
 
@@ -185,7 +187,7 @@ import Testing
   @Test func withoutPermissionTheErrorSaysSo() throws {
     try withFilledLedger { url in
       if geteuid() == 0 {
-        // Root may read everything, so what is left to refuse is a folder that is somebody else's.
+        // Root may read everything, so only a folder that belongs to another user can be refused.
         try #require(unsafe chown(url.path, 12_345, 12_345) == 0)
       } else {
         try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: url.path)
@@ -213,14 +215,14 @@ import Testing
     }
   }
 
-  @Test func aBitThatFlippedAnywhereIsAnErrorOrMakesNoDifference() throws {
+  @Test func aFlippedBitAnywhereIsAnErrorOrMakesNoDifference() throws {
     try withFilledLedger { url in
       let expected = try Journal<Ledger>.open(at: url, mode: .readOnly).head
       var damaged = 0
       for name in try files(url) {
         let file = url.appendingPathComponent(name)
         let whole = try Data(contentsOf: file)
-        // Every byte of the small files, and a sample of the large ones; the crash tests take them all.
+        // Alter every byte of small files, and a sample of large ones. The crash tests alter all bytes.
         for index in stride(from: 0, to: whole.count, by: max(1, whole.count / 64)) {
           var altered = whole
           altered[index] ^= 1 << UInt8(index % 8)
@@ -249,7 +251,7 @@ import Testing
       let ana = try journal.commit { try $0.open(owner: "Ana", balance: 1) }.value
       for _ in 2...30 { try journal.commit { try $0.deposit(1, on: ana) } }
       try journal.close()
-      // Entries 1 to 30 get a table of their own.
+      // Entries 1 to 30 get their own table.
       var options = JournalOptions()
       options.database.keptLogByteCount = 0
       let again = try Journal<Ledger>.open(at: url, options: options)
@@ -259,7 +261,7 @@ import Testing
     }
   }
 
-  /// Opening for writing and for reading both say that the journal is damaged, and change nothing.
+  /// Checks that opening for writing and for reading both report damage and change nothing.
   private func expectDamage(_ url: URL) throws -> JournalError {
     let before = try contents(of: url)
     let reading = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }

@@ -4,14 +4,14 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// The reader that was written from Documentation/Format.md alone, without this library and without LevelDB, finds
-/// the same as this library does.
+/// Compares this library with a reader that was written from Documentation/Format.md alone, without this library and
+/// without LevelDB.
 @Suite struct ReaderTests {
-  @Test func theReaderFindsWhatTheJournalHas() throws {
+  @Test func theIndependentReaderFindsWhatTheJournalHas() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
       var options = JournalOptions(snapshots: .manual)
-      // So that there are tables, and not a log alone.
+      // A small buffer, so that there are tables and not only a log.
       options.database.writeBufferByteCount = 64 << 10
       var journal = try Journal<Ledger>.create(at: url, options: options)
       for turn in 1...300 {
@@ -29,7 +29,7 @@ import Testing
           try journal.takeSnapshot()
           try journal.close()
           journal = try Journal<Ledger>.open(at: url, options: options)
-          // What is to be carried is not kept while the journal is closed.
+          // Take a snapshot again, because closing the journal forgets the checkpoint for the next entry.
           try journal.takeSnapshot()
         }
       }
@@ -40,14 +40,14 @@ import Testing
         [.account(1), .account(15)], at: erased, reason: "by law", includingWords: true)
       let copy = try Journal<Ledger>.open(at: erased)
       try expectSame(copy, erased, checkpoints: 1)
-      // A checkpoint of a state with what was erased.
+      // A checkpoint of a state with erased accounts.
       let again = try Journal<Ledger>.open(at: erased)
       try again.takeSnapshot()
       try again.commit { try $0.add(.account(1), EntityRecord(["owner": .string("Bea")])) }
       try expectSame(again, erased, checkpoints: 2)
       try Journal<Ledger>.prune(before: .revision(120), at: erased)
       try expectSame(try Journal<Ledger>.open(at: erased), erased, checkpoints: 3)
-      // A copy that ends before the entry of the pruning has one that takes its place.
+      // A copy that ends before the entry of the pruning gets an entry that vouches for its base.
       let pruned = try Journal<Ledger>.open(at: erased, mode: .readOnly)
       let fork = folder.url.appending(path: "Fork.journal")
       try pruned.copy(to: fork, through: .revision(200))
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Closes the journal and compares it with what the reader says.
+  /// Closes the journal and compares it with the answers of the reader.
   private func expectSame(_ journal: Journal<Ledger>, _ url: URL, checkpoints: Int) throws {
     let verification = try journal.verify(deep: true)
     #expect(verification.problems.map(\.description) == [])
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func theReaderOpensTheDocumentedBytes() throws {
+  @Test func theIndependentReaderReadsTheDocumentedBytes() throws {
     try withDocumentedJournal { url in
       let found = try read(url)
       #expect(found["digests"] as? [String] == Documented.digests)
@@ -108,7 +108,7 @@ import Testing
   }
 }
 
-/// What the reader says of a journal that no process has open.
+/// The answers of the reader about a journal that no process has open.
 func read(_ journal: URL) throws -> [String: Any] {
   let reader = URL(filePath: #filePath).deletingLastPathComponent().appending(
     path: "Reader/journal_reader.py")

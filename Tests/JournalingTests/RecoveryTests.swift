@@ -6,12 +6,12 @@ import Locks
 import TestSupport
 import Testing
 
-/// What opening makes of a log that is damaged, or that can't be read at the moment.
+/// Opening a log that is damaged or temporarily can't be read.
 @Suite struct RecoveryTests {
-  /// MANIFEST, CURRENT and the log, cut and flipped at every byte: what opens holds everything, and what is refused is
-  /// left as it was.
+  /// MANIFEST, CURRENT and the log are cut and flipped at every byte. A journal that opens must have everything, and
+  /// one that is refused must be left as it was.
   @Test(arguments: ["MANIFEST-", "CURRENT", ".log"])
-  func noAcknowledgedEntryIsLostWithAnyByteOfTheLogLostOrFlipped(part: String) throws {
+  func ifAnyByteOfTheLogIsCutOrFlippedNoAcknowledgedEntryIsLost(part: String) throws {
     try withTables { url, head in
       let file = try #require(try names(url).last { $0.hasPrefix(part) || $0.hasSuffix(part) })
       let path = url.appending(path: "entries/\(file)")
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func whatOpeningDoesNotReadIsCheckedInTheBackgroundAndAtOnceIfAskedFor() async throws {
+  @Test func entriesThatOpeningDoesNotReadAreCheckedInTheBackgroundOrOnRequestAtOnce() async throws {
     try await withTablesSuspending { url, head in
       func health(of journal: Journal<Ledger>) async throws -> JournalHealth {
         while journal.health.problem == nil, !journal.health.isSound {
@@ -121,8 +121,8 @@ import Testing
       #expect(good.lastRevision == head.revision)
       try whole.close()
 
-      // One byte of an old table, far before the newest snapshot.
-      // The smallest table has no entry, only what the journal is.
+      // Alter one byte of an old table, far before the newest snapshot. The smallest table has no entries, only the
+      // identity of the journal.
       let table = try names(url).filter { $0.hasSuffix(".ldb") }.map { url.appending(path: "entries/\($0)") }
         .first { try Data(contentsOf: $0).count > 10_000 }
       let path = try #require(table)
@@ -146,11 +146,11 @@ import Testing
     }
   }
 
-  /// Counts reads, on whichever thread they are made.
+  /// Counts reads on any thread.
   private final class Reads: Sendable {
     private let count = Lock(0)
 
-    /// How many there were before.
+    /// Counts a read, and returns how many there were before it.
     func next() -> Int {
       count.withLock { count in
         defer { count += 1 }
@@ -169,7 +169,7 @@ import Testing
   }
 
   /// Opens a journal. An error of the system says nothing about the log, so it is printed, and the opening is repeated
-  /// once: among tens of thousands of openings beside all other tests, one can meet such an error.
+  /// once. Among tens of thousands of openings while all other tests run, one may meet such an error.
   private func openTwice(_ url: URL, _ place: Comment) throws -> Journal<Ledger> {
     do {
       return try Journal<Ledger>.open(at: url, options: Self.options)

@@ -3,12 +3,12 @@ import Journaling
 import TestSupport
 import Testing
 
-/// A model in three versions: each opens the journals of the older ones and brings their events up to date; none
-/// opens those of a newer one, or of another model.
+/// A model in three versions. Each opens the journals of older versions and upgrades their events. None opens those of
+/// a newer version or of another model.
 @Suite struct SchemaTests {
   // MARK: Of another model
 
-  @Test func aJournalOfAnotherModelIsRefusedByBothNamesAndLeftAsItWas() throws {
+  @Test func aJournalOfAnotherModelIsRefusedNamingBothModelsAndLeftUnchanged() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
       let journal = try Journal<Ledger>.create(at: url)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func aModelWhoseSchemaIsNoNameAndVersionMakesNoJournal() throws {
+  @Test func aSchemaWithoutANameAndAVersionMakesNoJournal() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "None.journal")
       let error = #expect(throws: JournalError.self) { try Journal<Nameless>.create(at: url) }
@@ -78,7 +78,7 @@ import Testing
       ]
       #expect([1, 2].map { third.state.record(of: .person($0)) } == expected)
       try third.commit { try $0.add(.person(3), EntityRecord(["title": .string("EVE")])) }
-      // Whatever reads events brings them up to date: a replay of any length, a history, entries, verification.
+      // Everything that reads events upgrades them: a replay of any length, a history, entries, verification.
       #expect(try third.version(replayedTo: .head()).state.record(of: .person(2)) == expected[1])
       #expect(
         try third.history(of: .person(1)).map(\.event.change) == [
@@ -94,7 +94,7 @@ import Testing
       #expect(try third.verify(deep: true).problems.map(\.description) == [])
       try third.close()
 
-      // An app that was not updated.
+      // An app that was not updated refuses the journal.
       let before = try contents(of: url)
       let error = #expect(throws: JournalError.self) { try Journal<Staff2>.open(at: url) }
       #expect(error?.code == .newerFormat)
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func aStateThatAPrunedHistoryBeginsWithIsBroughtUpToDate() throws {
+  @Test func theBaseOfAPrunedHistoryIsUpgraded() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
       let first = try Journal<Staff1>.create(at: url)
@@ -137,7 +137,7 @@ import Testing
       try expectSound(try Journal<Staff3>.open(at: fork))
       try expectSound(try Journal<Staff1>.open(at: fork))
 
-      // An erasure writes the state anew, in the newest version, before entries of the first one.
+      // An erasure rewrites the base in the newest version, although entries of the first version follow.
       try Journal<Staff3>.erase([.person(2)], at: url, reason: "by law")
       var again = try Journal<Staff3>.open(at: url)
       #expect(titles(try again.state(asOf: .start)) == [.string("ANA"), nil, nil])
@@ -212,7 +212,7 @@ extension EntityKey {
   }
 }
 
-/// People, and nothing but them, whatever the version.
+/// A model of people only, in any version.
 private protocol Staff: EventSourced {
   var people: EntityTable { get set }
 }
@@ -241,7 +241,7 @@ private struct Staff1: Staff {
   var people = EntityTable()
 }
 
-/// The name is the full name now.
+/// The attribute `name` is called `fullName` now.
 private struct Staff2: Staff {
   static let schema = "staff/2"
   var people = EntityTable()
@@ -251,7 +251,7 @@ private struct Staff2: Staff {
   }
 }
 
-/// The full name is a title in capitals now.
+/// The attribute `fullName` is now a `title` in capitals.
 private struct Staff3: Staff {
   static let schema = "staff/3"
   var people = EntityTable()
@@ -264,7 +264,7 @@ private struct Staff3: Staff {
   }
 }
 
-/// Takes a person for another.
+/// A faulty model, which upgrades an event to one of another person.
 private struct MistakenStaff: Staff {
   static let schema = "staff/2"
   var people = EntityTable()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Journaling
 
-/// What `Documentation/Format.md` says of the digest of a state. Its example is tested with the others there.
+/// The digest of a state, as `Documentation/Format.md` defines it. `FormatTests` tests the example there.
 struct StateDigestTests {
   @Test func aStateHasTheDocumentedDigestWhateverItIsBackedBy() throws {
     var random = SeededGenerator()
@@ -18,7 +18,7 @@ struct StateDigestTests {
         tables[1] = try tables[1].frozen()
       }
     }
-    // Larger than what is hashed in one piece.
+    // Add records that are larger than the pieces that are hashed at once.
     for index in tables.indices {
       let record = EntityRecord(["large": .string(String(repeating: "x", count: 200_000))])
       tables[index].add(tables[index].highest + 1, record, at: 301)
@@ -86,7 +86,7 @@ struct StateDigestTests {
     #expect(StateDigest.digest(schema: "ledger/1", tables: [table { $0.update(2, to: row()) }]) == digests[0])
   }
 
-  @Test func aModelWithoutPartsHasNone() throws {
+  @Test func aModelWithoutPartsHasNoStateDigest() throws {
     #expect(StateDigest.digest(of: Plain()) == nil)
     #expect(Plain(parts: StateParts(tables: [EntityTable()])) == nil)
     #expect(Plain.fieldNames(of: EntityKind(rawValue: 0)) == [])
@@ -99,7 +99,7 @@ struct StateDigestTests {
   }
 }
 
-/// A model that has only what it must have.
+/// A model with only what the protocol requires.
 private struct Plain: EventSourced {
   static let schema = "plain/1"
   static let kindNames = ["thing"]

@@ -5,7 +5,7 @@ import Testing
 @testable import Journaling
 
 @Suite struct TimeTests {
-  /// Entry n has the balance n and the date of 2026-08-01T00:00:00Z and n hours.
+  /// Calls `body` with a journal whose entry n makes the balance n and has the date 2026-08-01T00:00:00Z plus n hours.
   private func withHours(_ body: (Journal<Ledger>, URL) throws -> Void) throws {
     try withLedger { journal, url in
       try journal.commit(by: "ana", note: "1", date: hour(1)) { try $0.open(owner: "Ana", balance: 1) }
@@ -20,7 +20,7 @@ import Testing
     Date(timeIntervalSince1970: 1_785_542_400 + 3600 * Double(number))
   }
 
-  @Test func everyRevisionIsAStateOfItsOwn() throws {
+  @Test func everyRevisionHasItsOwnState() throws {
     try withHours { journal, _ in
       for revision in 0...30 {
         let state = try journal.state(asOf: .revision(revision))
@@ -53,7 +53,7 @@ import Testing
   ])
   func aTextThatNamesNoPointInTimeIsAnError(_ text: String) throws {
     try withHours { journal, _ in
-      // What could be a tag is one that is not there.
+      // A text that could be a tag is a tag that does not exist.
       let error = #expect(throws: JournalError.self) { try journal.revision(at: RevisionSelector(text)) }
       #expect(error?.code == .invalidSelector)
       #expect(error?.message.contains("HEAD~3") == true)
@@ -69,12 +69,12 @@ import Testing
     ("5 minutes ago", "2026-08-05T01:25:00Z"), ("1 day ago", "2026-08-04T01:30:00Z"),
     ("2026", "2026-01-01T00:00:00Z"), ("2026-07", "2026-07-01T00:00:00Z"),
   ])
-  func aDayInWordsIsItsFirstMoment(_ text: String, _ expected: String) throws {
+  func aDayInWordsMeansItsFirstMoment(_ text: String, _ expected: String) throws {
     let now = try #require(Timestamp("2026-08-05T01:30:00Z")).date
     let selector = try RevisionSelector(text, now: now)
     let moment = try #require(Timestamp(expected))
     #expect(selector.moment == moment)
-    // The same clock further west shows the day before, until its midnight.
+    // At the same moment, it is still the day before further west.
     let west = try #require(TimeZone(secondsFromGMT: -4 * 3600))
     if text == "today" {
       let local = try RevisionSelector(text, timeZone: west, now: now)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func fourDigitsThatAreARevisionAndAYearAreToldToBeAmbiguous() throws {
+  @Test func fourDigitsThatMeanARevisionAndAYearAreRefusedAsAmbiguous() throws {
     try withLedger(options: JournalOptions(snapshots: .manual)) { journal, _ in
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
       try journal.commit(date: date("2019-06-01T00:00:00Z")) { try $0.open(owner: "Ana", balance: 0) }
@@ -107,12 +107,12 @@ import Testing
       #expect(error?.message.contains("r2020") == true && error?.message.contains("2020-01-01") == true)
       #expect(try journal.revision(at: try RevisionSelector("r2020")) == 2020)
       #expect(try journal.revision(at: try RevisionSelector("2020-01-01")) == 1)
-      // There is no entry before that year, so it is the revision.
+      // There is no entry before that year, so the text means the revision.
       #expect(try journal.revision(at: try RevisionSelector("2018")) == 2018)
     }
   }
 
-  @Test func aRevisionThatIsNotThereYetIsAnError() throws {
+  @Test func aRevisionThatDoesNotExistYetIsAnError() throws {
     try withHours { journal, _ in
       for selector in [RevisionSelector.revision(31), .head(back: 31)] {
         let error = #expect(throws: JournalError.self) { try journal.state(asOf: selector) }
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func aCursorFetchesInPieces() throws {
+  @Test func aCursorOverLargeEntriesGivesEachOnce() throws {
     try withLedger { journal, _ in
       let note = String(repeating: "n", count: 300_000)
       for number in 1...9 { try journal.commit(note: note) { try $0.open(owner: "\(number)") } }

@@ -5,11 +5,11 @@ import Locks
 import TestSupport
 import Testing
 
-/// Folders that people and their programs touch: copied, moved, backed up, browsed.
+/// Folders that people and their programs copy, move, back up and browse.
 @Suite struct TouchedFolderTests {
   private static let litter = [".DS_Store", "._HEAD", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"]
 
-  @Test func whatFileManagersLeaveAnywhereIsPassedOverAndStays() throws {
+  @Test func filesOfFileManagersAreIgnoredAndStay() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.takeSnapshot()
@@ -18,7 +18,7 @@ import Testing
       let names = folders.flatMap { folder in Self.litter.map { folder + $0 } }
       for (index, name) in names.enumerated() {
         let path = url.appendingPathComponent(name).path
-        // Now and then a link: it is not followed.
+        // Some of them are links, which must not be followed.
         if index % 5 == 4 {
           #expect(unsafe symlink("/etc/passwd", path) == 0)
         } else {
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [["images"], ["snapshots"], ["images", "snapshots", "entries/LOCK"]])
-  func emptyPartsThatACopyLeftOutAreNoDamage(_ names: [String]) throws {
+  func emptyFoldersThatACopyLeftOutAreNoDamage(_ names: [String]) throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.close()
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// A journal with an image, a snapshot and an entry after it, which is closed.
+  /// Calls `body` with a closed journal that has a snapshot and an entry after it.
   private func withClosedJournal(_ body: (_ url: URL, _ folder: URL) throws -> Void) throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// Reads what a way through somewhere else has left of a journal, and writes to it.
+  /// Checks a journal that went through another program: reads it, verifies it and writes to it.
   private func expectWhole(_ url: URL) throws {
     let reader = try Journal<Ledger>.open(at: url, mode: .readOnly)
     #expect(reader.state.accounts.map(\.row.owner) == ["Ana", "Bob"])
@@ -88,7 +88,7 @@ import Testing
     #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
   }
 
-  /// git keeps neither empty folders nor who may read a file.
+  /// git keeps neither empty folders nor the permissions of files.
   @Test func aJournalThatIsCommittedToGitAndClonedIsWhole() throws {
     try withClosedJournal { url, folder in
       let clone = folder.appending(path: "clone")
@@ -114,8 +114,8 @@ import Testing
     }
   }
 
-  /// Where an app's bundle is, it may read and not write.
-  @Test func aJournalInABundleIsReadAndLeftAsItIs() throws {
+  /// An app may read its own bundle, but not write to it.
+  @Test func aJournalInAReadOnlyBundleIsReadAndLeftUnchanged() throws {
     try withClosedJournal { url, folder in
       let bundle = folder.appending(path: "Books.app/Contents/Resources")
       try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
@@ -134,7 +134,7 @@ import Testing
       let reader = try Journal<Ledger>.open(at: shipped, mode: .readOnly)
       #expect(reader.state.accounts.count == 2)
       #expect(try reader.verify(deep: true).isSound)
-      // What the app makes of it at its first launch.
+      // The app copies it at its first launch.
       let own = folder.appending(path: "Own.journal")
       try reader.copy(to: own)
       try reader.close()
@@ -143,13 +143,13 @@ import Testing
     }
   }
 
-  @Test func aBackupOfHardLinksStaysWhatItWas() throws {
+  @Test func aBackupOfHardLinksStaysUnchanged() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.close()
       let backup = url.deletingLastPathComponent().appendingPathComponent("Backup.journal")
       try copyByLinks(url, to: backup)
-      // HEAD was written in place: three commits later the backup was damaged.
+      // HEAD used to be written in place, so the backup was damaged three commits later.
       for turn in 1...4 {
         let again = try Journal<Ledger>.open(at: url)
         for _ in 1...5 { try again.commit { try $0.open(owner: "Bob \(turn)") } }
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func headOfAJournalThatIsLinkedWhileItIsOpenIsNotWrittenThroughTheLink() throws {
+  @Test func ifHEADIsHardLinkedWhileTheJournalIsOpenTheLinkedFileStaysUnchanged() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       let link = url.deletingLastPathComponent().appendingPathComponent("HEAD of a backup")
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func anOpenJournalThatIsMovedStaysItselfAndLeavesTheOneInItsPlaceAlone() throws {
+  @Test func anOpenJournalThatIsMovedDoesNotTouchTheJournalAtItsOldPath() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       let moved = url.deletingLastPathComponent().appendingPathComponent("Moved.journal")
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  /// LevelDB got the path of its files, so what was opened could be a part of each of two journals.
+  /// LevelDB used to open its files by path, so an opening could mix parts of two journals.
   @Test func anOpeningDuringAnExchangeOpensOneOfTheTwoJournals() throws {
     try withTemporaryFolder { folder in
       for name in ["A", "B"] {
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  @Test func anAddressOnTheNetworkIsNoPlaceForAJournal() throws {
+  @Test func aWebAddressIsRefusedAsThePlaceOfAJournal() throws {
     let web = try #require(URL(string: "https://example.org/x"))
     for make in [
       { try Journal<Ledger>.openOrCreate(at: web) }, { try Journal<Ledger>.open(at: web) },

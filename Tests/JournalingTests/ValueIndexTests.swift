@@ -2,7 +2,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// The index on values that a state of your own can keep.
+/// The index on values that your own state can have.
 struct ValueIndexTests {
   @Test func membersAreFoundByNegativeValues() {
     var index = ValueIndex()
@@ -19,7 +19,7 @@ struct ValueIndexTests {
     #expect(index.count == 5)
   }
 
-  @Test func anIndexAnswersAsASearchOfAllItsMembersDoes() {
+  @Test func anIndexAnswersLikeASearchOfAllItsMembers() {
     var random = SeededGenerator()
     var index = ValueIndex()
     var values: [Int: FieldValue] = [:]
@@ -34,7 +34,7 @@ struct ValueIndexTests {
       guard step % 30 == 0 else { continue }
       let bound = FieldValue.random(using: &random)
       for range in [ValueRange.equal(to: bound), .below(bound), .from(bound), .containing(bound), .missing] {
-        // Each one that is in the range, alone in an index of its own.
+        // The members that are in the range if each is alone in an index.
         let expected = values.filter { member, value in
           var single = ValueIndex()
           single.insert(member, under: value)

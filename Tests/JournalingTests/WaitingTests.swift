@@ -6,9 +6,9 @@ import Locks
 import TestSupport
 import Testing
 
-/// Who waits for what, and who must not.
+/// What waits for what, and what must not wait.
 @Suite struct WaitingTests {
-  @Test func closingInsideOfABodyIsAnErrorAndLeavesTheJournalOpen() throws {
+  @Test func closingInsideACommitBodyIsAnErrorAndLeavesTheJournalOpen() throws {
     try withLedger { journal, url in
       let error = #expect(throws: JournalError.self) { try journal.commit { _ in try journal.close() } }
       #expect(error?.code == .wrongUse)
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func aVerificationThatIsWatchedCanBeEndedByClosing() throws {
+  @Test func closingInTheProgressOfAVerificationEndsIt() throws {
     try withLedger { journal, _ in
       for _ in 0..<1_001 { _ = try journal.submit { try $0.open(owner: "Ana") } }
       try journal.commit { try $0.open(owner: "Ana") }
@@ -54,7 +54,7 @@ import Testing
       let others = (1...count).map { number in
         Task { try await journal.commit { try $0.open(owner: "\(number)") }.revision }
       }
-      // More tasks wait than the pool has threads, and still it runs others.
+      // More tasks wait than the pool has threads, and the pool still runs others.
       for _ in 1...count { await Task { await Task.yield() }.value }
       #expect(journal.head.revision == 0)
       mayLeave.signal()
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// Keeps the flush of the log waiting.
+  /// Makes the flush of the log wait.
   private final class Gate: Sendable {
     let isReached = DispatchSemaphore(value: 0)
     let isOpen = DispatchSemaphore(value: 0)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func whatAFailedOrEmptyCommitSaysOfTheJournalIsDurable() throws {
+  @Test func failedAndEmptyCommitsReturnOnlyAfterWhatTheySawIsDurable() throws {
     let gate = Gate()
     var options = JournalOptions()
     options.fileHook = gate.hook
@@ -111,7 +111,7 @@ import Testing
       start("a rejection") { try journal.commit { try $0.deposit(-1, on: 2) } }
       start("an error of the body's") { try journal.commit { _ in throw CancellationError() } }
       start("an empty commit") { try journal.commit { draft in draft.state.accounts.count } }
-      // Time for those that would not wait; one that waits is never too early.
+      // Give commits that do not wait the time to end. A commit that waits is never too early.
       usleep(50_000)
       isFlushed.withLock { $0 = true }
       gate.isOpen.signal()

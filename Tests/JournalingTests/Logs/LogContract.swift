@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func openingChangesNothingBeforeWritingBegins(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func openingALogChangesNothingBeforeWritingBegins(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       for first in [1, 11] {
         try site.write { log throws in try log.append(first...first + 9) }
@@ -239,7 +239,7 @@ import Testing
 
   // MARK: Marks
 
-  @Test(arguments: LogKind.all) func theMarkIsAnEntryThatIsThere(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func theMarkOfALogNamesItsNewestEntry(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       func check(_ log: any EntryLog, _ newest: Revision) throws {
         guard let mark = try log.acknowledged() else { return }
@@ -275,7 +275,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func waitingEndsWithAnEntryAtOnceOrWhenTheTimeIsOver(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func waitingForAnEntryEndsWhenItArrivesOrWhenTheTimeIsOver(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       try site.write { log throws in
         try log.append(1...2)
@@ -295,7 +295,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func aFollowerLearnsOfWhatAWriterAppends(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func aFollowerLearnsOfEntriesThatAWriterAppends(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       try site.write { writer throws in
         try writer.append(1...2)

@@ -5,21 +5,21 @@ import TestSupport
 
 @testable import Journaling
 
-/// A kind of log, and how tests get at it.
+/// A kind of log, and how tests use it.
 ///
-/// To test a new log, write its `LogStorage` and its `EntryLog`, whose comments say all that is required of them, add a
-/// line to ``all``, and run `LogContract` and `AnyLogTests`.
+/// To test a new log, write its `LogStorage` and its `EntryLog`, whose comments state all requirements, add a line to
+/// ``all``, and run `LogContract` and `AnyLogTests`.
 ///
-/// A log needs tests of its own for what these can't cause: writes and flushes that fail, a power loss in the middle of
-/// an append, and, unless its entries are in files of the folder `entries`, damage. The entries of `LogContract` are
-/// just bytes; `AnyLogTests` has whole journals, whose digests the engine checks.
+/// A log needs its own tests for what these can't cause: writes and flushes that fail, a power loss in the middle of an
+/// append, and damage unless its entries are in files of the folder `entries`. The entries of `LogContract` are just
+/// bytes. `AnyLogTests` has whole journals, whose digests the engine checks.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
   let description: String
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
-  /// Removes the log of a journal that is kept elsewhere than in the folder `entries`; nil if it is there. A log in
-  /// that folder stores the bytes of an entry in one piece, and has remains (``LogStorage/remains(in:)``).
+  /// Removes the log of a journal if the log is not in the folder `entries`; nil if it is. A log in that folder stores
+  /// the bytes of an entry in one piece, and has remains (``LogStorage/remains(in:)``).
   var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
@@ -57,7 +57,7 @@ struct LogSite {
 
   func remains() throws(JournalError) -> any LogRemains { try storage.remains(in: place.folder) }
 
-  /// Calls `body` with a log that takes entries, and closes it.
+  /// Calls `body` with a log that accepts entries, and closes the log.
   func write<Result>(_ body: (any EntryLog) throws -> Result) throws -> Result {
     try use(.write) { log in
       try log.beginWriting()
@@ -78,7 +78,7 @@ struct LogSite {
     }
   }
 
-  /// The same place under the id of another journal.
+  /// The same place, but with the id of another journal.
   func ofAnotherJournal() -> LogPlace {
     LogPlace(
       place.folder, JournalFormat(id: JournalID(), schema: place.format.schema), options: place.options)
@@ -119,7 +119,7 @@ func withLog<Result>(_ kind: LogKind, _ body: (LogSite) throws -> Result) throws
   }
 }
 
-/// What the tests store: a log gives the bytes no meaning.
+/// An entry for tests. To a log, the bytes have no meaning.
 func entry(_ revision: Revision, byteCount: Int = 100) -> SealedEntry {
   var bytes = Array("entry \(revision) ".utf8)
   let end = bytes.count + byteCount
@@ -129,7 +129,7 @@ func entry(_ revision: Revision, byteCount: Int = 100) -> SealedEntry {
 }
 
 extension EntryLog {
-  /// The entries of a range, as they are given.
+  /// The entries of a range, in the order in which the log gives them.
   func entries(
     _ range: ClosedRange<Revision>, newestFirst: Bool = false, atMost limit: Int = .max
   ) throws(JournalError) -> [(revision: Revision, bytes: [UInt8])] {
@@ -152,7 +152,8 @@ extension EntryLog {
     try append(range.map { entry($0) }, after: range.lowerBound - 1)
   }
 
-  /// Why the entries of a range could not be stored; nil if they are.
+  /// Stores the entries of a range.
+  /// - Returns: the failure, or nil if they were stored.
   func failure(of range: ClosedRange<Revision>) -> AppendFailure? {
     do throws(AppendFailure) {
       try append(range)

@@ -3,7 +3,7 @@ import Foundation
 import Journaling
 import Locks
 
-/// A log in two files, written against `EntryLog` and `LogStorage` alone: what shows that nothing else is needed.
+/// A log in two files, written with `EntryLog` and `LogStorage` alone, to show that nothing else is needed.
 ///
 /// `log` has 16 bytes that name the journal, and then for each entry its length, the complement of that, and its
 /// checksum (FNV-1a), 8 bytes each and big-endian, and its bytes. `mark` has the newest revision and digest that were
@@ -31,7 +31,7 @@ struct PlainFileStorage: LogStorage {
 final class PlainFileLog: EntryLog {
   fileprivate struct State: Sendable {
     var file: FileBox
-    /// Where the bytes of each entry are; that of revision 1 first.
+    /// The range of each entry's bytes, from revision 1 on.
     var entries: [Range<Int>] = []
     /// Where the next record goes.
     var end = 16
@@ -40,7 +40,7 @@ final class PlainFileLog: EntryLog {
     var reads = 0
   }
 
-  /// So that several can hold the file.
+  /// A class, so that several owners can share the file.
   fileprivate final class FileBox: Sendable {
     let file: Files.File<JournalError>
     init(_ file: consuming Files.File<JournalError>) { self.file = file }
@@ -50,10 +50,10 @@ final class PlainFileLog: EntryLog {
   private let access: LogAccess
   private let folder: Files.Folder<JournalError>
   private let state: Lock<State>
-  /// Guards nothing but who waits: for entries, for the end of reads, for closing.
+  /// Guards no data. Threads wait on it for entries, for the end of reads, and for closing.
   private let change = NSCondition()
   private let isClosed = Lock(false)
-  /// The mark when the log was opened for reading: a later one may be of an entry that is not shown.
+  /// The mark at the opening, if the log was opened for reading. A later mark may be of an entry that is not visible.
   private let openingMark: PlainFileMark?
   let hasTornTail: Bool
 
@@ -80,7 +80,7 @@ final class PlainFileLog: EntryLog {
       throw error
     }
     let isTorn = try state.withLock { state throws(JournalError) in try Self.readOn(&state, place.path) }
-    // A follower has come upon a write that is in progress.
+    // If a follower finds the beginning of an entry, a write is in progress.
     hasTornTail = isTorn && access != .follow
   }
 
@@ -88,8 +88,8 @@ final class PlainFileLog: EntryLog {
 
   // MARK: Bytes
 
-  /// Takes note of the records that have come since; their bytes are checked.
-  /// - Returns: whether there is the beginning of one more.
+  /// Reads and checks the records that were appended since the last call.
+  /// - Returns: whether the beginning of another record follows.
   fileprivate static func readOn(_ state: inout State, _ path: String) throws(JournalError) -> Bool {
     let size = try state.file.file.byteCount()
     while state.end < size {
@@ -184,7 +184,7 @@ final class PlainFileLog: EntryLog {
         return state.entries.count
       }
       if newest > revision || ContinuousClock.now >= deadline { return newest }
-      // Others write in other processes: it looks now and then.
+      // The writer may be another process, so look again now and then.
       _ = change.wait(until: Date(timeIntervalSinceNow: 0.005))
     }
   }
@@ -203,7 +203,7 @@ final class PlainFileLog: EntryLog {
     }
     try state.withLock { state throws(JournalError) in
       if hasTornTail {
-        // A shorter entry would leave a part of it behind.
+        // A shorter entry would leave a part of the torn tail behind.
         try folder.write("log", Self.bytes(state.file.file, 0..<state.end))
         try folder.flush()
         state.file = FileBox(try folder.file("log", .updating))
@@ -331,12 +331,12 @@ private struct PlainFileMark {
   }
 }
 
-/// The entries that are whole, up to the first that is not: where the next one begins is not known without it.
+/// The whole entries before the first that is not. Without that one's length, the beginning of the next is not known.
 private struct PlainFileRemains: LogRemains {
   let journal: JournalID?
   let problems: [JournalError]
   private let folder: Files.Folder<JournalError>
-  /// nil if the file is missing.
+  /// The state of the file, nil if it is missing.
   private let state: PlainFileLog.State?
 
   init(_ folder: JournalFolder) throws(JournalError) {

@@ -1,15 +1,15 @@
 import Journaling
 import Locks
 
-/// A log in memory that counts what is appended, and whose appends wait and fail as they are told.
+/// A log in memory that counts what is appended, and whose appends can be made to wait or fail.
 final class WatchedStorage: LogStorage {
-  /// How many bytes it takes at a time.
+  /// How many bytes an append may have.
   let byteLimit: Int
   /// The byte counts of the entries of each append.
   let appends = Lock<[[Int]]>([])
-  /// Called before each append that is to succeed.
+  /// Called before each append, unless `failure` is set.
   let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
-  /// Why nothing can be appended.
+  /// The failure of every append, nil if appends succeed.
   let failure = Lock<AppendFailure?>(nil)
   private let memory = MemoryStorage()
 

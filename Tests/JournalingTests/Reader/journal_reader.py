@@ -2,8 +2,9 @@
 
     journal_reader.py NAME.journal KINDS
 
-KINDS is how many kinds of entities the model has. Prints one JSON object: what was found, and under "problems" what
-is wrong. It knows nothing of the model's fields, and does not look at images and snapshots.
+KINDS is the number of kinds of entities in the model. Prints one JSON object with what was found, or with a member
+"damaged" or "newer" that says why the journal can't be read. It knows nothing of the model's fields, and does not
+look at images and snapshots.
 """
 import json
 import os
@@ -32,8 +33,8 @@ def sha(*parts):
     return sha256(b"".join(parts)).digest()
 
 
-# CBOR: one item after the other. Lists, byte strings and numbers become Python's; a map a list of pairs, as its order
-# matters, each with the bytes of its value.
+# CBOR, one item after the other. Lists, byte strings and numbers become Python's. A map becomes a list of pairs,
+# because its order matters, each with the bytes of its key and its value.
 class Reader:
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -243,7 +244,7 @@ def read_format(data):
     model = re.fullmatch(r"model (\S+) ([1-9][0-9]*)", lines[1]) if len(lines) > 1 else None
     if not uuid or not model or lines[-1] != "":
         raise Damage("FORMAT has another form")
-    # The line that says that there may be a base is the last, and the digest is not of it.
+    # The line about a base is the last one, and the digest does not cover it.
     may_have_base = lines[-2] == "must base 1"
     for line in lines[2:-2 if may_have_base else -1]:
         if line.startswith("must "):
@@ -333,8 +334,8 @@ def read(folder, kinds):
         raise Damage("entries %d to %d are missing" % (newest + 1, marked))
     found = {"model": model, "revision": newest, "versions": [], "digests": [], "erasedEvents": 0, "annotations": [],
              "checkpoints": 0, "clockDates": 0, "base": start}
-    # A checkpoint is of an earlier entry, and counts in terms of its own version of the model: this reader knows no
-    # other than that of the newest entry.
+    # A checkpoint has the digest of an earlier state in its own version of the model. This reader can only check those
+    # in the version of the newest entry.
     parsed, checkpoints = {}, {}
     for revision in range(start + 1, newest + 1):
         if revision not in entries:

@@ -46,7 +46,7 @@ def slice_(data, at):
 
 
 def records(data):
-    """The records of a log file; a record that was cut off at the end is left out."""
+    """The records of a log file, without a record that was cut off at the end."""
     at, whole = 0, b""
     while at + 7 <= len(data):
         left = 32768 - at % 32768

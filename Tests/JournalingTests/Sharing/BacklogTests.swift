@@ -7,9 +7,9 @@ import Testing
 
 @testable import Journaling
 
-/// What a node's folder does while commits go to the shared log.
+/// What happens in a node's folder while commits go to the shared log.
 @Suite struct BacklogTests {
-  /// Makes a node whose log can't be written until the gate is opened, and opens it.
+  /// Calls `body` with a node and a gate that lets writes to the node's own log pass, wait or fail.
   private func withGate(
     _ body: (Nodes, Journal<Ledger>, _ gate: Gate) throws -> Void
   ) throws {
@@ -37,7 +37,7 @@ import Testing
       gate.close()
       for turn in 1...3 { try journal.commit(by: "\(turn)") { try $0.deposit(1, on: 1) } }
       #expect(journal.head.revision == 4 && journal.state.accounts[1]?.balance == 103)
-      // All that reads entries sees those that the drive lacks.
+      // Everything that reads entries sees those that are not on the drive yet.
       #expect(try journal.entry(at: 4).author == "3")
       #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [4, 3, 2, 1])
       #expect(try journal.state(asOf: .revision(3)).accounts[1]?.balance == 102)
@@ -51,14 +51,14 @@ import Testing
     }
   }
 
-  @Test func aFolderThatTakesNothingEndsCommitsAndLosesNothing() throws {
+  @Test func aFolderThatCanNotBeWrittenEndsCommitsAndLosesNothing() throws {
     try withGate { nodes, journal, gate in
       gate.fail()
       try journal.commit { try $0.deposit(1, on: 1) }
       #expect(gate.waitForError()?.contains("open the journal again") == true)
       let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .poisoned)
-      // What was committed is still read, from memory.
+      // The entries that were committed can still be read from memory.
       #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [2, 1])
       gate.open()
       try? journal.close()
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// A layer that is ahead of the log would be of another history if the server were put back from a backup.
+  /// If the server were restored from a backup, a layer ahead of the folder's log could be of another history.
   @Test func noLayerIsAheadOfTheFoldersLog() throws {
     try withGate { nodes, journal, gate in
       gate.fail()
@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-/// Lets writes pass, lets them wait, or lets them fail.
+/// Lets writes pass, makes them wait, or makes them fail.
 private final class Gate: Sendable {
   private struct State: Sendable {
     var isClosed = false
@@ -109,7 +109,7 @@ private final class Gate: Sendable {
     isOpen.signal()
   }
 
-  /// Whether a write has waited until somebody who waits for it would have been stuck.
+  /// Whether a write has waited so long that a caller who depends on it must have been blocked.
   var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
 
   func pass() -> FileVerdict {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct NodesTests {
   // MARK: Commits of several nodes
 
-  @Test(arguments: SharedKind.all) func nodesSeeWhatOthersCommitAndTheirOwn(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func nodesSeeTheirOwnCommitsAndThoseOfOthers(_ kind: SharedKind) throws {
     try withNodes(kind, 3) { _, nodes in
       for turn in 0..<12 {
         let node = nodes[turn % 3]
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aNodeLearnsOfEntriesByItself(_ kind: SharedKind) async throws {
+  @Test(arguments: SharedKind.all) func aNodeLearnsOfNewEntriesAutomatically(_ kind: SharedKind) async throws {
     try await withTemporaryFolder { folder in
       let nodes = try Nodes(kind, in: folder)
       try nodes.share()
@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// Nothing but the sum is known of the accounts: each transfer reads both and writes both.
-  @Test(arguments: SharedKind.all) func theSumOfABankStaysAndEachAcknowledgedEntryIsThereOnce(
+  /// Each transfer reads and writes two accounts, so only their sum is known.
+  @Test(arguments: SharedKind.all) func theSumOfABankStaysTheSameAndEachAcknowledgedEntryIsThereOnce(
     _ kind: SharedKind
   ) throws {
     try withNodes(kind, 3) { _, nodes in
@@ -64,7 +64,7 @@ import Testing
           guard from != to else { continue }
           do {
             let node = nodes[writer % 3]
-            // Every third says what it has seen.
+            // Every third commit expects the revision that it has seen.
             let seen = node.version
             let expected: [Journaling.Expectation] =
               turn % 3 == 0
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func whatACommitExpectsHoldsAcrossNodes(_ kind: SharedKind) throws {
+  @Test(arguments: SharedKind.all) func expectationsOfACommitHoldAcrossNodes(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, nodes in
       let seen = nodes[1].state.revision(of: EntityKey.account(1))
       try nodes[0].commit { try $0.deposit(1, on: 1) }
@@ -110,7 +110,7 @@ import Testing
 
   @Test func aBodyRunsAgainOverTheNewerStateUnlessThatIsForbidden() throws {
     try withNodes(.memory, 2) { nodes, open in
-      // The other node's entry comes between the body and its append.
+      // The other node commits between the body and its append.
       func commit(runsOnce: Bool) throws -> (runs: Int, balance: Int64) {
         var runs = 0
         let balance = try open[1].commit(runsOnce: runsOnce) { draft in
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  /// However many commits others make meanwhile, the one that has lost has the turn.
+  /// However many commits others make, a node that has lost a revision gets the turn.
   @Test(arguments: SharedKind.all) func aNodeThatLosesRepeatedlyGetsItsTurn(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
       let isDone = Lock(false)
@@ -148,7 +148,7 @@ import Testing
         var runs = 0
         try open[1].commit { draft in
           runs += 1
-          // Slow enough to come late.
+          // A slow body loses its revision to the others.
           usleep(3000)
           try draft.deposit(1, on: 1)
         }
@@ -160,8 +160,8 @@ import Testing
     }
   }
 
-  /// Each commit of each writer comes through, and its body runs no more often than Documentation/Shared.md says.
-  @Test(arguments: SharedKind.all) func withManyWritersOnAllNodesEveryCommitComesThrough(_ kind: SharedKind)
+  /// Each commit of each writer succeeds, and its body runs no more often than Documentation/Shared.md says.
+  @Test(arguments: SharedKind.all) func withManyWritersOnAllNodesEveryCommitSucceeds(_ kind: SharedKind)
     throws
   {
     try withNodes(kind, 3) { _, nodes in
@@ -172,7 +172,7 @@ import Testing
           do {
             try nodes[writer % 3].commit(by: "\(writer) \(turn)") { draft in
               runs += 1
-              // Every fourth changes nothing, and rests on what it saw.
+              // Every fourth commit changes nothing, and depends on what it saw.
               if turn % 4 < 3 { try draft.deposit(1, on: 1) }
             }
           } catch {
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  /// A turn that was reserved for a body that then writes nothing is given to the others at once.
+  /// If a body that has the turn then writes nothing, the other nodes get the turn at once.
   @Test(arguments: SharedKind.all) func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
       var runs = 0
@@ -259,13 +259,13 @@ import Testing
       #expect(open[0].head.revision == 7 && open[0].state.accounts[1]?.balance == 106)
       let status = try #require(try open[0].sharing())
       #expect(status.problem?.code == .diverged && status.problem?.revision == 5)
-      // And it is still so in the next run.
+      // The next run finds the same.
       try open[0].close()
       let again = try nodes.open(0)
       let found = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
       #expect(found?.code == .diverged || found?.code == .poisoned)
       try again.close()
-      // What the node knows is not lost.
+      // The node's own entries are not lost.
       let head = try Journal<Ledger>.leaveSharing(at: nodes.url(0), isForced: true, options: nodes.options)
       #expect(head.revision == 7)
     }
@@ -280,7 +280,7 @@ import Testing
       try nodes.join(1)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try one.close()
-      // The server is put back, and continues with another node, which knew no more.
+      // The server is restored from a backup, and continues with another node, which had no more entries.
       try nodes.putBack(to: 4)
       let other = try nodes.open(1)
       for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
@@ -316,7 +316,7 @@ import Testing
     }
   }
 
-  /// Of 20 MB: what is read ahead on another thread, and by the server, arrives in order, and an end in between leaves
+  /// 20 MB of entries, which another thread and the server read ahead, arrive in order. A join that is stopped leaves
   /// nothing behind.
   @Test(arguments: SharedKind.all) func manyEntriesAreReadAheadAndArriveInOrder(_ kind: SharedKind) throws {
     try withTemporaryFolder { folder in
@@ -412,11 +412,11 @@ import Testing
     }
   }
 
-  @Test func whatNeedsTheLogForItselfIsRefusedInASharedJournal() throws {
+  @Test func operationsThatNeedTheLogAloneAreRefusedInASharedJournal() throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(.memory, in: folder)
       try nodes.share()
-      // Without the library for it, no process writes besides the shared log.
+      // A process without the library for shared logs can't write to the folder alone.
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: nodes.url(0)) }
       #expect(error?.code == .wrongUse && error?.message.contains("memory://here") == true)
       let backup = folder.url.appending(path: "Other.journal")
@@ -425,7 +425,7 @@ import Testing
       let refused = #expect(throws: JournalError.self) { try reader.backup(to: nodes.url(0)) }
       #expect(refused != nil)
       try reader.close()
-      // A backup is a journal of its own, and local.
+      // A backup is a separate, local journal.
       let local = try Journal<Ledger>.open(at: backup)
       try local.commit { try $0.deposit(1, on: 1) }
       let into = #expect(throws: JournalError.self) { try local.backup(to: nodes.url(0)) }
@@ -490,7 +490,7 @@ import Testing
           at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
         ) { _ in throw Enough() }
       }
-      // It is local, and continues.
+      // The journal is still local and takes commits.
       let local = try Journal<Ledger>.open(at: nodes.url(0))
       try local.commit { try $0.deposit(1, on: 1) }
       try local.close()

@@ -5,12 +5,12 @@ import TestSupport
 
 @testable import Journaling
 
-/// A place for shared logs, and how tests get at it.
+/// A kind of shared log, and how tests use it.
 struct SharedKind: Sendable, CustomStringConvertible {
   let description: String
-  /// Options that reach it, and its address.
+  /// Makes a place for a shared log. Returns how to reach it, and its address.
   let make: @Sendable () throws -> (sharing: any LogSharing, address: String)
-  /// Puts it back to what it was at a revision, as from a backup.
+  /// Restores the shared log as of a revision, as if from a backup.
   let putBack: @Sendable (_ sharing: any LogSharing, _ address: String, Revision) throws -> Void
 
   static let all = [memory] + (PostgresServer.isInstalled ? [postgres] : [])
@@ -47,7 +47,7 @@ struct SharedKind: Sendable, CustomStringConvertible {
     })
 }
 
-/// Several nodes of one journal, each in a folder of its own.
+/// Several nodes of one journal, each in its own folder.
 final class Nodes {
   let kind: SharedKind
   let sharing: any LogSharing
@@ -68,7 +68,7 @@ final class Nodes {
 
   func url(_ node: Int) -> URL { folder.url.appending(path: "Node\(node).journal") }
 
-  /// Makes a journal of one account with 100, and shares it.
+  /// Makes a journal of one account with a balance of 100, and shares it.
   func share() throws {
     let journal = try Journal<Ledger>.create(at: url(0))
     try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
@@ -86,7 +86,7 @@ final class Nodes {
     try Journal<Ledger>.open(at: url(node), options: options)
   }
 
-  /// Puts the shared log back from an old backup.
+  /// Restores the shared log as if from an old backup.
   func putBack(to revision: Revision) throws { try kind.putBack(sharing, address, revision) }
 }
 

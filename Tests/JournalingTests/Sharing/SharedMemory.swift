@@ -4,13 +4,13 @@ import SHA256
 
 @testable import Journaling
 
-/// A shared log in memory, whose connections fail as they are told.
+/// A shared log in memory, whose connections can be made to fail.
 final class SharedMemory: LogSharing, SharedLogStorage {
   /// What goes wrong with an append.
   enum Fault: Sendable {
     /// The connection is lost before anything is stored.
     case lostBefore
-    /// Everything is stored, and the connection is lost before it says so.
+    /// Everything is stored, and the connection is lost before the answer.
     case lostAfter
   }
 
@@ -19,17 +19,17 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var format: [UInt8] = []
     var entries: [SealedEntry] = []
     var images: [Blob: [UInt8]] = [:]
-    /// Whether no client can connect; connected clients have lost their connections.
+    /// Whether no client can connect. Connected clients have lost their connections.
     var isDown = false
-    /// Counts up when all connections are cut.
+    /// The number of times that all connections were cut.
     var generation = 0
-    /// What goes wrong with the next appends, the next one last.
+    /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
     var appendCount = 0
     var conflictCount = 0
     var connectionCount = 0
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
-    /// Who has the turn.
+    /// The connection that has the turn.
     var turn: ObjectIdentifier?
   }
 
@@ -59,7 +59,7 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     return SharedMemoryLog(self, generation)
   }
 
-  /// Cuts all connections; no client can connect while it is down.
+  /// Cuts all connections. If `isDown`, no client can connect until the next call.
   func cut(isDown: Bool = false) {
     let listeners = contents.withLock { contents in
       contents.generation += 1

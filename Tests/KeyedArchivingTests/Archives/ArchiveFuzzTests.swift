@@ -3,7 +3,7 @@ import KeyedArchiving
 import TestSupport
 import Testing
 
-/// Damaged archives give errors or other values, and never end the process, with the limits that everybody has.
+/// With the default limits, damaged archives give errors or other values, and never end the process.
 @Suite struct ArchiveFuzzTests {
   private let archives: [[UInt8]]
 
@@ -30,19 +30,19 @@ import Testing
     switch Int.random(in: 0..<8, using: &random) {
     case 0: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
     case 1: bytes[position] = UInt8.random(in: 0...255, using: &random)
-    // A reference to another object, most of which are small numbers, or a marker with another count.
+    // A reference to another object, or a marker with another count. Most references are small numbers.
     case 2, 3: bytes[position] = UInt8.random(in: 0..<40, using: &random)
     case 4: bytes[position] = bytes[position] & 0xF0 | UInt8.random(in: 0..<16, using: &random)
     case 5: bytes[position] = bytes.randomElement(using: &random)!
     default:
-      // Other contents of the same length: numbers, names and offsets move, the structure holds.
+      // Other contents of the same length. Numbers, names and offsets change, the structure stays.
       let length = min(Int.random(in: 1...8, using: &random), bytes.count - position)
       let source = Int.random(in: 0...(bytes.count - length), using: &random)
       bytes.replaceSubrange(position..<position + length, with: Array(bytes[source..<source + length]))
     }
   }
 
-  /// Reads all that can be read, and tells whether the archive could be opened.
+  /// Reads everything that can be read, and returns whether the archive could be opened.
   private func read(_ bytes: [UInt8]) -> Bool {
     guard let list = try? PropertyList(ArchiveBytes(bytes)) else { return false }
     _ = try? list.embeddedArchives().map { ($0.keyPath, try? $0.archive?.inspect()) }
@@ -58,7 +58,7 @@ import Testing
     return true
   }
 
-  /// Whatever an archive holds, as a tree.
+  /// Any contents of an archive, decoded as a tree.
   private struct Anything: Decodable {
     init(from decoder: any Decoder) throws {
       if let container = try? decoder.container(keyedBy: AnyKey.self) {
@@ -79,7 +79,7 @@ import Testing
   }
 }
 
-/// Uses every view, and goes one step into collections.
+/// Uses every view of a value, and the elements of collections.
 func tryAllViews(of value: ArchivedValue) {
   _ = (value.isNull, value.kind, value.integer, value.bool)
   _ = (try? value.string, try? value.double, try? value.decimal, try? value.data, try? value.date)

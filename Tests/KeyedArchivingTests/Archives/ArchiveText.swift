@@ -1,7 +1,7 @@
 import Foundation
 import KeyedArchiving
 
-/// An archive in XML that is put together from the texts of its entries; entry 0 is added.
+/// An archive in XML that is put together from the texts of its entries. Entry 0 is added.
 func makeArchive(
   top: [String: Int] = ["root": 1], limits: ArchiveLimits = .init(), _ entries: String...
 ) throws -> KeyedArchive {
@@ -36,7 +36,7 @@ func object(_ classUID: Int, _ fields: KeyValuePairs<String, String> = [:]) -> S
   "<dict>" + fields.map { key($0.key) + $0.value }.joined() + key("$class") + uid(classUID) + "</dict>"
 }
 
-/// The description of a class that inherits from the others.
+/// The description of a class, which is the first of `chain`. The others are its superclasses.
 func classEntry(_ chain: String..., hints: [String] = []) -> String {
   let hintText = hints.isEmpty ? "" : key("$classhints") + "<array>\(hints.map(text).joined())</array>"
   return "<dict>" + key("$classname") + text(chain[0]) + key("$classes")

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func whatArchivesHoldIsWhatPythonFindsInThem() throws {
+  @Test func archivesHaveTheContentsThatPythonFinds() throws {
     guard let python = OtherReader.python else { return }
     let files = try KeyedCorpus.files().filter { $0.semantics != "-" && $0.expectation == "accept" }
     #expect(files.count > (KeyedCorpus.hasAdditions ? 130 : 20))
@@ -66,7 +66,7 @@ import Testing
     #expect(try category["categoryImage"]?.isNull == true)
   }
 
-  /// As Documentation/KeyedArchives.md says.
+  /// The results that Documentation/KeyedArchives.md names.
   @Test func archivesWithAnomaliesGiveWhatIsDocumented() throws {
     let problems: [String: ArchiveError.Code] = [
       "kiler129__NSKeyedUnarchiver/BrokenData__invalidObjectDeclarationContainer.bin.plist": .malformed,
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func versionsArchiversAndTopKeysAreReportedAndNotJudged() throws {
+  @Test func anyVersionArchiverAndTopKeysAreReported() throws {
     #expect(try archive("synthetic/kx_version_99.plist").version == 99)
     if KeyedCorpus.hasAdditions {
       #expect(try archive("danielpaulus__nskeyedarchiver/missing_version.xml").version == nil)
@@ -145,7 +145,7 @@ import Testing
     #expect(try archive("synthetic/kx_date_garbage.plist").root?.secondsSince2001?.isNaN == true)
   }
 
-  @Test func sharedAndDeepGraphsCostWhatTheirFilesDo() throws {
+  @Test func sharedAndDeepGraphsAreInspectedWithoutBeingExpanded() throws {
     let chain = try archive("synthetic/dos_keyed_chain_1000.plist").inspect()
     #expect(chain.classes.map(\.description.name) == ["Node"])
     #expect(chain.objectCount >= 1000)

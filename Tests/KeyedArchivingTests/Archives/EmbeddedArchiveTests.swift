@@ -20,7 +20,7 @@ import Testing
       """.utf8)
   }
 
-  @Test func asManyArchivesAreFoundAsTheCorpusIsKnownToHold() throws {
+  @Test func allArchivesInsideTheFilesOfTheCorpusAreFound() throws {
     var total = 0
     for file in try KeyedCorpus.files() where file.expectation == "accept" {
       let found = try PropertyList(ArchiveBytes(contentsOf: file.url)).embeddedArchives()

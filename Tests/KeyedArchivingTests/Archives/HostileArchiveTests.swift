@@ -5,9 +5,9 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// Small archives that are made to cost much, read with the limits that everybody has.
+/// Small archives that were made to take much time or memory, read with the default limits.
 @Suite struct HostileArchiveTests {
-  /// An archive with these entries after `$null`, of which the first is the root.
+  /// An archive with these entries after `$null`. The first of them is the root.
   private func archive(
     _ entries: (inout BinaryPropertyListWriter) throws(ArchiveError) -> [Int]
   ) throws -> KeyedArchive {
@@ -24,7 +24,7 @@ import Testing
     return try KeyedArchive(ArchiveBytes(bytes))
   }
 
-  /// How much longer the work takes for four times the size: 4 if the time grows with it, 16 with its square.
+  /// How many times as long the work takes for four times the size: 4 if the time is linear, 16 if it is quadratic.
   private func growth(_ make: (Int) throws -> KeyedArchive, _ read: (KeyedArchive) throws -> Void) throws
     -> Double
   {
@@ -177,7 +177,7 @@ import Testing
     #expect(Self.decoded.withLock { $0 } < 100_000)
   }
 
-  @Test func aSmallListThatDoublesAtEachLevelIsNoTree() throws {
+  @Test func aSmallListThatDoublesAtEachLevelIsNotExpanded() throws {
     let bytes = try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
       var list = try writer.array([])
       for _ in 0..<22 { list = try writer.array([list, list]) }
@@ -214,7 +214,7 @@ import Testing
     }
     func time(_ count: Int) throws -> Double {
       let nodes = (0..<count).map { Node($0) }
-      // No chain of them: each would encode itself inside the one before.
+      // They are not a chain, because each would be encoded inside the one before.
       for node in nodes { node.others = [nodes[0]] }
       nodes[0].others = nodes
       defer { for node in nodes { node.others = [] } }

@@ -2,7 +2,7 @@ import Foundation
 import KeyedArchiving
 import Testing
 
-/// What tells whether two places of an archive have the same value, and values without a key.
+/// Whether two places in an archive have the same value, and values without a key.
 @Suite struct IdentityTests {
   @Test func referencesOfElementsAndOfTheTopAreKnown() throws {
     let archive = try makeArchive(
@@ -85,7 +85,7 @@ import Testing
     #expect(ArchivedValue.real(3).unsignedInteger == 3)
   }
 
-  @Test func keysOfTheTopMayBeKnownOnlyAtRunTime() throws {
+  @Test func topKeysMayBeChosenAtRunTime() throws {
     let members = (0..<5).map { (key: "key\($0)", value: ArchiveNode.Value.integer(Int64($0))) }
     let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.archive(members, archiver: "GLKeyedArchiver")))
     #expect(try archive.topKeys == members.map(\.key))
@@ -113,7 +113,7 @@ import Testing
     #expect(try description.pairs().map { try $0.key.string } == ["$classname"])
   }
 
-  @Test func theFirstOfTwoClassesCounts() throws {
+  @Test func theFirstOfTwoClassKeysCounts() throws {
     let bytes = try twoClasses()
     let archive = try KeyedArchive(ArchiveBytes(bytes))
     guard case .object(let object)? = try archive.root else {

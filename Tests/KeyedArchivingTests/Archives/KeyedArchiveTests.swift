@@ -3,7 +3,7 @@ import KeyedArchiving
 import Testing
 
 @Suite struct KeyedArchiveTests {
-  @Test func anObjectIsAClassAndFieldsWhateverTheClass() throws {
+  @Test func anyObjectIsReadAsItsClassAndFields() throws {
     let archive = try makeArchive(
       object(3, ["name": uid(2), "count": int(7), "nothing": uid(0)]), text("Ana"),
       classEntry("App.Person", "Base", hints: ["Human"]))
@@ -44,8 +44,8 @@ import Testing
     #expect(inspection.objectCount == 2)
   }
 
-  /// Two classes that differ in their names alone were equal with different hashes, which ended the process when
-  /// a damaged archive with many of them was inspected.
+  /// Two classes that differ only in their names were equal but had different hashes. This ended the process when a
+  /// damaged archive with many of them was inspected.
   @Test func classesWithTheSameAncestorsAndOtherNamesAreNotTheSame() throws {
     let names = (0..<200).map { "Class\($0)" }
     let archive = try makeArchive(
@@ -131,7 +131,7 @@ import Testing
     #expect(code { _ = try archive.object(-1) } == .danglingReference)
   }
 
-  @Test func aListThatIsNoArchiveIsRefused() throws {
+  @Test func aPropertyListThatIsNoArchiveIsRefused() throws {
     for text in [
       "<array/>", "<dict/>", "<dict><key>$archiver</key><string>NSKeyedArchiver</string></dict>",
       "<dict><key>$archiver</key><integer>1</integer><key>$objects</key><array/><key>$top</key><dict/></dict>",
