@@ -11,7 +11,7 @@ import Testing
   /// MANIFEST, CURRENT and the log are cut and flipped at every byte. A journal that opens must have everything, and
   /// one that is refused must be left as it was.
   @Test(arguments: ["MANIFEST-", "CURRENT", ".log"])
-  func ifAnyByteOfTheLogIsCutOrFlippedNoAcknowledgedEntryIsLost(part: String) throws {
+  func noAcknowledgedEntryIsLostWithAnyByteOfTheLogLostOrFlipped(part: String) throws {
     try withTables { url, head in
       let file = try #require(try names(url).last { $0.hasPrefix(part) || $0.hasSuffix(part) })
       let path = url.appending(path: "entries/\(file)")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LegacyStores
 
-/// Files that real programs have left, and some that were made to break readers.
+/// Files of real programs, and some that were made to break readers.
 @Suite struct CorpusTests {
   private func read(_ source: LegacyStore.Source, _ file: URL) throws -> LegacyStore {
     switch source {
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// Each file either is refused with a sentence, or comes in, goes out and comes in unchanged.
+  /// Each file is either refused with an error, or can be imported, exported and imported again without a change.
   @Test(arguments: [LegacyStore.Source.archive, .defaults, .plist])
   func everyFileIsRefusedOrRoundTrips(source: LegacyStore.Source) throws {
     var unequal: [String] = []
@@ -31,7 +31,7 @@ import Testing
         continue
       }
       count += 1
-      // What could not be read is not in an export.
+      // An export lacks what could not be read.
       if store.problems.contains(where: \.isLoss) { continue }
       try withTemporaryFolder { folder in
         let journal = try folder.journal()
@@ -44,18 +44,18 @@ import Testing
       }
     }
     #expect(count > (KeyedCorpus.hasAdditions ? 50 : 4))
-    // The mark for nothing, which no property list should have, becomes an empty text.
+    // The null object, which no property list should have, becomes an empty text.
     #expect(unequal.filter { $0 != "bp_null.bplist" } == [])
   }
 
-  @Test func hostileFilesTakeNoLongTime() throws {
+  @Test func hostileFilesAreReadOrRefusedQuickly() throws {
     let clock = ContinuousClock()
     let files = try KeyedCorpus.files().map(\.url)
     func time(_ name: String) throws -> Duration {
       let file = try #require(files.first { $0.lastPathComponent == name })
       return clock.measure { _ = try? LegacyStore.archives([file]) }
     }
-    // A tame archive of a few objects takes some time, too; these must not take many thousand times as long.
+    // A harmless archive of a few objects takes some time, too. These must not take many thousand times as long.
     let tame = max(try time("blocspot_annotations_cyclic.plist"), .milliseconds(2))
     for name in [
       "dos_keyed_laughs_10e12.plist", "dos_keyed_chain_1000.plist", "dos_laughs_arrays_10e12.bplist",
@@ -64,8 +64,8 @@ import Testing
     }
   }
 
-  /// The texts and numbers in the fields of all things, as Python's `plistlib` has them.
-  @Test func valuesEqualPythons() throws {
+  /// The texts and numbers in the fields of all items, compared with those that Python's `plistlib` reads.
+  @Test func importedValuesEqualThoseOfPython() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") else {
       print("there is no python3 to compare with")
       return
@@ -88,7 +88,7 @@ import Testing
         if ours.isEmpty { return }
         guard let theirs = try pythons(file, folder, classes: ours.keys.sorted()) else { return }
         for (className, lines) in ours {
-          // Objects that nothing leads to are none of the store's.
+          // Python also lists objects that nothing refers to, which the store does not have.
           let all = theirs[className] ?? []
           #expect(Set(lines).isSubset(of: all), "\(file.lastPathComponent), \(className)")
           compared += lines.count
@@ -103,7 +103,7 @@ import Testing
     fields.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.compactMap {
       key, value in
       switch value {
-      // Our own words, and what the models have where the file has nothing.
+      // Leave out members that the importer adds, and empty texts for missing values.
       case _ where key.hasPrefix("$"), .string(""): nil
       case .string(let text): "\(key)=s\(Data(text.utf8).base64EncodedString())"
       case .bool(let flag): "\(key)=b\(flag)"
@@ -151,7 +151,7 @@ import Testing
     json.dump(lines, sys.stdout)
     """
 
-  /// Nil if Python can't read the file.
+  /// The lines that Python gives for each class, nil if it can't read the file.
   private func pythons(_ file: URL, _ folder: TemporaryFolder, classes: [String]) throws -> [String: Set<
     String
   >]? {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import LegacyStores
 
-/// Archives of which a part can't be read, or that are made to cost much.
+/// Archives with parts that can't be read, or that were made to take much time or memory.
 @Suite struct DamagedPartsTests {
   private func uid(_ number: Int) -> String { "<dict><key>CF$UID</key><integer>\(number)</integer></dict>" }
 
-  /// An archive in XML, with these entries after `$null`; the last two describe NSArray and Person.
+  /// An archive in XML with these entries after `$null`. Two more entries describe the classes NSArray and Person.
   private func archive(top: String? = nil, _ entries: [String]) -> [UInt8] {
     func described(_ name: String) -> String {
       "<dict><key>$classname</key><string>\(name)</string><key>$classes</key><array><string>\(name)</string>"
@@ -89,7 +89,7 @@ import Testing
   @Test func manyPicturesWithEqualNamesAreImportedQuickly() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in
-        // Keys that are no texts name their pictures alike.
+        // Pictures under keys that are not texts get equal names.
         let pairs = (0..<count).map { number in
           (
             key: ArchiveNode.Value.node(.array([.integer(Int64(number))])),
@@ -118,7 +118,7 @@ import Testing
       }
       let file = try folder.write("persons", try ArchiveNode.array(persons).archived())
       let store = try LegacyStore.archives([file])
-      // Each would have its own copy: 400 MB of 0.2.
+      // Each item would have its own copy, 400 MB in all from a file of 0.2 MB.
       #expect(!store.items.isEmpty && store.items.count < 200)
       #expect(store.problems.count == 4_000 - store.items.count)
       #expect(store.problems[0].reason.contains("shared so often"))

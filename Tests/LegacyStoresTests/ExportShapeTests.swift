@@ -6,7 +6,7 @@ import Testing
 
 @testable import LegacyStores
 
-/// What an export must leave as the import found it.
+/// What an export must keep as it was in the imported file.
 @Suite struct ExportShapeTests {
   /// Imports an archive and exports it again.
   private func roundTrip(
@@ -170,7 +170,7 @@ import Testing
       }
       #expect(try journal.exportStore(.plist, to: out).written == 1)
       #expect(try FileManager.default.contentsOfDirectory(atPath: out.path) == ["toDoItems.plist"])
-      // A list that is there and should be empty is emptied.
+      // An existing list that should be empty is emptied.
       try journal.commit { draft in try draft.updateItem(1, set: ["done": .bool(true)]) }
       #expect(throws: LegacyError.self) { try journal.exportStore(.plist, to: out) }
       #expect(try journal.exportStore(.plist, to: out, replacing: true).written == 2)

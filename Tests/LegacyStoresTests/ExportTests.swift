@@ -6,7 +6,7 @@ import Testing
 
 @testable import LegacyStores
 
-/// What an export writes where, and what it leaves alone.
+/// Which files an export writes, and which it leaves alone.
 @Suite struct ExportTests {
   private func makeJournal(_ folder: TemporaryFolder) throws -> CatalogJournal {
     let journal = try folder.journal()
@@ -62,7 +62,7 @@ import Testing
       #expect(try Data(contentsOf: out.appending(path: "1.scarybug/data.plist")) == before)
       let forced = try journal.exportStore(.scarybugs, to: out, replacing: true)
       #expect(forced.written == 1 && forced.unchanged == 2)
-      // The app would show a picture that the bug no longer has.
+      // If the old picture stayed, the app would show a picture that the bug no longer has.
       try journal.commit { try $0.deleteImage(2) }
       #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
       try journal.exportStore(.scarybugs, to: out, replacing: true)
@@ -93,7 +93,7 @@ import Testing
         for name in ["../../evil", "/tmp/evil", "..", ".hidden", "data.plist", "DATA.PLIST", "a\u{0}b"] {
           try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
         }
-        // A memory that somebody made up.
+        // A forged record of an import.
         let row = ImportMemory.Element(
           item: 1, revision: 1, fingerprint: Data(count: 8), list: "scarybugs", key: "../../evil.scarybug",
           className: "ScaryBugData")

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func aChangeOfTheJournalStaysUntilTheFileChangesTheSame() throws {
+  @Test func aChangeInTheJournalStaysUntilTheFileChangesTheSameAttribute() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       try journal.importStore(store([("Al", "1")]))
@@ -64,7 +64,7 @@ import Testing
       #expect(names(journal) == ["1 Albert 2"])
       #expect(journal.state.item(1)?["note"] == .string("tall"))
       #expect(try journal.importStore(store([("Al", "2")])).revisions.isEmpty)
-      // And once more: what was kept is kept still.
+      // Another change of the file still keeps the journal's own change.
       try journal.importStore(store([("Al", "3")]))
       #expect(names(journal) == ["1 Albert 3"])
       // Now both have changed the name.
@@ -119,7 +119,7 @@ import Testing
       try journal.importStore(store([("Al", "1")]))
       let before = journal.state
       try journal.importStore(store([("Al", "2")]))
-      // Everything goes back, what the importer remembers too.
+      // Everything is restored, including the importer's own record.
       try journal.commit { draft in
         for item in before.items { try draft.replaceAttributes(ofItem: item.id, with: item.attributes) }
       }
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func twoStoresOfOneSourceKeepApart() throws {
+  @Test func twoStoresOfOneSourceAreKeptSeparate() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       var second = store([("Al", "1"), ("Eve", "9")])
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  /// The state after a chain of imports equals that of the last one alone, whatever came before.
+  /// Whatever came before, the state after a series of imports equals that of the last one alone.
   @Test func theStateAfterManyImportsIsThatOfTheLastFile() throws {
     var generator = SeededGenerator()
     try withTemporaryFolder { folder in

@@ -8,9 +8,9 @@ import Testing
 @testable import Examples
 @testable import LegacyStores
 
-/// Archives of places and categories, in the forms that several apps gave them.
+/// Archives of places and categories, in the forms of several apps.
 @Suite struct PlacesTests {
-  /// The two files of one app: both hold the whole graph, in copies.
+  /// The two files of one app. Each has its own copy of the whole graph.
   private func makeFiles(_ folder: TemporaryFolder) throws -> [URL] {
     func graph() -> (places: [ArchiveNode], categories: [ArchiveNode]) {
       let food = category("Food", .uiColor(red: 0.2, green: 0.4, blue: 0.6))
@@ -76,11 +76,11 @@ import Testing
       let files = try makeFiles(folder)
       let store = try LegacyStore.archives(files)
       #expect(store.items.count == 3 && store.categories.count == 2)
-      // One file alone is all that there is, too.
+      // One file alone has the graph, too.
       #expect(try LegacyStore.archives([files[1]]).items.map(\.attributes["name"]) == [.string("Pier 39")])
       let journal = try folder.journal()
       try journal.importStore(store)
-      // The categories alone, later, know nothing new.
+      // A later import of the categories alone changes nothing.
       #expect(try journal.importStore(.archives([files[1]])).revisions.isEmpty)
       #expect(try journal.importStore(.archives([files[0]])).revisions.isEmpty)
       #expect(try journal.importStore(.archives(files.reversed())).revisions.isEmpty)
@@ -113,7 +113,7 @@ import Testing
       let other = try folder.journal("Other.journal")
       try other.importStore(.archives(files))
       #expect(other.state.contents == journal.state.contents)
-      // Even what an import remembers is the same.
+      // Even the records of the imports are the same.
       let memories = try [journal, other].map { journal in
         try #require(journal.state.items(ofKind: ImportMemory.kind).first { _ in true }).attributes
       }
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func otherAppsKeysAreGuessed() throws {
+  @Test func theKeysOfOtherAppsAreGuessed() throws {
     try withTemporaryFolder { folder in
       let category = ArchiveNode(
         ArchivedClass("blocspot.Category"),
@@ -173,7 +173,7 @@ import Testing
       #expect(item["distance"] == .double(12.5))
       #expect(journal.state.category(item.category ?? 0)?.name == "Bars")
       #expect(journal.state.category(item.category ?? 0)?.color == Catalog.Color(red: 1, green: 0, blue: 0))
-      // The altitude and the placemark's own name are where they were.
+      // The altitude stays in the rest of the placemark.
       guard case .dictionary(let rest)? = item["placemark"],
         case .dictionary(let inner)? = rest["kCLPlacemarkCodingKeyLocation"]
       else {
@@ -266,7 +266,7 @@ import Testing
       #expect(try object["photo"]?.image?.scale == 2)
       #expect(try object["scan"]?.data == large)
 
-      // An image that the drive can't read was left out in silence.
+      // An image that the drive can't read used to be left out without a report.
       let url = journal.url
       try journal.close()
       var options = JournalOptions(snapshots: .manual)

@@ -8,7 +8,7 @@ import Testing
 @testable import LegacyStores
 
 @Suite struct ScaryBugsTests {
-  /// Two bugs, one of them with both pictures, as the app leaves them.
+  /// Two bugs, one of them with both pictures, as the app stores them.
   private func makeBugs(_ folder: TemporaryFolder) throws -> URL {
     try folder.write("bugs/1.scarybug/data.plist", Made.bug("Potato Bug", 4))
     try folder.write("bugs/1.scarybug/thumbImage.jpg", Made.png)
@@ -84,7 +84,7 @@ import Testing
       #expect(report.problems.filter(\.isLoss).map(\.place) == ["2.scarybug"])
       #expect(!report.isComplete)
       #expect(journal.state.things.map { $0["title"] } == [.string("Potato Bug"), .string("Lady Bug")])
-      // It is known still when it can be read again.
+      // It is still recognized when it can be read again.
       try folder.write("bugs/2.scarybug/data.plist", Made.bug("Lady Bug", 2))
       #expect(try journal.importStore(.scaryBugs(in: bugs)).updated == 1)
       #expect(journal.state.things.count == 2)
@@ -189,7 +189,7 @@ import Testing
       #expect(try journal.state(asOf: .revision(1)).things.count == 100)
       #expect(try journal.importStore(.scaryBugs(in: bugs), entrySize: 100).revisions.isEmpty)
 
-      // A journal that has seen the first entry alone.
+      // A journal that has imported only the items of the first entry.
       let other = try folder.journal("Other.journal")
       var partly = try LegacyStore.scaryBugs(in: bugs)
       let rest = partly.items[100...]
@@ -210,7 +210,7 @@ import Testing
       }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: folder.url) }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: bugs.appending(path: "1.scarybug")) }
-      // The app's own folder will do.
+      // The app's own folder is accepted.
       try FileManager.default.createDirectory(
         at: folder.url.appending(path: "App/Library"), withIntermediateDirectories: true)
       try FileManager.default.moveItem(

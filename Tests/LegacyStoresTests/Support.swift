@@ -6,12 +6,12 @@ import TestSupport
 @testable import LegacyStores
 
 extension TemporaryFolder {
-  /// Makes an empty journal in the folder.
+  /// Creates an empty journal in the folder.
   func journal(_ name: String = "J.journal") throws -> CatalogJournal {
     try CatalogJournal.create(at: url.appending(path: name), options: JournalOptions(snapshots: .manual))
   }
 
-  /// Writes a file, making the folders on the way to it.
+  /// Writes a file and creates the folders above it.
   @discardableResult
   func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
     let file = url.appending(path: name)
@@ -23,8 +23,8 @@ extension TemporaryFolder {
 }
 
 extension Catalog {
-  /// All that a user sees: categories, items but for the importer's own, and images, with neither revisions nor
-  /// numbers of items.
+  /// Everything that a user sees: categories, items except the importer's own, and images, without revisions and
+  /// item numbers.
   var contents: [String] {
     let names = Dictionary(uniqueKeysWithValues: categories.map { ($0.id, $0.name) })
     var lines = categories.map { "category \($0.name) \($0.color.map { "\($0)" } ?? "-")" }
@@ -38,7 +38,7 @@ extension Catalog {
     return lines
   }
 
-  /// The items of the app.
+  /// The items except the importer's own.
   var things: [Catalog.Item] { items.filter { $0.kind != ImportMemory.kind } }
 }
 

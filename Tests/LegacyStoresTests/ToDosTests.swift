@@ -124,7 +124,7 @@ import Testing
         #expect(was == isNow)
         #expect(try Data(contentsOf: new).starts(with: Data("<?xml".utf8)))
       }
-      // What XML can't say goes into the binary form, which the app reads as well.
+      // A string that XML can't represent is written in the binary form, which the app reads as well.
       try journal.commit { try $0.updateItem(2, set: ["title": .string("bell \u{7}")]) }
       try journal.exportStore(.plist, to: out, replacing: true)
       let read = try Made.read(out.appending(path: "toDoItems.plist"))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LegacyStores
 
-// Stand-ins for the apps' classes: each decodes as the app's `initWithCoder:` does, and no more. Foundation on Linux
-// knows no classes inside of others.
+// Stand-ins for the apps' classes. Each decodes what the app's `initWithCoder:` does, and no more. They are not nested,
+// because Foundation on Linux can't decode nested classes.
 
 final class StandInBug: NSObject, NSCoding {
   let title: String?
@@ -59,7 +59,7 @@ final class StandInColor: NSObject, NSCoding {
   func encode(with coder: NSCoder) {}
 }
 
-/// Does not ask for its places: Foundation on Linux can't decode what leads back to itself.
+/// Does not decode its places: Foundation on Linux can't decode cycles.
 final class StandInCategory: NSObject, NSCoding {
   let name: String?
   let color: StandInColor?
@@ -96,7 +96,7 @@ final class StandInLaterPlace: NSObject, NSCoding {
   func encode(with coder: NSCoder) {}
 }
 
-/// Exports, read by Foundation's own unarchiver into classes of the apps' names.
+/// Exports that Foundation's own unarchiver reads into classes with the apps' names.
 @Suite(.serialized) struct UnarchiverTests {
   private func decode(_ data: Data, key: String = "root", _ classes: [String: AnyClass]) throws -> Any? {
     let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)

@@ -4,7 +4,7 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// What is damaged, foreign or forged gets an error or a right answer, never a wrong one.
+/// A damaged, foreign or forged file leads to an error or to the right answer, never to a wrong one.
 @Suite struct DamageTests {
   // MARK: Links and missing files
 
@@ -50,10 +50,10 @@ import Testing
     }
   }
 
-  @Test func theFilesOfAnUnfinishedCreationCountAsNoJournal() throws {
+  @Test func theFilesOfAnUnfinishedCreationCountAsNoDatabase() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      // Nothing can be taken back either, as when the process has died.
+      // Removing fails too, so that the files stay as if the process had died.
       let recorder = Recorder { operation, _ in
         operation.kind == .rename || operation.kind == .remove ? .fail(EIO) : .proceed
       }
@@ -127,12 +127,12 @@ import Testing
     try flipBits(in: "CURRENT") { entries, expected in entries == expected }
   }
 
-  /// LevelDB takes some damage at the end of a log for a write that a crash has torn, and says nothing.
+  /// LevelDB takes some damage at the end of a log for a write torn by a crash, and does not report it.
   @Test func aFlippedBitInALogGivesAnErrorOrAPrefix() throws {
     try flipBits(in: ".log") { entries, expected in entries == Array(expected.prefix(entries.count)) }
   }
 
-  /// The same holds for the manifest, whose lost end names tables; entries may lack, but none is wrong.
+  /// LevelDB does the same with the manifest. The lost end names tables, so entries may be missing, but none is wrong.
   @Test func aFlippedBitInAManifestGivesAnErrorOrNoWrongEntry() throws {
     try flipBits(in: "MANIFEST-") { entries, expected in entries.allSatisfy(expected.contains) }
   }
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aFooterOfNumbersWithoutEndIsCorruption() throws {
+  @Test func aFooterOfUnterminatedNumbersIsCorruption() throws {
     try withTable { path, table in
       try edit(table) { bytes in
         for index in bytes.count - 48..<bytes.count - 8 { bytes[index] = 0xff }
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  /// The index block's checksum is right, so LevelDB would ask for this much memory.
+  /// The index block's checksum is right, so LevelDB would allocate this much memory.
   @Test func anIndexThatNamesABlockBeyondTheEndIsCorruptionWithoutAnAllocation() throws {
     try withTable { path, table in
       try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  /// Reading fails with this code, whatever the access, and closing works all the same.
+  /// Expects reading to fail with this code for either access, and closing to succeed.
   private func expect(_ expected: DatabaseError.Code, at path: String) throws {
     for access in [Database.Access.readOnly, .existing] {
       let lookup = try Database(path: path, access: access)

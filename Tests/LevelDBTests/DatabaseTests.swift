@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aBatchIsUsedAgainAfterClearing() throws {
+  @Test func aBatchCanBeReusedAfterClearing() throws {
     try withTemporaryFolder { folder in
       try withDatabase(folder.path("db"), .new) { database throws in
         var batch = WriteBatch()
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func accessDecidesWhatMayBeMade() throws {
+  @Test func theAccessDecidesWhetherADatabaseIsOpenedOrCreated() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       #expect(code { try Database(path: path, access: .existing) } == .notFound)
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyFolderIsNoDatabaseUntilOneMayBeMade() throws {
+  @Test func anEmptyFolderIsNoDatabaseUnlessOneMayBeCreated() throws {
     try withTemporaryFolder { folder in
       #expect(code { try Database(path: folder.path, access: .existing) } == .notFound)
       #expect(code { try Database(path: folder.path, access: .readOnly) } == .notFound)
@@ -133,14 +133,14 @@ import Testing
       let database = try Database(path: folder.path("db"), access: .new)
       #expect(code { try Database(path: folder.path("db"), access: .existing) } == .busy)
       #expect(code { try Database(path: folder.path("./db"), access: .existing) } == .busy)
-      // And the refusals have not loosened the first one's lock.
+      // The refusals have not released the first one's lock.
       #expect(code { try Database(path: folder.path("db"), access: .existing) } == .busy)
       try database.close()
       try withDatabase(folder.path("db"), .existing) { _ in }
     }
   }
 
-  @Test func closingIsFinalHarmlessWhenRepeatedAndWaitsForCursorsToGo() throws {
+  @Test func closingIsFinalMayBeRepeatedAndIsRefusedWhileACursorExists() throws {
     try withTemporaryFolder { folder in
       let database = try Database(path: folder.path("db"), access: .new)
       try database.store(1...3)
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func theTextReportHasTheFigures() throws {
+  @Test func propertiesAndApproximateSizesAreReported() throws {
     try withTemporaryFolder { folder in
       try withDatabase(folder.path("db"), .new, options: .small) { database throws in
         try database.store(1...3000)

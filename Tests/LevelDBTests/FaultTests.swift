@@ -4,7 +4,7 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// What is flushed and when, and what happens when the system says no.
+/// What is flushed and when, and what happens when the system reports an error.
 @Suite struct FaultTests {
   // MARK: The order of flushes
 
@@ -78,7 +78,7 @@ import Testing
       let recorder = Recorder()
       let database = try Database(path: path, access: .new, hook: recorder.hook)
       try database.store(1...3, sync: true)
-      // Once only: space comes back at once, and still no write is accepted.
+      // It fails only once: space is free again at once, and still no write is accepted.
       let failures = Counter()
       recorder.decide { operation, _ in
         operation.kind == kind && failures.increment() == 1 ? .fail(error) : .proceed
@@ -177,7 +177,7 @@ import Testing
   private static let count = 12
   private static let expected = (1...count).map { Entry($0, byteCount: byteCount) }
 
-  /// Makes a database, stores entries in two sessions, and answers how many were acknowledged.
+  /// Creates a database, stores entries in two sessions, and returns how many were acknowledged.
   private func work(_ path: String, _ hook: @escaping FileHook) -> Int {
     var acknowledged = 0
     for numbers in [1...8, 9...Self.count] {

@@ -5,10 +5,10 @@ import Locks
 import TestSupport
 import Testing
 
-/// A database can be read while it is written: what was stored before the look is found, whatever LevelDB does to its
-/// files meanwhile.
+/// A database can be read while it is being written: entries stored before the reader began are found, whatever
+/// LevelDB does to its files meanwhile.
 @Suite struct InUseTests {
-  @Test func whatWasStoredIsFoundWhileLogsRotateAndTablesAreMerged() throws {
+  @Test func storedEntriesAreFoundWhileLogsRotateAndTablesAreMerged() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let stored = Counter()
@@ -33,7 +33,7 @@ import Testing
       while Date() < end, failure.withLock({ $0 }) == nil {
         let least = stored.value
         var found = try Self.look(at: path)
-        // What a writer has removed since is elsewhere now.
+        // The entries of files that the writer has removed since are in other files now.
         while !found.isComplete(least), found.hasChanged {
           again += 1
           found = try Self.look(at: path)
@@ -43,12 +43,12 @@ import Testing
       isDone.withLock { $0 = true }
       ended.wait()
       #expect(failure.withLock { $0 } == nil)
-      print("in use: \(stored.value) stored; \(again) looks had to be taken again")
+      print("in use: \(stored.value) stored; \(again) reads had to be repeated")
       #expect(try Self.look(at: path).isComplete(stored.value))
     }
   }
 
-  /// Keys in another order than that of time make LevelDB merge tables, and remove those it has merged.
+  /// Keys that do not ascend with time make LevelDB merge tables and remove the merged ones.
   private static func place(of number: Int) -> Int { number % 3 == 0 ? number : 1_000_000 + number }
 
   private struct Look {
@@ -176,7 +176,7 @@ import Testing
           } == .readOnly)
         #expect(try contents(of: path) == before)
         #expect(recorder.operations.isEmpty)
-        // A writer comes, and the reader stays.
+        // A writer opens the database while the reader has it open.
         try withDatabase(path, .existing, options: .small) { try $0.store(2001...2100) }
         #expect(reader.hasChanged)
       }

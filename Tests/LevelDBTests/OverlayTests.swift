@@ -11,7 +11,7 @@ import Testing
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
       let before = try contents(of: path)
-      // Else this test would prove nothing.
+      // Otherwise this test would prove nothing.
       #expect(try #require(before[newest(".log", in: path)]).count > 1000)
       #expect(before.keys.contains { $0.hasSuffix(".ldb") })
       try withDatabase(path, .readOnly) { database throws in
@@ -33,14 +33,14 @@ import Testing
         for number in 1...40 { #expect(try database.value(for: key(number)) == value(number)) }
       }
       #expect(try contents(of: path) == before)
-      // And for writing, the compaction does happen.
+      // Opening for writing does compact.
       try withDatabase(path, .existing) { database throws in #expect(try database.entries().count == 40) }
       #expect(try contents(of: path) != before)
     }
   }
 
   /// Each opening here turns the log into one table at level 0. The fourth makes a compaction due, whose table
-  /// is refused. The keys of the tables overlap, or else they would be moved and not merged.
+  /// is refused. The keys of the tables overlap: other tables would be moved and not merged.
   private func makeFourTablesAtLevelZero(_ path: String) throws {
     for round in 1...4 {
       try withDatabase(path, .existingOrNew, options: .smallTables) { database in
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func itReadsWhileAWriterHasTheFolderOpen() throws {
+  @Test func aReaderReadsWhileAWriterHasTheFolderOpen() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { writer throws in
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aDeletedLogIsAnEmptyDatabaseToLevelDBAndStaysEvidence() throws {
+  @Test func aDatabaseWithADeletedLogIsEmptyToLevelDBAndIsLeftUnchanged() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...20) }

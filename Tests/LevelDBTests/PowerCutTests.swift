@@ -5,8 +5,8 @@ import Locks
 import TestSupport
 import Testing
 
-/// Cuts the power after each operation, on a disk that keeps as little as it may: the bytes of a file as
-/// they were at its last flush, and the names of a folder as they were at the folder's last flush.
+/// Cuts the power after each operation, on a disk that keeps as little as it may, and on one that keeps everything. The
+/// former keeps the bytes of a file as of its last flush, and the names of a folder as of the folder's last flush.
 @Suite struct PowerCutTests {
   @Test func afterAPowerCutAtAnyPointAllAcknowledgedEntriesAreThere() throws {
     try withTemporaryFolder { folder in
@@ -90,7 +90,7 @@ private struct Disk {
     case .syncFolder where !operation.path.hasSuffix("/db"): isDurable = true
     case .syncFolder: flushedNames = liveNames
     case .create:
-      // A file that is there is emptied, and keeps its old bytes on the disk until it is flushed.
+      // An existing file is emptied, and keeps its old bytes on the disk until it is flushed.
       if let file = liveNames[operation.name] {
         files[file].live = []
       } else {
@@ -107,7 +107,7 @@ private struct Disk {
     }
   }
 
-  /// Writes these files into a new folder; false if there is no folder that would have survived.
+  /// Writes these files into a new folder, or returns false if the folder itself would not have survived.
   func write(_ files: [String: [UInt8]], to path: String) throws -> Bool {
     guard exists, isDurable else { return false }
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

@@ -4,8 +4,7 @@ import LevelDB
 import TestSupport
 import Testing
 
-/// Opening for writing loses nothing, whatever it meets: it succeeds with every entry, or fails with the folder as it
-/// was.
+/// Opening for writing loses nothing: it succeeds with every entry, or fails and leaves the folder as it was.
 @Suite struct RecoveryTests {
   // MARK: Reads that fail or fall short
 
@@ -68,7 +67,7 @@ import Testing
     }
   }
 
-  // MARK: What a write leaves that a power loss has torn, and what it can't leave
+  // MARK: Traces of a write torn by a power loss, and damage that no power loss leaves
 
   @Test func onlyTheLastRecordOfALogIsTakenForATornOne() throws {
     try withTemporaryFolder { folder in
@@ -76,7 +75,7 @@ import Testing
       try withDatabase(path, .new) { try $0.store(1...40, sync: true) }
       let log = try "\(path)/\(newest(".log", in: path))"
       let whole = [UInt8](try Data(contentsOf: URL(filePath: log)))
-      // Each batch is a record: 7 bytes of its own, 12 of the batch, 3 of lengths and kind, 9 of the key, the value.
+      // Each batch is a record: 7 bytes of header, 12 of the batch, 3 of lengths and kind, 9 of the key, the value.
       let size = whole.count / 40
       #expect(whole.count == size * 40)
       for index in stride(from: 0, to: whole.count, by: 11) {
@@ -125,7 +124,7 @@ import Testing
 
   // MARK: Manifests
 
-  @Test func aManifestThatLostAByteIsRefusedAndNothingIsRemovedOrWrittenOver() throws {
+  @Test func aManifestCutAtAnyByteIsRefusedOrLosesNoEntry() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
@@ -260,7 +259,7 @@ import Testing
         do {
           try withDatabase(path, .existing, options: options, hook: recorder.hook) { _ in }
         } catch {}
-        // From then on the folder says the same in other files. A log that is kept has the same bytes as before.
+        // From then on the folder has the same entries in other files. A log that is kept has the same bytes as before.
         let isRenamed = recorder.operations.prefix(faulty).contains {
           $0.newPath?.hasSuffix("CURRENT") == true
         }
@@ -356,7 +355,7 @@ import Testing
     }
   }
 
-  @Test func withoutADescriptorForANewTableItIsBegunLater() throws {
+  @Test func aTableThatGetsNoDescriptorIsWrittenLater() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let refusals = Counter()

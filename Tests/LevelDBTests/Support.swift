@@ -61,7 +61,7 @@ extension Database {
   }
 }
 
-/// A cursor in a box, because `#expect` can't look into what can't be copied.
+/// A cursor in a class, because `#expect` can't capture a noncopyable value.
 final class Walk {
   private var cursor: Cursor
 
@@ -84,7 +84,7 @@ final class Walk {
   }
 }
 
-/// Runs `body` over a database that is closed afterwards, whatever happens.
+/// Opens a database, runs `body` with it, and closes it even if `body` throws.
 func withDatabase<Result>(
   _ path: String, _ access: Database.Access, options: Database.Options = .init(), hook: FileHook? = nil,
   _ body: (Database) throws -> Result
@@ -96,7 +96,7 @@ func withDatabase<Result>(
 }
 
 extension Database.Options {
-  /// The smallest write buffer that LevelDB takes, so that few entries make several files.
+  /// The smallest write buffer that LevelDB allows, so that few entries make several files.
   static var small: Database.Options {
     var options = Database.Options()
     options.writeBufferByteCount = 64 << 10
@@ -142,7 +142,7 @@ func edit(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
 
 // MARK: Hooks
 
-/// Remembers what happened to the disk, and makes it fail where asked.
+/// Records the operations on the disk, and makes those fail that a test chooses.
 final class Recorder: Sendable {
   private struct State {
     var operations: [FileOperation] = []
@@ -165,7 +165,7 @@ final class Recorder: Sendable {
 
   var operations: [FileOperation] { state.withLock { $0.operations } }
 
-  /// From now on, decides so.
+  /// From now on, `verdict` decides how operations end.
   func decide(_ verdict: @escaping @Sendable (FileOperation, Int) -> FileVerdict) {
     state.withLock { $0.verdict = verdict }
   }
@@ -176,7 +176,7 @@ extension FileOperation {
   var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 }
 
-/// A number that several threads count up.
+/// A counter that several threads may increment.
 final class Counter: Sendable {
   private let number: Lock<Int>
 
@@ -184,7 +184,7 @@ final class Counter: Sendable {
 
   var value: Int { number.withLock { $0 } }
 
-  /// Adds one, and answers the sum.
+  /// Adds one, and returns the new value.
   @discardableResult
   func increment() -> Int {
     number.withLock { number in

@@ -5,7 +5,7 @@ enum Forgery: Sendable {
 
 /// Enough of LevelDB's table format to write a table that lies.
 extension [UInt8] {
-  /// Makes the second block, or the last, one that LevelDB does not write, with a right checksum.
+  /// Turns the second block, or the last, into one that LevelDB never writes, with a correct checksum.
   mutating func forgeBlocks(_ forgery: Forgery) {
     let blocks = dataBlocks()
     let block = blocks[1]
@@ -41,7 +41,7 @@ extension [UInt8] {
     seal(block)
   }
 
-  /// Where the data blocks are, as the index says, without what stands behind each.
+  /// The ranges of the data blocks, as the index gives them, without the type and the checksum behind each.
   private func dataBlocks() -> [Range<Int>] {
     var position = count - 48
     _ = (readVarint(&position), readVarint(&position))
@@ -59,7 +59,7 @@ extension [UInt8] {
     return blocks
   }
 
-  /// Puts the right checksum behind a block and its type.
+  /// Writes the correct checksum behind a block and its type.
   private mutating func seal(_ block: Range<Int>) {
     let checksum = maskedChecksum(self[block.lowerBound...block.upperBound])
     replaceSubrange(block.upperBound + 1..<block.upperBound + 5, with: checksum)
@@ -74,7 +74,7 @@ extension [UInt8] {
     replaceSubrange(count - 48..<count, with: footer)
   }
 
-  /// Puts an index of one block of this size over the one that is there, with a right checksum.
+  /// Replaces the index with one that names a single block of this size, with a correct checksum.
   mutating func forgeIndex(blockByteCount: UInt64) {
     var position = count - 48
     let metaindex = (readVarint(&position), readVarint(&position))

@@ -3,7 +3,7 @@ import Locks
 import Testing
 
 @Suite struct LockTests {
-  @Test func nothingIsLostBetweenThreads() {
+  @Test func noIncrementIsLostBetweenThreads() {
     let total = Lock(0)
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       for _ in 0..<10_000 { total.withLock { $0 += 1 } }
@@ -23,7 +23,7 @@ import Testing
     #expect(names.withLock { $0 } == ["Ana"])
   }
 
-  @Test func aValueThatCanNotBeCopiedIsGuardedAndGoesWithTheLock() {
+  @Test func aNoncopyableValueIsGuardedAndDestroyedWithTheLock() {
     struct Owned: ~Copyable {
       let count: Count
       deinit { count.add() }

@@ -1,16 +1,16 @@
 package import Journaling
 
-/// A logbook whose pages are accounts: their sum stays, and no balance is negative.
+/// A logbook whose pages are accounts: their sum never changes, and no balance is negative.
 package enum Bank {
   package static let accountCount = 16
-  /// What each has at the beginning.
+  /// The balance of each account at the beginning.
   package static let balance = 100
 
   package static func open(in draft: inout Draft<Logbook>) throws {
     for account in 1...accountCount { try draft.write(account, "\(balance)") }
   }
 
-  /// - Throws: ``JournalError`` with code `rejected` when the account has less.
+  /// - Throws: ``JournalError`` with code `rejected` if the account has less.
   package static func transfer(
     _ amount: Int, from: Int, to: Int, in draft: inout Draft<Logbook>
   ) throws {
@@ -22,7 +22,7 @@ package enum Bank {
     try draft.write(to, "\(balances[to - 1] + amount)")
   }
 
-  /// The balances of all accounts, the first one's first.
+  /// The balances of all accounts in the order of their numbers.
   package static func balances(in state: Logbook) -> [Int] {
     (1...accountCount).map { account in
       guard case .string(let text)? = state.record(of: .page(account))?["text"] else { return 0 }

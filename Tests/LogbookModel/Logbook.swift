@@ -3,7 +3,7 @@ package import Journaling
 
 /// The state that the reliability tests commit to: pages that are written over and over, some with a blob.
 ///
-/// It is as small as a state can be and still have all that a crash could break: adds, updates, deletes, and
+/// It is the smallest state that has everything a crash could break: adds, updates, deletes, and
 /// entities that name blobs.
 package struct Logbook: EventSourced {
   package static let schema = "logbook/1"
@@ -17,7 +17,7 @@ package struct Logbook: EventSourced {
 
   package func revision(of entity: EntityKey) -> Revision { pages.revision(of: entity.number) }
 
-  // Not the table's own `apply`: pages may be written in any order of their numbers.
+  // The table's own `apply` won't do, because pages may be added in any order of their numbers.
   package mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     if pages.isErased(event) {
       _ = try pages.applyErased(event, at: revision, in: Self.self)
@@ -55,7 +55,7 @@ extension EntityKey {
 }
 
 extension Draft where State == Logbook {
-  /// Writes a page, a new one or one that is there.
+  /// Adds a page, or updates it if it exists.
   package mutating func write(_ number: Int, _ text: String, blob: Blob? = nil) throws {
     var attributes: [String: FieldValue] = ["text": .string(text)]
     if let blob {

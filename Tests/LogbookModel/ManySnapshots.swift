@@ -1,7 +1,7 @@
 package import Journaling
 
 extension SnapshotPolicy {
-  /// Writes layers and merges them all the time, so that whatever happens to a journal happens to them too.
+  /// Writes and merges layers all the time, so that whatever happens to a journal happens to its layers too.
   package static var many: SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 6

@@ -39,7 +39,7 @@ struct AttackTests {
     }
   }
 
-  /// What happens.
+  /// What can go wrong.
   private enum Fault: CaseIterable {
     case nodeIsKilled, nodeIsPaused, primaryIsPaused, standbyIsPaused, connectionsAreCut, primaryCrashes,
       failover
@@ -53,7 +53,7 @@ struct AttackTests {
         usleep(UInt32.random(in: 0..<500_000, using: &random))
         try node.start(seed: random.next())
       case .nodeIsPaused:
-        // Longer than a server waits for one that has the turn, now and then.
+        // Now and then longer than a server waits for the node that has the turn.
         node.signal(SIGSTOP)
         usleep(UInt32.random(in: 100_000..<(random.chance(1, in: 3) ? 7_000_000 : 1_000_000), using: &random))
         node.signal(SIGCONT)
@@ -89,7 +89,8 @@ struct AttackTests {
     try #require(nodes.reduce(0) { $0 + $1.outputByteCount } >= goal, "nothing was committed for two minutes")
   }
 
-  /// All nodes have the same history, it has what was acknowledged once, and every entry keeps the rules of the bank.
+  /// Checks that all nodes have the same history, in which each turn occurs once, and that every entry keeps the rules
+  /// of the bank.
   private func check(_ nodes: [BankProcess]) throws {
     let journals = try nodes.map {
       try Journal<Logbook>.open(at: $0.url, options: JournalOptions().sharingThroughPostgres())
@@ -128,7 +129,8 @@ struct AttackTests {
     try check(revisions, against: nodes)
   }
 
-  /// What is in the log is what the nodes were told, but for what they were told is unknown, or could not be told.
+  /// Checks that the log has each acknowledged commit and none that failed. A commit whose outcome is unknown, or that
+  /// a kill has interrupted, may be in it or not.
   private func check(_ revisions: [BankProcess.Turn: Revision], against nodes: [BankProcess]) throws {
     var rest = Set(revisions.keys)
     var counts: [String: Int] = [:]

@@ -25,14 +25,14 @@ final class BankProcess {
   }
 
   static let writerCount = 16
-  /// Turns of one start of the process; the next one begins behind them.
+  /// How many turn numbers each start of the process has for itself.
   private static let turnCount = 1_000_000
 
   let number: Int
   let url: URL
   private let folder: TemporaryFolder
   private var process: Process?
-  /// Of each start, whether it was killed.
+  /// For each start, whether the process was killed.
   private var starts: [Bool] = []
 
   init(_ number: Int, in folder: TemporaryFolder) {
@@ -69,7 +69,7 @@ final class BankProcess {
     starts[starts.count - 1] = true
   }
 
-  /// Lets it end.
+  /// Tells the process to end, and waits until it has.
   func finish() throws {
     try Data().write(to: URL(filePath: "\(url.path).end"))
     for _ in 0..<1200 where isRunning { usleep(100_000) }
@@ -78,14 +78,14 @@ final class BankProcess {
     kill()
   }
 
-  /// How much all starts have said.
+  /// The bytes that all starts have printed.
   var outputByteCount: Int {
     starts.indices.reduce(0) {
       $0 + ((try? FileManager.default.attributesOfItem(atPath: output($1).path)[.size] as? Int) ?? 0)
     }
   }
 
-  /// What it said came of its commits, and which it could not tell of because it was killed.
+  /// The outcomes that the process has reported, and the turns whose report a kill may have prevented.
   func told() throws -> (outcomes: [Turn: Outcome], interrupted: Set<Turn>) {
     var outcomes: [Turn: Outcome] = [:]
     var interrupted: Set<Turn> = []

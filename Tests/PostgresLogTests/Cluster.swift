@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// A primary and its synchronous standby, each on a small disk of its own and behind a proxy whose port stays.
+/// A primary and its synchronous standby, each on a small disk of its own and behind a proxy whose port never changes.
 final class Cluster {
   private let sites: [Site]
   private(set) var primary: PostgresServer
   private(set) var standby: PostgresServer
-  /// Where the primary is, of two sites.
+  /// The index of the primary's site.
   private var primarySite = 0
 
   private struct Site {
@@ -27,7 +27,7 @@ final class Cluster {
     try waitForStandby()
   }
 
-  /// Mounts two disks of so many megabytes for the time of `body`.
+  /// Mounts two disks of this many megabytes while `body` runs.
   static func withDisks(megabytes: Int, _ body: ([String]) throws -> Void) throws {
     let disks = try (0..<2).map { _ in try PostgresServer.makeFolder() }
     let user = PostgresServer.userID
@@ -37,7 +37,7 @@ final class Cluster {
     try Mount.with(options, at: disks[0]) { try Mount.with(options, at: disks[1]) { try body(disks) } }
   }
 
-  /// What clients connect to: both servers, of which they take the one that writes.
+  /// The address for clients: it names both servers, and a client takes the one that accepts writes.
   var address: String {
     let hosts = sites.map { "127.0.0.1:\($0.proxy.port)" }.joined(separator: ",")
     return "postgresql://journal@\(hosts)/postgres?target_session_attrs=read-write&connect_timeout=5"
@@ -48,7 +48,7 @@ final class Cluster {
     for server in [primary, standby] where server.isRunning { try? server.stop() }
   }
 
-  /// Commits wait for the standby from now on. Returns when it has all that the primary has.
+  /// Makes commits wait for the standby, and returns when the standby has caught up.
   private func waitForStandby() throws {
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
     try primary.sql("SELECT pg_reload_conf()")
@@ -65,9 +65,9 @@ final class Cluster {
     }
   }
 
-  // MARK: What happens to it
+  // MARK: Faults
 
-  /// The primary dies, the standby takes its place, and a new standby is made where the primary was.
+  /// Kills the primary, promotes the standby, and makes a new standby in the primary's place.
   func failOver() throws {
     for _ in 0..<300 where try !isSynchronous { usleep(100_000) }
     let old = primary
@@ -85,7 +85,7 @@ final class Cluster {
     try waitForStandby()
   }
 
-  /// The primary dies and comes back.
+  /// Kills the primary and starts it again.
   func crash() throws {
     try primary.kill()
     usleep(300_000)
@@ -101,8 +101,8 @@ final class Cluster {
   func cut(after byteCount: Int) { for site in sites { site.proxy.cut(after: byteCount) } }
   func stopCutting() { for site in sites { site.proxy.cut(after: nil) } }
 
-  /// The disk of the primary is full for a while. A server that has no room for its write-ahead log ends, and is
-  /// started again when there is room.
+  /// Fills the disk of the primary for a while. A server without room for its write-ahead log ends; it is started again
+  /// when there is room.
   func fillDisk(_ microseconds: UInt32) throws {
     let ballast = "\(sites[primarySite].path)/ballast"
     let attributes = try FileManager.default.attributesOfFileSystem(forPath: sites[primarySite].path)

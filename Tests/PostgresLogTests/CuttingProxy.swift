@@ -3,12 +3,12 @@ import Glibc
 import Locks
 import TestSupport
 
-/// Passes bytes between clients and a server, and cuts a connection after as many bytes as it is told.
+/// Passes bytes between clients and a server, and cuts a connection after a given number of bytes.
 final class CuttingProxy: Sendable {
   let port: Int
   private let target: Lock<Int>
   private let listener: Int32
-  /// After how many bytes from then on the next connections are cut; never when nil.
+  /// How many more bytes pass, on all connections together, before one is cut; nil for no limit.
   private let limit = Lock<Int?>(nil)
   private let open = Lock<Set<Int32>>([])
 
@@ -24,7 +24,7 @@ final class CuttingProxy: Sendable {
     guard isStarted else { throw PostgresFailure(description: "no thread for the proxy") }
   }
 
-  /// Cuts after so many bytes in either direction, counted from now on; lets everything pass when nil.
+  /// Cuts a connection after this many more bytes on all of them, in both directions; lets everything pass if nil.
   func cut(after byteCount: Int?) { limit.withLock { $0 = byteCount } }
 
   /// Passes later connections to another server.
@@ -78,7 +78,7 @@ final class CuttingProxy: Sendable {
     while true {
       let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(from, $0.baseAddress, $0.count) }
       guard count > 0 else { break }
-      // A part of what was to pass may still pass.
+      // The bytes up to the limit still pass.
       let (passing, isCut) = limit.withLock { limit -> (Int, Bool) in
         guard let rest = limit else { return (count, false) }
         if count < rest {

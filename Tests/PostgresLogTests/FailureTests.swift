@@ -51,7 +51,7 @@ struct FailureTests {
       }
     }
 
-    /// Waits until so many more were acknowledged.
+    /// Waits until this many more commits were acknowledged; returns false after half a minute without success.
     func wait(for count: Int) -> Bool {
       let goal = told.withLock { $0.count } + count
       for _ in 0..<3000 where told.withLock({ $0.count }) < goal { usleep(10_000) }
@@ -63,7 +63,8 @@ struct FailureTests {
       group.wait()
     }
 
-    /// What is not as it must be.
+    /// Checks that each acknowledged commit is in the log once, that the outcome of all others was unknown, and that
+    /// the nodes agree.
     func check() throws {
       for node in nodes { try node.catchUp() }
       let head = nodes[0].head
@@ -107,7 +108,7 @@ struct FailureTests {
     }
   }
 
-  @Test func connectionsThatAreCutAtAnyByteLoseNothingAndDoubleNothing() throws {
+  @Test func connectionsCutAtAnyByteNeitherLoseNorRepeatACommit() throws {
     var random = SeededGenerator()
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
@@ -180,8 +181,8 @@ struct FailureTests {
     try standby.stop()
   }
 
-  /// What a primary has flushed and its standby has not got comes back with the primary, and would be lost in a
-  /// failover: a node that had it would be left with another history.
+  /// An entry that the primary has flushed and the standby lacks returns with the primary, but is lost in a failover. A
+  /// node that had applied it would be left with another history.
   @Test func nodesApplyNothingThatTheStandbyLacks() throws {
     let primary = try PostgresServer()
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
@@ -222,8 +223,8 @@ struct FailureTests {
     try primary.stop()
   }
 
-  /// A process that is killed in the midst of an append may have stored it; the other nodes then have it, too.
-  @Test func nodesThatAreKilledLeaveTheSameHistoryToAll() throws {
+  /// A process that is killed during an append may have stored the entry; then the other nodes have it, too.
+  @Test func allNodesHaveTheSameHistoryAfterNodesAreKilled() throws {
     var random = SeededGenerator()
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
@@ -274,7 +275,7 @@ struct FailureTests {
       try process.run()
     }
 
-    /// - Returns: what was acknowledged.
+    /// - Returns: the acknowledged commits, each with its author and turn.
     func kill() throws -> [(Revision, String)] {
       #expect(process.isRunning)
       Foundation.kill(process.processIdentifier, SIGKILL)
@@ -290,7 +291,7 @@ struct FailureTests {
     }
   }
 
-  /// A server that is stopped and continues, as in a machine that is short of everything.
+  /// A server that is stopped and continues, as on an overloaded machine.
   @Test func aServerThatIsPausedLosesNothing() throws {
     let server = try PostgresServer()
     try withTemporaryFolder { folder in
@@ -310,7 +311,7 @@ struct FailureTests {
     try server.stop()
   }
 
-  @Test func imagesGoToTheServerOnceAndComeWhenTheyAreAskedFor() throws {
+  @Test func imagesAreSentToTheServerOnceAndFetchedWhenTheyAreRead() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -326,7 +327,7 @@ struct FailureTests {
       try nodes[1].catchUp()
       #expect(try nodes[1].statistics().blobCount == 0)
       #expect(try nodes[1].verify().isSound)
-      // An entity can be changed whose image is elsewhere.
+      // An entity can be changed although its image is not on this node.
       try nodes[1].commit { try $0.write(1, "again", blob: before) }
       #expect(try nodes[1].blobs.data(of: before) == bytes)
       #expect(try nodes[1].statistics().blobCount == 1)
@@ -339,7 +340,7 @@ struct FailureTests {
       #expect(try reader.blobs.data(of: small) == Data("small".utf8))
       #expect(try reader.statistics().blobCount == 1)
       try reader.close()
-      // Made local, it has all of them.
+      // A journal that is made local gets all of them.
       try Journal<Logbook>.unshare(at: folder.url.appending(path: "Node1.journal"))
       let local = try Journal<Logbook>.open(at: folder.url.appending(path: "Node1.journal"))
       #expect(try local.statistics().blobCount == 2)
@@ -348,7 +349,7 @@ struct FailureTests {
     }
   }
 
-  /// An app's own place for images, which may fail.
+  /// An app's own store for images, which can be made to fail.
   private final class Bucket: SharedImageStore {
     struct Failure: Error {}
     let images = Lock<[String: Data]>([:])
@@ -382,8 +383,8 @@ struct FailureTests {
     }
   }
 
-  /// Images of before are in the database, and found there.
-  @Test func imagesGoToAPlaceThatTheAppNames() throws {
+  /// Images that were added before the app named a store are in the database, and are found there.
+  @Test func imagesGoToTheStoreThatTheAppNames() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Node0.journal")
@@ -415,7 +416,7 @@ struct FailureTests {
 
       try nodes[1].catchUp()
       #expect(try nodes[1].statistics().blobCount == 0)
-      // An entity can be changed whose image is elsewhere.
+      // An entity can be changed although its image is not on this node.
       try nodes[1].commit { try $0.write(2, "again", blob: large) }
       #expect(try nodes[1].blobs.data(of: before) == Data("before".utf8))
       bucket.images.withLock { $0[large.digest.hex]![5] ^= 1 }
@@ -460,7 +461,7 @@ struct FailureTests {
     return (name, server.address(database: database, user: name))
   }
 
-  /// As with engines that can't notify: other nodes ask.
+  /// Some engines can't notify. The other nodes then ask the server for new entries.
   @Test func nodesSeeEntriesWithoutNotifications() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
@@ -480,8 +481,8 @@ struct FailureTests {
     }
   }
 
-  /// Of what is kept and said, nothing has the password.
-  @Test func thePasswordIsNowhere() throws {
+  /// Neither a file of the journal nor a notice contains the password.
+  @Test func thePasswordIsInNoFileOfAJournalAndInNoNotice() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in

@@ -5,7 +5,7 @@ import PostgresLog
 import TestSupport
 import Testing
 
-/// What a server must be, and what is said of one that is not.
+/// What the engine requires of a server, and the errors for servers that do not meet it.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct ServerTests {
   private func create(at address: String, accepting: Bool = false) throws {
@@ -22,7 +22,7 @@ struct ServerTests {
     #expect(throws: JournalError.self, performing: body)
   }
 
-  @Test func aServerThatDoesNotKeepWhatItConfirmsIsRefusedUnlessItIsAccepted() throws {
+  @Test func aServerThatMayLoseConfirmedCommitsIsRefusedUnlessItIsAccepted() throws {
     let server = try PostgresServer.shared.get()
     let careless = server.address(setting: "synchronous_commit=off")
     let found = error { try create(at: careless) }
@@ -43,7 +43,7 @@ struct ServerTests {
     try server.stop()
   }
 
-  /// It only reads, and what it has confirmed is the primary's to say.
+  /// A standby can't write, and only its primary knows what is confirmed.
   @Test func aStandbyIsRefusedAndTheErrorSaysWhatToName() throws {
     let primary = try PostgresServer()
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)

@@ -2,7 +2,7 @@ import Tables
 import TestSupport
 import Testing
 
-/// A dictionary and a sort: slow, and plainly right.
+/// A dictionary and a sort: slow, and obviously right.
 private struct Model<Key: Hashable & Comparable & Sendable> {
   var values: [Key: Int] = [:]
 
@@ -42,7 +42,7 @@ private func compareWithModel<Key: Hashable & Comparable & Sendable>(
     default:
       agrees = table.updateValue(operation, forKey: key) == model.values.updateValue(operation, forKey: key)
     }
-    // An expectation for each would take most of the time.
+    // An expectation for each operation would take most of the time.
     if !agrees || table[key] != model.values[key] || table.count != model.values.count {
       Issue.record("operation \(operation), on \(key), had another result in the model")
       return
@@ -88,14 +88,14 @@ private func compareChanges<Key>(
 }
 
 @Suite struct ModelTests {
-  @Test func aTableDoesWhatADictionaryAndASortDo() {
+  @Test func aTableBehavesLikeASortedDictionary() {
     var generator = SeededGenerator()
     for keys in [50, 2_000, 12_000] {
       compareWithModel(operations: 40_000, keys: keys, using: &generator) { $0 }
     }
   }
 
-  @Test func aTableOfStringsDoesWhatADictionaryAndASortDo() {
+  @Test func aTableOfStringsBehavesLikeASortedDictionary() {
     var generator = SeededGenerator()
     compareWithModel(operations: 30_000, keys: 5_000, using: &generator) {
       "a key too long to be kept in place: \($0)"

@@ -9,7 +9,7 @@ import Testing
     for size in [0, 1, 2, 63, 64, 65, 1_000, 20_000] {
       var table = SortedTable<Int, String>()
       for _ in 0..<size { table.updateValue("x", forKey: Int.random(in: 0..<size * 3, using: &random)) }
-      // Some go again, so that leaves differ in how full they are.
+      // Some are removed again, so that leaves differ in how full they are.
       for _ in 0..<size / 2 { table.removeValue(forKey: Int.random(in: 0..<size * 3, using: &random)) }
       for _ in 0..<50 {
         let low = Int.random(in: -2...size * 3 + 2, using: &random)

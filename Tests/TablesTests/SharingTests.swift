@@ -17,7 +17,7 @@ private struct CountingKey: Comparable, Sendable {
     return left.number == right.number
   }
 
-  /// The comparisons that a body makes. One test at a time may ask.
+  /// The number of comparisons that `body` makes. Only one test at a time may call this.
   static func count(_ body: () -> Void) -> Int {
     comparisons.withLock { $0 = 0 }
     body()
@@ -90,7 +90,7 @@ private struct CountingKey: Comparable, Sendable {
     #expect(only.nodeIdentities == before)
   }
 
-  @Test func changesAreFoundWithoutAWalkOverWhatIsShared() {
+  @Test func changesAreFoundWithoutAWalkOverSharedNodes() {
     let old = table(100_000)
     var new = old
     let nodes = old.nodeIdentities.count
@@ -107,7 +107,7 @@ private struct CountingKey: Comparable, Sendable {
     #expect(changes.visitedNodes < nodes / 5)
   }
 
-  @Test func theChangesOfACopyVisitNothing() {
+  @Test func comparingATableWithItsCopyVisitsNoNode() {
     let original = table(10_000)
     let copy = original
     var changes = copy.changes(since: original).makeIterator()
@@ -115,7 +115,7 @@ private struct CountingKey: Comparable, Sendable {
     #expect(changes.visitedNodes == 0)
   }
 
-  @Test func changesSinceNothingAreEverything() {
+  @Test func theChangesSinceAnEmptyTableAreAllElements() {
     let original = table(1_000)
     let added = Array(original.changes(since: SortedTable()))
     #expect(added.map(\.key) == original.map(\.key))
@@ -136,7 +136,7 @@ private struct CountingKey: Comparable, Sendable {
   @Test func searchesCompareALogarithmOfKeys() {
     var table = SortedTable<CountingKey, Int>()
     for number in 0..<100_000 { table.updateValue(number, forKey: CountingKey(number: number)) }
-    // At each level the last key, one of every eight and then eight more; and at last whether it is the key.
+    // At each level the last key, every eighth key and then eight more; in the end whether the key is equal.
     let perLevel = 17
     for number in stride(from: 0, to: 100_000, by: 9_973) {
       let key = CountingKey(number: number)

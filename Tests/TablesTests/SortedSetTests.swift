@@ -11,7 +11,7 @@ private struct Pair: Comparable, Sendable {
 }
 
 @Suite struct SortedSetTests {
-  @Test func anElementIsInASetOnce() {
+  @Test func aSetContainsEachElementOnce() {
     var set = SortedSet<String>()
     let inserted = ["b", "a", "b"].map { set.insert($0) }
     #expect(inserted == [true, true, false])

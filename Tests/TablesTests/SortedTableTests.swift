@@ -2,7 +2,7 @@ import Tables
 import Testing
 
 @Suite struct TableTests {
-  /// A table of 0, 2, 4, …, each the key of its own text.
+  /// A table with the keys 0, 2, 4, …, each with its digits as the value.
   private func evens(_ count: Int) -> SortedTable<Int, String> {
     var table = SortedTable<Int, String>()
     for number in 0..<count { table.updateValue("\(number * 2)", forKey: number * 2) }
@@ -35,7 +35,7 @@ import Testing
     table.checkInvariants()
   }
 
-  @Test func aFoundKeyIsNotItsNeighbour() {
+  @Test func aKeyIsNotMistakenForItsNeighbor() {
     let table = evens(5_000)
     for number in 0..<5_000 {
       #expect(table[number * 2] == "\(number * 2)")
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [1, 31, 32, 33, 64, 65, 700, 3_000])
-  func partsStartAndEndWhereTheirBoundsSay(count: Int) {
+  func rangesOfElementsStartAndEndAtTheirBounds(count: Int) {
     let table = evens(count)
     let keys = table.map(\.key)
     let bounds = [
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func anIterationKeepsTheTableAsItWas() {
+  @Test func anIterationDoesNotSeeChangesToTheTable() {
     var table = evens(1_000)
     var seen: [Int] = []
     for (key, _) in table {
@@ -139,7 +139,7 @@ import Testing
     let leaves = 300
     var table = SortedTable<Int, Int>()
     for key in 0..<(leaves * SortedTable<Int, Int>.leafCapacity) { table.updateValue(key, forKey: key) }
-    // As few nodes as can be: full leaves, and full branches above them.
+    // The fewest nodes possible: full leaves, and full branches above them.
     var row = leaves
     var nodes = row
     while row > 1 {
@@ -150,7 +150,7 @@ import Testing
     table.checkInvariants()
   }
 
-  @Test func aTableThatShrinksGivesItsNodesBack() {
+  @Test func aTableThatShrinksReleasesItsNodes() {
     var table = evens(20_000)
     #expect(table.height > 3)
     for key in table.map(\.key) where key % 1_000 != 0 { table.removeValue(forKey: key) }
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 32, 33, 512, 513, 10_000])
-  func aTableBuiltFromSortedElementsIsTheSameAsOneWritten(count: Int) throws {
+  func aTableBuiltFromSortedElementsEqualsOneBuiltByInsertion(count: Int) throws {
     let written = evens(count)
     var built = try #require(SortedTable(sorted: written))
     built.checkInvariants()
@@ -186,7 +186,7 @@ import Testing
     #expect(built.count == count + (count == 0 ? 1 : 2))
   }
 
-  @Test func elementsOutOfOrderMakeNoTable() {
+  @Test func elementsOutOfOrderAreRefused() {
     #expect(SortedTable(sorted: [(key: 1, value: "a"), (key: 1, value: "b")]) == nil)
     #expect(SortedTable(sorted: [(key: 1, value: "a"), (key: 3, value: "b"), (key: 2, value: "c")]) == nil)
   }

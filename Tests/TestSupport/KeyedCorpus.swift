@@ -2,9 +2,9 @@ public import Foundation
 
 /// Property lists and archives to read.
 ///
-/// Those in `Tests/Corpus/keyed` come with the package: they were made for it, some of them to break readers. Where a
-/// folder `shared/corpus/keyed` stands next to the package, its files are added: other programs have left them, and not
-/// all are ours to hand on.
+/// The files in `Tests/Corpus/keyed` come with the package. They were made for it, some of them to break readers. If
+/// there is a folder `shared/corpus/keyed` next to the package, its files are added. Other programs wrote them, and not
+/// all of them may be redistributed.
 public enum KeyedCorpus {
   /// A file that a table of the corpus names.
   public struct File: Sendable {
@@ -15,9 +15,9 @@ public enum KeyedCorpus {
     public let expectation: String
     /// What is known of the keyed archive in it.
     public let semantics: String
-    /// How many keyed archives stand in its data.
+    /// How many keyed archives are nested in its data.
     public let nestedArchives: String
-    /// Where it is.
+    /// Its location.
     public let url: URL
   }
 
@@ -28,11 +28,11 @@ public enum KeyedCorpus {
 
   /// Whether there are files in addition to those that come with the package.
   public static let hasAdditions = FileManager.default.fileExists(atPath: additions.path)
-  /// Why a test is skipped that adds to the others.
+  /// Why a test of the additional files is skipped.
   public static let absence =
     "the optional corpus ../shared/corpus/keyed is not there; only the files of this package are tested"
 
-  /// Where a file is, which comes with the package or is added.
+  /// The location of a file that comes with the package or is added.
   public static func url(_ name: String) -> URL {
     let own = folder.appending(path: name)
     return FileManager.default.fileExists(atPath: own.path) ? own : additions.appending(path: name)

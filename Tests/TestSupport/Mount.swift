@@ -1,6 +1,6 @@
 import Foundation
 
-/// File systems of a test's own. Only the superuser can mount them; tests are left out where that fails.
+/// File systems that tests mount. Only the superuser can mount them; tests that need them are skipped otherwise.
 package enum Mount {
   /// Whether file systems can be mounted here at all.
   package static let isPossible: Bool = {
@@ -20,7 +20,7 @@ package enum Mount {
     return made ?? false
   }
 
-  /// Makes an empty file system in a file, and gives the file's path.
+  /// Makes an empty file system in a file, and returns the file's path.
   package static func make(_ kind: String, in folder: String) throws -> String {
     let image = "\(folder)/image"
     guard FileManager.default.createFile(atPath: image, contents: nil) else { throw POSIXError(.EIO) }
@@ -37,7 +37,7 @@ package enum Mount {
     return point
   }
 
-  /// Mounts something for the time of `body`.
+  /// Mounts a file system while `body` runs.
   package static func with<Result>(
     _ arguments: [String], at point: String, _ body: () throws -> Result
   ) throws -> Result {

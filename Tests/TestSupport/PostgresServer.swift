@@ -1,6 +1,7 @@
 import Foundation
 
-/// A PostgreSQL server of the tests' own: on the loopback, as an ordinary user, gone when the process ends.
+/// A PostgreSQL server for tests. It listens on the loopback address, runs as an ordinary user, and is removed when the
+/// process ends.
 package final class PostgresServer: Sendable {
   /// Where the programs of PostgreSQL are; nil if they are not installed.
   package static let programs: String? = {
@@ -11,7 +12,7 @@ package final class PostgresServer: Sendable {
 
   package static var isInstalled: Bool { programs != nil }
 
-  /// One for all tests that need no server of their own.
+  /// The server for all tests that need none of their own.
   package static let shared = Result { try PostgresServer() }
 
   /// The folder of all servers of this process. A program that outlives this one stops them and removes it.
@@ -43,7 +44,7 @@ package final class PostgresServer: Sendable {
     return path
   }
 
-  /// The superuser can't run a server, so it is another user's.
+  /// The user who runs the servers if the tests run as the superuser, who can't.
   package static let userID = 65534
 
   private static func asOrdinaryUser(_ body: (Int) throws -> Void) rethrows {
@@ -57,8 +58,8 @@ package final class PostgresServer: Sendable {
   /// Makes a server and starts it.
   /// - Parameters:
   ///   - settings: as `name=value`.
-  ///   - primary: the server that it is to be a standby of, under the name given.
-  ///   - folder: where its data is to be; nil for where all servers are.
+  ///   - primary: the server to be a standby of, with `name` as the application name; nil for a primary.
+  ///   - folder: the folder for its data; nil for the folder of all servers.
   package init(
     _ settings: [String] = [], standbyOf primary: PostgresServer? = nil, name: String = "standby",
     in folder: String? = nil
@@ -85,7 +86,7 @@ package final class PostgresServer: Sendable {
     try start()
   }
 
-  /// What a client connects to, as a superuser of the server and without a password.
+  /// The address for a client that connects as a superuser of the server, without a password.
   package var address: String { address(database: "postgres") }
 
   package func address(database: String, user: String = "journal") -> String {
@@ -97,22 +98,22 @@ package final class PostgresServer: Sendable {
     "\(address)&options=-c%20\(setting.replacing("=", with: "%3D"))"
   }
 
-  /// Makes an empty database, and gives its address.
+  /// Makes an empty database, and returns its address.
   package func makeDatabase() throws -> String {
     let name = "d" + UUID().uuidString.prefix(8).lowercased()
     try sql("CREATE DATABASE \(name)")
     return address(database: name)
   }
 
-  /// Runs SQL, and gives what it answers, a line for each row.
+  /// Runs SQL, and returns the result, one line for each row.
   @discardableResult
   package func sql(_ text: String, at address: String? = nil) throws -> String {
     try run(
       "psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address ?? self.address, "-c", text])
   }
 
-  /// Has clients but the superuser of the tests connect with TLS and a password only, from the next start on.
-  /// - Returns: the path of the server's certificate, which it has signed itself.
+  /// Requires TLS and a password of all clients but the tests' superuser, from the next start on.
+  /// - Returns: the path of the server's self-signed certificate.
   package func requireTLS() throws -> String {
     try run(
       "openssl",
@@ -130,10 +131,10 @@ package final class PostgresServer: Sendable {
     try run("pg_ctl", ["start", "-w", "-s", "-t", "30", "-D", path, "-l", "\(path).log"])
   }
 
-  /// Ends it at once, as a crash does: `kill -9` of all its processes.
+  /// Ends the server at once with `kill -9` of all its processes, as a crash does.
   package func kill() throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
-    // The postmaster first, so that it starts none anew.
+    // The postmaster first, so that it starts no new ones.
     try Self.runProgram(
       "sh",
       [
@@ -146,7 +147,7 @@ package final class PostgresServer: Sendable {
 
   package func stop() throws { try run("pg_ctl", ["stop", "-w", "-s", "-m", "immediate", "-D", path]) }
 
-  /// Makes a standby the primary.
+  /// Promotes a standby to the primary.
   package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-D", path]) }
 
   /// Stops all its processes from running, or lets them continue.
@@ -165,7 +166,7 @@ package final class PostgresServer: Sendable {
     return try Self.runProgram("setpriv", user + arguments)
   }
 
-  /// Runs a program to its end, and gives what it has printed.
+  /// Runs a program to its end, and returns what it has printed.
   @discardableResult
   private static func runProgram(_ name: String, _ arguments: [String]) throws -> String {
     let output = FileManager.default.temporaryDirectory.appending(path: "journal-run-\(UUID().uuidString)")
@@ -177,7 +178,7 @@ package final class PostgresServer: Sendable {
     return text
   }
 
-  /// Foundation's `Process` takes a program for running as long as a server that it has started does.
+  /// Foundation's `Process` takes a program for running as long as a server runs that the program has started.
   private static func spawn(_ words: [String], output: String) throws -> Int32 {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)

@@ -2,7 +2,7 @@ package import CBOR
 import Foundation
 
 extension FieldValue {
-  /// A value of any kind, with the strange ones more often than chance would have them.
+  /// A value of any kind, with unusual ones more frequent than they would be by chance.
   package static func random(depth: Int = 0, using generator: inout SeededGenerator) -> Value {
     switch Int.random(in: 0..<(depth < 4 ? 12 : 9), using: &generator) {
     case 0: .null
@@ -49,7 +49,7 @@ extension FieldValue {
     }
   }
 
-  /// In most cases at a whole microsecond where a date has them, else where seconds are written.
+  /// In most cases a date at a whole microsecond, otherwise one that is so far away that it is written in seconds.
   private static func randomDate(using generator: inout SeededGenerator) -> Date {
     guard Int.random(in: 0..<4, using: &generator) > 0 else {
       return Date(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A generator that gives the same numbers for the same seed. Give a failed test's seed back in
-/// `JOURNAL_TEST_SEED`.
+/// A generator that returns the same numbers for the same seed. To repeat a failed test, set `JOURNAL_TEST_SEED` to the
+/// seed that it printed.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
   package let seed: UInt64
   private var state: UInt64
@@ -13,7 +13,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     print("\(test): JOURNAL_TEST_SEED=\(seed)")
   }
 
-  /// For what a seed that was printed elsewhere decides.
+  /// Starts from a seed, and prints nothing.
   package init(seed: UInt64) {
     self.seed = seed
     state = seed
@@ -28,7 +28,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Whether something happens whose chance is `one` in `all`.
+  /// True with a chance of `one` in `all`.
   package mutating func chance(_ one: Int, in all: Int) -> Bool {
     Int.random(in: 0..<all, using: &self) < one
   }

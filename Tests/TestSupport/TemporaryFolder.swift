@@ -2,8 +2,8 @@ package import Foundation
 
 /// A folder that belongs to one test, and is removed with everything in it when the test ends.
 ///
-/// There is no initializer to hold on to: `withTemporaryFolder` decides how long the folder lives, so it
-/// can't disappear under a test that still knows its path.
+/// Only `withTemporaryFolder` makes one and removes it, so that the folder can't disappear while a test still uses its
+/// path.
 package struct TemporaryFolder: Sendable {
   /// The absolute path of the folder, without a slash at its end.
   package let path: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long tests take that could go on for ever: some seconds, or with `JOURNAL_BATTERY=long` what the time before a
-/// release allows.
+/// The length of tests that have no natural end: some seconds, or with `JOURNAL_BATTERY=long` as much as the time
+/// before a release allows.
 package enum TestLength {
   package static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
 

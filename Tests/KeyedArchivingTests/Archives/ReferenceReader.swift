@@ -2,7 +2,7 @@ import Foundation
 import KeyedArchiving
 
 /// A Python program that reads archives with `plistlib` and prints a line for each entry of each object table: the
-/// class, the fields and, for the classes that it knows, what they mean. ``referenceText(_:)`` says the same of ours.
+/// class, the fields and, for known classes, their meaning. ``referenceText(_:)`` gives the same lines from our reader.
 let referenceScript = #"""
   import plistlib, struct, sys
   def uids(v, xml):
@@ -166,7 +166,7 @@ let referenceScript = #"""
     for line in lines(path): print(line)
   """#
 
-/// What ``referenceScript`` prints for a file, from our reading of it.
+/// The lines that ``referenceScript`` prints for a file, made with our reader.
 func referenceText(_ url: URL) -> [String] {
   guard let archive = try? KeyedArchive(ArchiveBytes(contentsOf: url)) else { return ["refused"] }
   return (1..<max(1, archive.objectCount)).map { uid in
@@ -208,7 +208,7 @@ private func pairs(_ dictionary: ArchivedDictionary) throws -> String {
   "pairs " + (try dictionary.pairs().map { try plain($0.key) + "=" + plain($0.value) }.joined(separator: " "))
 }
 
-/// What an object means, by the first view that knows it.
+/// The meaning of an object, by the first view that applies.
 private func meaning(_ value: ArchivedValue, _ object: ArchivedObject) throws -> String {
   if let set = try value.countedSet {
     let members = try set.members.elements().map(plain)

@@ -52,7 +52,7 @@ private struct Book: Codable, Equatable {
       nested: (0..<count).map { Array(repeating: $0 % 2 == 0, count: $0) })
   }
 
-  @Test(arguments: [false, true]) func whatWasEncodedIsDecoded(isNamed: Bool) throws {
+  @Test(arguments: [false, true]) func encodedValuesAreDecodedUnchanged(isNamed: Bool) throws {
     var generator = SeededGenerator()
     var encoder = KeyedArchiveEncoder()
     var decoder = KeyedArchiveDecoder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// What the encoder writes the decoder makes the same of, for Foundation's types too.
+/// The decoder reads back what the encoder writes, for Foundation's types too.
 @Suite struct FoundationTypesTests {
   private enum Suit: String, Codable { case hearts, spades }
 
@@ -59,7 +59,7 @@ import Testing
       nested: [.hearts: [.spades: indexes()], .spades: [:]])
   }
 
-  @Test(arguments: [false, true]) func whatWasEncodedIsDecoded(isNamed: Bool) throws {
+  @Test(arguments: [false, true]) func encodedValuesAreDecodedUnchanged(isNamed: Bool) throws {
     var generator = SeededGenerator()
     var encoder = KeyedArchiveEncoder()
     if isNamed { encoder.name(Things.self, ArchivedClass("OldThings")) }
@@ -77,7 +77,7 @@ import Testing
     #expect(try KeyedArchiveDecoder().decode([Decimal].self, from: archive)[0].isNaN)
   }
 
-  /// What confirms an `NSIndexSet`: Foundation's own reader.
+  /// Foundation's own reader confirms an `NSIndexSet`.
   @Test func foundationReadsTheIndexSetsThatAreWritten() throws {
     var generator = SeededGenerator()
     for _ in 0..<100 {
@@ -87,10 +87,10 @@ import Testing
     }
   }
 
-  /// What confirms an `NSDecimalNumber`: on Apple's systems Foundation's reader. Foundation on Linux can't read what
-  /// Apple's writes, as it looks for an object where Apple has 16 bytes in place. So there Python's plistlib reads the
-  /// archive, and its `decimal` makes the value of the fields as Apple's `initWithCoder:` does, with the same
-  /// conditions. No archive of Apple's with this class was at hand.
+  /// On Apple's systems, Foundation's reader confirms an `NSDecimalNumber`. Foundation on Linux can't read what Apple's
+  /// writes, because it expects an object where Apple has 16 bytes in place. So on Linux, Python's plistlib reads the
+  /// archive, and its `decimal` makes the value from the fields as Apple's `initWithCoder:` does, with the same
+  /// conditions. No archive of Apple's with this class was available.
   @Test func otherReadersReadTheDecimalNumbersThatAreWritten() throws {
     var generator = SeededGenerator()
     let largest = try #require(Decimal(string: "340282366920938463463374607431768211455"))

@@ -67,7 +67,7 @@ import Testing
     #expect(place.center == CGPoint(x: 1, y: 2))
   }
 
-  @Test func whatTheEncoderWritesIsRead() throws {
+  @Test func theDecoderReadsWhatTheEncoderWrites() throws {
     struct Bug: Codable, Equatable {
       var title: String
       var rating: Float
@@ -159,7 +159,7 @@ import Testing
     var children: [Tree]?
   }
 
-  @Test func sharedObjectsDontBlowUp() throws {
+  @Test func sharedObjectsBeyondTheLimitAreRefused() throws {
     var limits = ArchiveLimits()
     limits.valueCount = 10_000
     var entries = [classEntry("Tree")]
@@ -172,7 +172,7 @@ import Testing
     #expect(throws: DecodingError.self) { _ = try KeyedArchiveDecoder().decode(Tree.self, from: archive) }
   }
 
-  @Test func aValueCanBeTakenAsItIs() throws {
+  @Test func aValueCanBeDecodedAsAnArchivedValue() throws {
     let archive = try makeArchive(object(2), classEntry("Anything"))
     let value = try KeyedArchiveDecoder().decode(ArchivedValue.self, from: archive)
     #expect(value.kind == "Anything")

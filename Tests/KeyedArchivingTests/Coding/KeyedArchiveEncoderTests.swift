@@ -36,7 +36,7 @@ private final class Person: Encodable {
   init(_ name: String) { self.name = name }
 }
 
-/// All members are alike: none can be told from another by what it reaches.
+/// All members are alike: nothing that a member refers to distinguishes it from the others.
 private final class Member: Encodable, Hashable {
   var club: Club
 
@@ -218,7 +218,7 @@ private struct Nothing: Encodable {
     for (index, name) in names.enumerated() { #expect((byName[name] as? NSNumber)?.intValue == index) }
   }
 
-  @Test func elementsThatShareAnObjectCostTheSameEachInALargeSet() throws {
+  @Test func aLargeSetWhoseElementsShareAnObjectIsEncodedInLinearTime() throws {
     func duration(_ count: Int) throws -> Duration {
       let club = Club((0..<count).map { "\($0) " + String(repeating: "x", count: 100) })
       let members = Set((0..<count).map { _ in Member(club) })
@@ -230,7 +230,7 @@ private struct Nothing: Encodable {
     }
     let few = try duration(260)
     let many = try duration(1_040)
-    // Compared to their ends, four times as many would take sixteen times as long.
+    // If all members were compared completely, four times as many would take sixteen times as long.
     #expect(many < few * 8)
   }
 
@@ -254,7 +254,7 @@ private struct Nothing: Encodable {
   }
 
   @Test func theBytesAreTheSameInEveryProcess() throws {
-    // Frozen, as another process is what has made them.
+    // The expected hash is frozen, because another process computed it.
     var encoder = encoder
     encoder.name(Set<Bug>.self, .mutableSet)
     let bugs: Set = [Bug(title: "a", rating: 1), Bug(title: "b", rating: 2), Bug(title: "c", rating: 3)]

@@ -75,7 +75,7 @@ import Testing
       #expect(try file.data(in: 0..<4096) == Data(bytes[..<4096]))
       do throws(ArchiveError) {
         _ = try file.data(in: 5000..<5001)
-        Issue.record("bytes are read that are not there")
+        Issue.record("bytes beyond the end are read")
       } catch {
         #expect(error.code == .damaged)
       }
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func rangesThatAreNotThereAreRefused() throws {
+  @Test func rangesOutsideTheBytesAreRefused() throws {
     let bytes = ArchiveBytes([1, 2, 3])
     #expect(try bytes.data(in: 3..<3).isEmpty)
     for range in [0..<4, 4..<4, -1..<1, 3..<Int.max, Int.min..<0, Int.max..<Int.max, Int.min..<Int.max] {

@@ -1,8 +1,8 @@
 import Foundation
 import KeyedArchiving
 
-/// A value as a text in which every kind and every bit shows, as `canonicalScript` prints it: dictionaries sorted,
-/// of equal keys the last one, dates in milliseconds.
+/// A value as a text that shows every kind and every bit, as `canonicalScript` prints it. Dictionaries are sorted, the
+/// last of equal keys counts, and dates are in milliseconds.
 func canonicalText(_ value: PropertyListValue) -> String {
   switch value {
   case .null: "n"
@@ -25,9 +25,10 @@ func canonicalText(_ value: PropertyListValue) -> String {
   }
 }
 
-/// A Python program that prints a line for each property list it is given after a folder: its value, or `refused`.
+/// A Python program whose arguments are a folder and property lists. It prints a line for each list: its value, or
+/// `refused`.
 ///
-/// It also writes each one that XML can express into the folder, as XML under the number of its line.
+/// It also writes each list that XML can express into the folder, as XML under the number of its line.
 let canonicalScript = """
   import datetime, plistlib, struct, sys
   sys.setrecursionlimit(5000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CorpusPropertyListTests {
-  @Test func whatTwoOtherParsersReadIsRead() throws {
+  @Test func filesThatTwoOtherParsersReadAreRead() throws {
     let files = try KeyedCorpus.files().filter { $0.expectation == "accept" }
     #expect(files.count > (KeyedCorpus.hasAdditions ? 200 : 30))
     for file in files {
@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func whatTwoOtherParsersRefuseIsRefused() throws {
+  @Test func filesThatTwoOtherParsersRefuseAreRefused() throws {
     let files = try KeyedCorpus.files().filter { $0.expectation == "reject" }
     #expect(files.count > (KeyedCorpus.hasAdditions ? 40 : 15))
     for file in files {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// As Documentation/KeyedArchives.md says, with the reasons.
+  /// Documentation/KeyedArchives.md gives the reasons.
   @Test func whatOtherParsersDisputeIsDecided() throws {
     let files = try KeyedCorpus.files().filter { $0.expectation == "disputed" }
     let known = decisions.keys.filter { KeyedCorpus.hasAdditions || $0.hasPrefix("synthetic/") }
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aTreeIsAsDeepAsItsLimit() throws {
+  @Test func aTreeAsDeepAsTheLimitIsRead() throws {
     let file = KeyedCorpus.url("synthetic/dos_deep_arrays_600.bplist")
     var limits = ArchiveLimits()
     limits.depth = 601
@@ -75,7 +75,7 @@ import Testing
     try PropertyList(ArchiveBytes(contentsOf: file.url)).value()
   }
 
-  /// The code of the error for each disputed file, or nothing where it is read.
+  /// The code of the error for each disputed file, or nil if the file is read.
   private let decisions: [String: ArchiveError.Code?] = [
     "3breadt__dd-plist/github-issue73-3.plist": .unsupportedFormat,
     "3breadt__dd-plist/test-ascii.plist": .unsupportedFormat,

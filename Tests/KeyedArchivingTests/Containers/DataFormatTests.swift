@@ -30,14 +30,14 @@ import Testing
     #expect(try DataFormat(of: ArchiveBytes([0xFE, 0xFF, 0, 0x3C])) == .xmlPropertyList)
   }
 
-  @Test func aPartIsReadAlone() throws {
+  @Test func theFormatOfAPartIsRecognized() throws {
     let bytes = ArchiveBytes(Array("..bplist00<".utf8))
     #expect(try DataFormat(of: bytes, in: 2..<10) == .binaryPropertyList)
     #expect(try DataFormat(of: bytes, in: 10..<11) == .xmlPropertyList)
     #expect(throws: ArchiveError.self) { try DataFormat(of: bytes, in: 10..<12) }
   }
 
-  @Test func anotherFormatIsRefusedByItsName() throws {
+  @Test func anotherFormatIsRefusedAndNamed() throws {
     for (text, words) in [
       ("{ a = b; }", "OpenStep"), ("\u{4}\u{B}streamtyped", "typedstream"), ("NIBArchive", "NIBArchive"),
       ("[]", "JSON"), ("bplist15", "version"), ("SQLite format 3\0", "SQLite"), ("", "no bytes"),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// A cursor reads what the property list reads, and notes what that throws.
+/// A cursor reads the same as the property list, and keeps the first error instead of throwing it.
 @Suite struct ObjectCursorTests {
-  @Test func whatACursorReadsIsWhatThePropertyListReads() throws {
+  @Test func aCursorReadsTheSameAsThePropertyList() throws {
     let seeds = try PropertyListMutator.seeds()
     var mutator = PropertyListMutator()
     var readCount = 0
@@ -50,7 +50,7 @@ import Testing
     case .array, .set, .dictionary:
       let members = cursor.members(header)
       for index in 0..<min(list.memberCount(header), 100) {
-        // That there is an object of that number is found out when it is read.
+        // Whether an object has that number is only found when the object is read.
         let expected = try? list.reference(header, index)
         let member = members[index]
         if let expected, !cursor.hasFailed { #expect(member == expected, "\(text)") }

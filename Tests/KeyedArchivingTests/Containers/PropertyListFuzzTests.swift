@@ -3,7 +3,7 @@ import KeyedArchiving
 import TestSupport
 import Testing
 
-/// Whatever bytes are given, reading them ends, in a value or an error, and within the limits.
+/// Reading any bytes ends with a value or an error, and within the limits.
 @Suite struct PropertyListFuzzTests {
   @Test func alteredPropertyListsAreReadOrRefused() throws {
     let seeds = try PropertyListMutator.seeds()
@@ -16,7 +16,7 @@ import Testing
     #expect(readCount > 100)
   }
 
-  /// Reads all there is to read; gives whether there is a tree.
+  /// Reads everything, and returns whether there is a tree.
   private func read(_ bytes: [UInt8]) throws -> Bool {
     let list: PropertyList
     do {
@@ -34,7 +34,7 @@ import Testing
       #expect(!error.message.isEmpty)
       return false
     }
-    // What was read can be written, and is the same when it is read again.
+    // A value that was read can be written, and is read back as the same value.
     let written: [UInt8]
     do {
       written = try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Alters property lists the way damage and ill will do. Half of the changes know the format.
+/// Alters property lists as damage or an attacker does. Half of the changes know the format.
 struct PropertyListMutator {
   private var random = SeededGenerator()
 
-  /// Lists to start from: the corpus, where it is there, and some small ones in any case.
+  /// The lists to begin with: some small ones, and those of the corpus.
   static func seeds() throws -> [[UInt8]] {
     var seeds = [
       RawPropertyList(
@@ -22,7 +22,7 @@ struct PropertyListMutator {
         """.utf8))
     for file in try KeyedCorpus.files() where file.expectation != "-" {
       let bytes = try [UInt8](Data(contentsOf: file.url))
-      // Most mutations of a large file change what no reader looks at twice.
+      // Most mutations of a large file change parts that do not affect a reader.
       if bytes.count < 8_192 { seeds.append(bytes) }
     }
     return seeds
@@ -45,7 +45,7 @@ struct PropertyListMutator {
   private mutating func changeBytes(_ bytes: inout [UInt8]) {
     guard let index = bytes.indices.randomElement(using: &random) else { return }
     let end = min(bytes.count, index + Int.random(in: 1...8, using: &random))
-    // A binary list whose size has changed is refused for that alone, so that is tried less often.
+    // A binary list whose size has changed is refused for that reason alone, so this is tried less often.
     let staysInPlace = bytes.starts(with: Array("bplist".utf8)) && random.chance(7, in: 8)
     switch Int.random(in: 0..<(staysInPlace ? 3 : 7), using: &random) {
     case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
@@ -80,7 +80,7 @@ struct PropertyListMutator {
       bytes[index] |= 0x0F
       bytes[index + 1] = 0x10 | UInt8.random(in: 0..<5, using: &random)
     default:
-      // A reference or an offset that another place has.
+      // A reference or an offset from another place.
       let target = Int.random(in: 8..<trailer, using: &random)
       bytes[target] = bytes[Int.random(in: 8..<trailer, using: &random)]
     }

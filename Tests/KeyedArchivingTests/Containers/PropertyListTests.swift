@@ -116,7 +116,7 @@ import Testing
     let raw = RawPropertyList([0xD1, 1, 1], [0x10, 1])
     #expect(try value(raw) == .dictionary([.init(key: .integer(1), value: .integer(1))]))
     #expect(code(RawPropertyList([0xD1, 1, 2], [0xA0], [0x10, 1])) == .malformed)
-    // Also where the collection is known already.
+    // The same is true if the collection was read before.
     #expect(code(RawPropertyList([0xA2, 1, 2], [0xA0], [0xD1, 1, 1])) == .malformed)
   }
 
@@ -229,7 +229,7 @@ import Testing
       for change: UInt8 in [1, 0x7F, 0x80, 0xFF] {
         var bytes = sound
         bytes[position] ^= change
-        // Another top is as good as the right one, and references may be wider where there are none.
+        // Another top object is valid too, and a wider reference is no contradiction if there is none to read.
         if position == sound.count - 9 && change == 1 || position == sound.count - 25 { continue }
         #expect(throws: ArchiveError.self, "byte \(position)") { try PropertyList(ArchiveBytes(bytes)) }
       }
@@ -255,5 +255,5 @@ import Testing
   }
 }
 
-/// Another case than the one a test is about.
+/// An outcome that a test does not expect.
 struct Unexpected: Error {}

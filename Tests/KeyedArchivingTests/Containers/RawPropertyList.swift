@@ -1,4 +1,4 @@
-/// A binary property list put together from the bytes of its objects, sound or not.
+/// A binary property list that is put together from the bytes of its objects. It need not be valid.
 struct RawPropertyList {
   /// The bytes of each object, written one after the other.
   var objects: [[UInt8]]
@@ -6,7 +6,7 @@ struct RawPropertyList {
   var referenceWidth = 1
   var offsetWidth = 1
   var header = "bplist00"
-  /// The offsets, where they are not those of the objects.
+  /// Offsets that replace those of the objects.
   var offsets: [Int]?
 
   init(_ objects: [UInt8]...) { self.objects = objects }
@@ -27,7 +27,7 @@ struct RawPropertyList {
   }
 }
 
-/// The last `width` bytes of a number, with zeros before it where that is wider than a number.
+/// The last `width` bytes of a number, with zeros before them if `width` is more than 8.
 func bigEndian(_ number: Int, _ width: Int) -> [UInt8] {
   (0..<width).reversed().map { $0 < 8 ? UInt8(truncatingIfNeeded: number >> (8 * $0)) : 0 }
 }

@@ -87,7 +87,7 @@ import Testing
       try value("<string>&lt;&amp;&gt;&quot;&apos;&#65;&#x1F600;&#x00e9;</string>") == .string("<&>\"'A😀é"))
     #expect(
       try value("<string>a<![CDATA[<b>&amp;]]>c<!-- -- d --><?e f?>g</string>") == .string("a<b>&amp;cg"))
-    // As Foundation reads and writes it, whatever XML says of the ends of lines.
+    // Foundation reads and writes it like this, whatever XML says about the ends of lines.
     #expect(
       try value("<string>a\r\nb\rc\nd&#13;<![CDATA[\r\n]]></string>") == .string("a\r\nb\rc\nd\r\r\n"))
     // Apple's writer leaves control characters as they are, as in the key bindings of Terminal.
@@ -159,7 +159,7 @@ import Testing
     #expect(try value("<date>\(text)</date>") == .date(expected))
   }
 
-  @Test func everyDayOfFourCenturiesFollowsTheOneBefore() throws {
+  @Test func datesAcrossFourCenturiesAgreeWithTheCalendar() throws {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = TimeZone(identifier: "UTC")!
     for day in stride(from: 0, to: 146_097 + 400, by: 61) {
@@ -182,11 +182,11 @@ import Testing
   ])
   func invalidDatesAreRefused(_ text: String) { #expect(error("<date>\(text)</date>")?.code == .malformed) }
 
-  @Test func dataAreWholeBase64() throws {
+  @Test func dataMustBeCompleteBase64() throws {
     #expect(try value("<data>\n\tAA==\n</data>") == .data(Data([0])))
     #expect(try value("<data>+/8=</data>") == .data(Data([0xFB, 0xFF])))
     #expect(try value("<data/>") == .data(Data()))
-    // What Foundation and Python pass over.
+    // Foundation and Python ignore these characters.
     let lax: [(text: String, bytes: [UInt8])] = [
       ("AA-*BB", [0, 0, 0x41]), ("AA!A=", [0, 0]), ("A\u{C}AAA", [0, 0, 0]), ("AAA==", [0, 0]),
     ]

@@ -3,14 +3,14 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// The views compared with what Foundation's own archiver writes.
+/// The views on values that Foundation's own archiver wrote.
 @Suite struct FoundationViewTests {
   private func archived(_ object: Any) throws -> ArchivedValue {
     let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
     return try #require(try KeyedArchive(ArchiveBytes(data)).root)
   }
 
-  @Test func datesIdentifiersAndURLs() throws {
+  @Test func datesIdentifiersAndURLsOfFoundationAreRead() throws {
     let date = Date(timeIntervalSinceReferenceDate: 540_079_853.687554)
     #expect(try archived(date as NSDate).date == date)
     let uuid = UUID()
@@ -19,7 +19,7 @@ import Testing
     #expect(try archived(url as NSURL).url?.absoluteString == "https://example.com/x/a/b?c=d")
   }
 
-  @Test func collections() throws {
+  @Test func collectionsOfFoundationAreRead() throws {
     let array = try #require(try archived(["a", 1, 2.5] as NSArray).array)
     #expect(try array[0].string == "a")
     #expect(try array[1].integer == 1)
@@ -30,7 +30,7 @@ import Testing
     #expect(try ordered.elements().compactMap { try $0.string } == ["c", "a", "b"])
   }
 
-  @Test func indexes() throws {
+  @Test func indexPathsAndSetsOfFoundationAreRead() throws {
     for path in [IndexPath(), [4], [3, 300, 70_000]] {
       #expect(try archived(path as NSIndexPath).indexPath == Array(path))
     }
@@ -40,7 +40,7 @@ import Testing
     #expect(try archived(set as NSIndexSet).indexSet == [3..<9, 200..<1000])
   }
 
-  @Test func rangesExpressionsAndZones() throws {
+  @Test func rangesExpressionsLocalesAndZonesOfFoundationAreRead() throws {
     #expect(try archived(NSValue(range: NSRange(location: 3, length: 4))).range == 3..<7)
     let expression = try NSRegularExpression(pattern: "a+", options: .caseInsensitive)
     #expect(
@@ -50,7 +50,7 @@ import Testing
     #expect(try archived(zone).timeZone == "GMT")
   }
 
-  @Test func partsOfDates() throws {
+  @Test func componentsAndIntervalsOfDatesAreRead() throws {
     var parts = DateComponents()
     (parts.year, parts.month, parts.day, parts.hour) = (2026, 8, 1, 10)
     let read = try #require(try archived(parts as NSDateComponents).dateComponents)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// What the views make of single values, of classes that are written out here as Apple's archivers write them.
+/// The views on single values of classes that are written here as Apple's archivers write them.
 @Suite struct ValueViewTests {
   private func root(_ fields: KeyValuePairs<String, String>, _ chain: String..., also: String...) throws
     -> ArchivedValue
@@ -163,7 +163,7 @@ import Testing
     #expect(transform == AffineTransform(m11: 1, m12: 0, m21: 0, m22: 1, tX: 1, tY: 0))
   }
 
-  /// A string as it is archived.
+  /// The views on an archived string, nil if they throw.
   private struct ArchivedValueText {
     let value: ArchivedValue
     init(_ text: String) { value = .string(text) }

@@ -5,7 +5,7 @@ import Testing
 @testable import KeyedArchiving
 
 @Suite struct ArchiveNodeTests {
-  /// Values of Foundation's classes, and the nodes that should be read as them.
+  /// Nodes, and the values of Foundation's classes that they should be read as.
   private func pairs() -> [(ArchiveNode, NSObject)] {
     let url = URL(string: "https://example.org/é?q=1")!
     let uuid = UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!
@@ -113,7 +113,7 @@ import Testing
     #expect(text.contains("\(pythonText("$classhints"))=[\(pythonText("NSColor"))]"))
   }
 
-  @Test func equalNodesStayTwoAndSharedOnesOne() throws {
+  @Test func equalNodesStayTwoObjectsAndASharedNodeOne() throws {
     let bug = ArchivedClass("ScaryBugData")
     let shared = ArchiveNode(bug, ["Title": .string("a")])
     let equal = ArchiveNode(bug, ["Title": .string("a")])

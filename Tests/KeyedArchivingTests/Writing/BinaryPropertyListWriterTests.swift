@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyedArchiving
 
-/// A tree to be written, and the text that `pythonTexts` makes of it.
+/// A tree to be written, and the text that `pythonTexts` gives for it.
 private enum Tree {
   case bool(Bool)
   case integer(Int64)
@@ -183,7 +183,7 @@ private func randomString(using generator: inout SeededGenerator) -> String {
     }
   }
 
-  @Test func whatTheSinkThrowsIsThrown() throws {
+  @Test func anErrorOfTheSinkIsRethrown() throws {
     var calls = 0
     var writer = unsafe BinaryPropertyListWriter { (_) throws(ArchiveError) in
       calls += 1

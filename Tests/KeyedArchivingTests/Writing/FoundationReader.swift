@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// What Foundation's own reader makes of an archive's top value.
+/// An archive's top value, as Foundation's own reader reads it.
 ///
-/// - Parameter classes: which class to make for each name in the archive.
+/// - Parameter classes: the class for each name in the archive.
 func unarchived(
   _ bytes: [UInt8], forKey key: String = "root", classes: [String: AnyClass] = [:]
 ) throws -> NSObject? {
   let reader = try NSKeyedUnarchiver(forReadingFrom: Data(bytes))
   reader.requiresSecureCoding = false
-  // Else what can't be decoded ends the process.
+  // Otherwise a value that can't be decoded would end the process.
   reader.decodingFailurePolicy = .setErrorAndReturn
   for name in classes.keys { reader.setClass(classes[name], forClassName: name) }
   let object = reader.decodeObject(forKey: key)

@@ -256,12 +256,13 @@ import Testing
     #expect(last[trailer + 6] == 8)
     let tableOffset = number(at: trailer + 24)
     #expect(tableOffset + 8 * number(at: trailer + 8) + 32 == byteCount)
-    // The last object is the top dictionary, which begins where its marker stands.
+    // The last object is the top dictionary. Its offset must be that of its marker.
     let top = number(at: trailer - 8) - (byteCount - last.count)
     #expect(top > 0 && last[top] == 0xD4)
   }
 
-  /// An entry just one object before the last one was taken for one that is defined later, which ended the process.
+  /// A reused entry just one object before the last one was mistaken for one that is defined later, which ended the
+  /// process.
   @Test func aValueThatIsUsedAgainAfterAnyOtherIsFound() throws {
     for between in 0..<4 {
       let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
@@ -334,7 +335,7 @@ import Testing
     #expect(ofBytes == ofString)
   }
 
-  @Test func bytesThatAreNoUTF8AreNoText() throws {
+  @Test func bytesThatAreNotUTF8AreRefusedAsText() throws {
     let error = #expect(throws: ArchiveError.self) {
       try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
         var result: Result<KeyedArchiveWriter.Reference, ArchiveError>?

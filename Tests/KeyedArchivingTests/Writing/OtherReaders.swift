@@ -12,11 +12,11 @@ struct OtherReader: Sendable {
   private static func find(_ name: String) -> OtherReader? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     let path = folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-    if path == nil { print("There is no \(name) here, so what it reads is not compared.") }
+    if path == nil { print("There is no \(name) here, so nothing is compared with it.") }
     return path.map { OtherReader(path: $0) }
   }
 
-  /// What the program prints, and whether it was content.
+  /// Runs the program. Returns what it prints, and whether it succeeded.
   func run(_ arguments: [String]) throws -> (output: String, succeeded: Bool) {
     let process = Process()
     process.executableURL = URL(filePath: path)
@@ -31,10 +31,9 @@ struct OtherReader: Sendable {
   }
 }
 
-/// What Python's plistlib reads from each list, as text that tells every value and type apart; nil without
-/// Python.
+/// What Python's plistlib reads from each list, as text that distinguishes all values and types; nil without Python.
 ///
-/// Numbers are told apart by a letter, reals are their bits, strings are their UTF-16 units.
+/// A letter gives the type. Reals are given as their bits, strings as their UTF-16 units.
 func pythonTexts(_ lists: [[UInt8]]) throws -> [String]? {
   guard let python = OtherReader.python else { return nil }
   let script = """
@@ -66,7 +65,7 @@ func pythonTexts(_ lists: [[UInt8]]) throws -> [String]? {
   }
 }
 
-/// The text that `pythonTexts` makes of a string.
+/// The text that `pythonTexts` gives for a string.
 func pythonText(_ text: String) -> String {
   "s" + text.utf16.map { hex(UInt64($0), digits: 4) }.joined()
 }
@@ -76,7 +75,7 @@ func hex(_ value: UInt64, digits: Int) -> String {
   return String(repeating: "0", count: digits - text.count) + text
 }
 
-/// Expects `plutil -lint` to find nothing wrong, where there is a plutil.
+/// Expects `plutil -lint` to find nothing wrong. Without plutil, this checks nothing.
 func expectSound(_ list: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
   guard let plutil = OtherReader.plutil else { return }
   try withTemporaryFolder { folder in
