@@ -77,7 +77,7 @@ import Testing
       try search.add(condition: "title=Stew and more")
       catalog.buildIndexes(of: Recipe.self)
       var scan = ItemScan(search, in: catalog)
-      // Without an index, a step of no time would read only a few of the items.
+      // Without an index, a step with a time limit of zero would read only a few of the items.
       scan.advance(toward: 1, atMost: .zero)
       #expect(scan.isComplete)
     }
@@ -92,7 +92,7 @@ import Testing
         if let condition { try search.add(condition: condition) }
         let first = answer(search, in: catalog).prefix(20)
         var scan = ItemScan(search, in: catalog)
-        // A step of no time reads a few lines of the index, and hundreds of items have the best value.
+        // A step with a time limit of zero reads a few lines of the index, and hundreds of items have the best value.
         var steps = 0
         while !scan.hasFound(20) {
           scan.advance(toward: 20, atMost: .zero)

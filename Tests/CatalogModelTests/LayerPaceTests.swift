@@ -11,7 +11,7 @@ import Testing
 
 /// Commits may come faster than layers are written and merged. Opening and past states stay fast all the same.
 struct LayerPaceTests {
-  /// With a busy writer, layers were never merged, because merging waited until there was nothing to write.
+  /// With a busy writer, layers used not to be merged, because merging waited until there was nothing to write.
   @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(8))

@@ -290,7 +290,6 @@ struct LayerTests {
     }
   }
 
-  /// An update was added to the log for each of the entities, over and over.
   @Test func oneEntityThatChangesAllTheTimeIsOneVersionForEachCheckpoint() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Hot.journal")
@@ -386,7 +385,7 @@ struct LayerTests {
     }
   }
 
-  /// Reading a state ended the process if both its snapshot and the log had disappeared.
+  /// Reading a state used to end the process if both its snapshot and the log had disappeared.
   @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(400)

@@ -99,8 +99,8 @@ struct RulesTests {
     try reject(image) { try $0.deleteImage(EntityID(id)) }
   }
 
-  /// The draft's own methods committed an item in a category that did not exist, and `verify` then called the journal
-  /// unsound.
+  /// The draft's own methods used to accept an item in a category that did not exist, and `verify` then called the
+  /// journal unsound.
   @Test func noChangeOfADraftLeavesADanglingReference() throws {
     var history = try sample()
     let item = try #require(history.state.record(of: .item(1)))

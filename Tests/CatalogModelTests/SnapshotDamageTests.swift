@@ -161,8 +161,8 @@ struct SnapshotDamageTests {
     }
   }
 
-  /// A snapshot that could not be read because the process had too many files open was called damaged, and the
-  /// next one removed it.
+  /// A snapshot that could not be read because the process had too many files open used to be called damaged, and
+  /// was removed when the next one was taken.
   @Test(arguments: [true, false]) func aTemporaryReadErrorIsNotTakenForDamage(ofTheRecord isOfRecord: Bool) throws {
     try withSnapshot { garden, snapshot in
       // The tests may run as a superuser, who may read every file. A folder in its place can be opened but not read.
@@ -227,7 +227,7 @@ private enum Damage: CaseIterable {
   }
 }
 
-// What only an attacker does. The journal must be closed.
+// What only an attacker can do. The journal must be closed.
 extension Garden {
   /// The bytes of a snapshot of a revision. The snapshot itself is dropped again.
   fileprivate func archive(asOf revision: Revision) throws -> Data {

@@ -143,8 +143,8 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Reading a state ended the process if both its snapshot and the log had disappeared, after more than a second under
-  /// a lock.
+  /// Reading a state used to end the process if both its snapshot and the log had disappeared, after more than a second
+  /// under a lock.
   @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLateGarden { garden, snapshot in
       let journal = garden.journal

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CopyMemoryTests {
   @Test func theMemoryThatACopyTakesDoesNotGrowWithTheNumberOfEntries() throws {
     let counts = TestLength.isLong ? [20_000, 200_000] : [5_000, 40_000]
-    // The larger journal has 70 MB of entries more, in a long run 360 MB. LevelDB's buffers hold what is being written.
+    // The larger journal has 70 MB more of entries, 360 MB in a long run. LevelDB's buffers hold what is being written.
     try compare(counts.map { try self.peaks(entries: $0) }, of: counts, "entries", allowance: 32 << 20)
   }
 

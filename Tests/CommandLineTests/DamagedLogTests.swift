@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// Only the items that could be read were printed, and the exit code said that these are all.
+  /// The verb used to print only the items that could be read, with an exit code that said that these were all.
   @Test func anAnswerIsAnErrorIfPartsAreNeitherInTheSnapshotNorInTheLog() throws {
     try withLargeJournal { path in
       #expect(try journal("find", path).code == 0)

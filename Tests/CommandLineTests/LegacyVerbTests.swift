@@ -65,7 +65,7 @@ import Testing
       guard case .dictionary(let report) = try FieldValue(json: Array(json.output.utf8)),
         case .array(let problems)? = report["problems"], case .dictionary(let problem)? = problems.first
       else {
-        Issue.record("the report is no object with problems: \(json.output)")
+        Issue.record("the report is not an object with problems: \(json.output)")
         return
       }
       #expect(report["entries"] == .array([]) && report["unchanged"] == .integer(1))
@@ -99,7 +99,7 @@ import Testing
       let json = try journal(
         "import", folder.path("J.journal"), "archive", folder.path("people"), "--inspect", "--json")
       guard case .dictionary(let look) = try FieldValue(json: Array(json.output.utf8)) else {
-        Issue.record("the look is no object: \(json.output)")
+        Issue.record("the output is not an object: \(json.output)")
         return
       }
       #expect(look["items"] == .dictionary(["person": .integer(1)]))

@@ -28,10 +28,10 @@ import Testing
       #expect(try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "", "NO_COLOR": "1"]) == plain)
       #expect(
         try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "no-such-program -x", "NO_COLOR": "1"]) == plain)
-      // Short results are not paged, and output is coloured unless that is declined.
+      // Short results are not paged, and output is colored unless that is declined.
       #expect(try !onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
-      let coloured = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
-      #expect(coloured.contains("\u{1B}["))
+      let colored = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
+      #expect(colored.contains("\u{1B}["))
     }
   }
 

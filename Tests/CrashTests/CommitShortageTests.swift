@@ -9,7 +9,7 @@ import Testing
 extension Battery {
   /// A temporary shortage, such as all file descriptors in use for a moment, must have only temporary effects.
   @Suite struct CommitShortageTests {
-    /// If no thread could be created, commits, closing and opening waited forever.
+    /// If no thread could be created, commits, closing and opening used to wait forever.
     @Test func aJournalWorksWithoutFurtherThreads() throws {
       try withFolderInMemory { folder in
         let process = Process()

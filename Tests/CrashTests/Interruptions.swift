@@ -45,7 +45,7 @@ extension Pages {
           }
         } else {
           undone += 1
-          if case .success = result { Issue.record("\(place): the \(name) is not done") }
+          if case .success = result { Issue.record("\(place): the \(name) succeeded without being done") }
         }
       }
     }

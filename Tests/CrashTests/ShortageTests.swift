@@ -7,8 +7,8 @@ import Testing
 extension Battery {
   /// Gives a process (`CrashChild`) too few file descriptors.
   @Suite struct ShortageTests {
-    /// If descriptors ran out at the first commit, the process ended, or the journal took no more commits although
-    /// nothing had been written.
+    /// If descriptors ran out at the first commit, the process used to end, or the journal used to refuse further
+    /// commits although nothing had been written.
     @Test func withTooFewDescriptorsNothingIsLostAndCommitsContinueOnceThereAreMore() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")

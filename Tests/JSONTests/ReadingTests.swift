@@ -50,7 +50,7 @@ import Testing
     ] as [(String, Double)])
   func doublesAreTheNearestOnes(text: String, number: Double) throws {
     guard case .double(let read) = try FieldValue(json: text) else {
-      Issue.record("\(text) is no double")
+      Issue.record("\(text) is not read as a double")
       return
     }
     #expect(read.bitPattern == number.bitPattern)
@@ -65,7 +65,7 @@ import Testing
   ])
   func stringsAreUnescaped(text: String, string: String) throws {
     guard case .string(let read) = try FieldValue(json: text) else {
-      Issue.record("\(text) is no string")
+      Issue.record("\(text) is not read as a string")
       return
     }
     #expect(Array(read.utf8) == Array(string.utf8))

@@ -69,7 +69,7 @@ import Testing
           reject(journal) { try $0.add(.account(1), record) }
             == "the field \(number) of account:1 can't be kept: fields have the numbers 0 to 23, each once")
       }
-      // Merging keeps the wrong field, so that the commit finds it.
+      // Applying the changes keeps the wrong field, so that the commit finds it.
       let merged = EntityRecord(["a": .null, "z": .null]).applying(RecordChanges(setFields: [30: .null]))
       reject(journal) { try $0.add(.account(1), merged) }
     }
@@ -141,7 +141,7 @@ import Testing
     func indexProblems() -> [String] { accounts.isEmpty ? [] : ["account:1 is listed under another owner"] }
   }
 
-  /// `verify` called the default implementation instead of the model's own.
+  /// `verify` used to call the default implementation instead of the model's own.
   @Test func verifyReportsTheProblemsThatAModelFindsInItsIndexes() throws {
     try withTemporaryFolder { folder in
       let journal = try Journal<Misfiled>.create(at: folder.url.appendingPathComponent("A.journal"))

@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  /// A commit could become durable before the name of a blob that another thread was adding again.
+  /// A commit used to be able to become durable before the name of a blob that another thread was adding again.
   @Test func aCommitFlushesTheFolderWhileABlobThatItNamesIsRenamed() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let state = Lock((isArmed: false, operations: [FileOperation]()))

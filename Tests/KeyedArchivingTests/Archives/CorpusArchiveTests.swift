@@ -45,7 +45,7 @@ import Testing
       case .object(let item)? = try container["internalItems"]?.hashTable?[0],
       case .object(let back)? = try item["container"]
     else {
-      Issue.record("the objects are not there")
+      Issue.record("the archive lacks the objects")
       return
     }
     #expect(back.uid == container.uid)
@@ -58,7 +58,7 @@ import Testing
     guard case .object(let place) = try places[0], case .object(let category)? = try place["category"],
       case .object(let same)? = try category["pointsOfInterest"]?.array?[0]
     else {
-      Issue.record("the objects are not there")
+      Issue.record("the archive lacks the objects")
       return
     }
     #expect(same.uid == place.uid)

@@ -44,8 +44,8 @@ import Testing
     #expect(inspection.objectCount == 2)
   }
 
-  /// Two classes that differ only in their names were equal but had different hashes. This ended the process when a
-  /// damaged archive with many of them was inspected.
+  /// Two classes that differed only in their names used to be equal but have different hashes, which ended the process
+  /// when a damaged archive with many of them was inspected.
   @Test func classesWithTheSameAncestorsAndOtherNamesAreNotTheSame() throws {
     let names = (0..<200).map { "Class\($0)" }
     let archive = try makeArchive(

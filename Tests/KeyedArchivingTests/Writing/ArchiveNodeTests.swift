@@ -139,12 +139,12 @@ import Testing
     try expectSound(bytes)
     let list = try PropertyList(ArchiveBytes(bytes))
     guard case .dictionary(let top) = try list.value() else {
-      Issue.record("The top is no dictionary.")
+      Issue.record("the top is not a dictionary")
       return
     }
     let objects = top.first { $0.key == .string("$objects") }?.value
     guard case .array(let entries) = objects else {
-      Issue.record("There are no objects.")
+      Issue.record("the archive has no objects")
       return
     }
     // nil, place, category, name, array of places, and three classes.

@@ -261,8 +261,8 @@ import Testing
     #expect(top > 0 && last[top] == 0xD4)
   }
 
-  /// A reused entry just one object before the last one was mistaken for one that is defined later, which ended the
-  /// process.
+  /// A reused entry just one object before the last one used to be mistaken for one that is defined later, which
+  /// ended the process.
   @Test func aValueThatIsUsedAgainAfterAnyOtherIsFound() throws {
     for between in 0..<4 {
       let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
