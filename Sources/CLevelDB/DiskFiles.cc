@@ -76,8 +76,12 @@ bool DiskTable::IsInItsPlace(uint64_t offset, const std::string& first, const st
   return UserKey(first).compare(info_->smallest) >= 0 && UserKey(last).compare(info_->largest) <= 0;
 }
 
-DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor)
-    : folder_(folder), name_(std::move(name)), descriptor_(descriptor), buffer_(new char[kBufferSize]) {}
+DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor, bool is_log)
+    : folder_(folder),
+      name_(std::move(name)),
+      descriptor_(descriptor),
+      writes_zeros_(is_log),
+      buffer_(new char[kBufferSize]) {}
 
 DiskWriter::~DiskWriter() {
   // Reached without Close after a failure, and for a log, whose records are flushed one by one.
@@ -110,12 +114,26 @@ Status DiskWriter::Flush() {
 
 Status DiskWriter::Sync() {
   Status status = Flush();
+  if (status.ok() && writes_zeros_) WriteZerosAhead();
   if (status.ok()) status = folder_.SyncFile(descriptor_, name_);
+  synced_ = offset_;
   if (status.ok() && !name_is_flushed_) {
     status = folder_.SyncFolder();
     name_is_flushed_ = status.ok();
   }
   return status;
+}
+
+void DiskWriter::WriteZerosAhead() {
+  // As many as the file has bytes, so that a small log stays small.
+  constexpr uint64_t kFewest = 4 << 10, kMost = Folder::kMostZeros;
+  // For large records the time is that of their own bytes, and zeros would double these.
+  constexpr uint64_t kLargestRecord = 64 << 10;
+  if (offset_ <= zeros_end_ || offset_ - synced_ > kLargestRecord) return;
+  const uint64_t count = std::min(std::max(offset_, kFewest), kMost);
+  zeros_end_ = offset_ + count;
+  // Nothing depends on the zeros. A full disk, for example, may still have room for the records.
+  writes_zeros_ = folder_.WriteZeros(descriptor_, name_, offset_, count);
 }
 
 Status DiskWriter::Rename(const std::string& name) {

@@ -50,9 +50,13 @@ class DiskTable final : public leveldb::RandomAccessFile {
 };
 
 // A new file. Its first flush also flushes its folder, without which the name could be lost in a crash.
+//
+// The writer of a log writes zeros after its end and appends over them. A flush then changes neither the size of the
+// file nor its blocks, so the file system has no metadata to flush, and takes about two thirds of the time. LevelDB's
+// format allows the zeros, and RecordFile does not take them for a torn tail.
 class DiskWriter final : public leveldb::WritableFile {
  public:
-  DiskWriter(Folder& folder, std::string name, int descriptor);
+  DiskWriter(Folder& folder, std::string name, int descriptor, bool is_log);
   ~DiskWriter() override;
   leveldb::Status Append(const leveldb::Slice& data) override;
   // Also flushes the name, and replaces the target.
@@ -64,10 +68,15 @@ class DiskWriter final : public leveldb::WritableFile {
  private:
   static constexpr size_t kBufferSize = 64 * 1024;
 
+  void WriteZerosAhead();
+
   Folder& folder_;
   std::string name_;
   int descriptor_;
+  bool writes_zeros_;
   uint64_t offset_ = 0;
+  uint64_t synced_ = 0;  // the offset at the last flush
+  uint64_t zeros_end_ = 0;
   bool name_is_flushed_ = false;
   size_t used_ = 0;
   const std::unique_ptr<char[]> buffer_;

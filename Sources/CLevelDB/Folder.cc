@@ -176,22 +176,31 @@ Status Folder::Create(const std::string& name, int* descriptor) {
 Status Folder::Write(int descriptor, const std::string& name, const char* bytes, size_t count,
                      uint64_t* offset) {
   if (poisoned()) return Refusal();
+  int error = WriteAll(descriptor, name, bytes, count, offset);
+  return error == 0 ? Status::OK() : Failure(PathOf(name), "the file can't be written", error);
+}
+
+bool Folder::WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count) {
+  static const char zeros[kMostZeros] = {};
+  return !poisoned() && WriteAll(descriptor, name, zeros, count, &offset) == 0;
+}
+
+int Folder::WriteAll(int descriptor, const std::string& name, const char* bytes, size_t count, uint64_t* offset) {
   while (count > 0) {
     size_t part = count;
     if (hooks_.change != nullptr) {
       std::string path = PathOf(name);
       cldb_operation operation = {CLDB_WRITE, path.c_str(), nullptr, bytes, count, *offset};
-      if (int error = hooks_.change(hooks_.change_context, &operation, &part))
-        return Failure(path, "the file can't be written", error);
+      if (int error = hooks_.change(hooks_.change_context, &operation, &part)) return error;
       part = std::min(part, count);
     }
     int error = part == 0 ? EIO : -cfiles_write(descriptor, bytes, part, *offset);
-    if (error != 0) return Failure(PathOf(name), "the file can't be written", error);
+    if (error != 0) return error;
     bytes += part;
     count -= part;
     *offset += part;
   }
-  return Status::OK();
+  return 0;
 }
 
 Status Folder::SyncFile(int descriptor, const std::string& name) {

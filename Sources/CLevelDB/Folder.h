@@ -5,10 +5,10 @@
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. Each change to the disk is passed to the hook first, if there is one.
 //  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
-//     exist. So hard links to existing files are safe too.
-//  4. After one failed create (unless the system had no descriptor to give), write, flush or rename, no further change
-//     is made ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's idea of a log's length is
-//     wrong after a failed append: whatever is written later may be silently lost.
+//     exist. So hard links to existing files are safe too. Only zeros that were written for later bytes are overwritten.
+//  4. After one failed create (unless the system had no descriptor to give), write (except of such zeros), flush or
+//     rename, no further change is made ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's
+//     idea of a log's length is wrong after a failed append: whatever is written later may be silently lost.
 //
 // Safe to use from any thread.
 
@@ -68,6 +68,10 @@ class Folder {
   // Writes all bytes at the end of the file and moves `offset` on.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
                         uint64_t* offset);
+  // Writes up to kMostZeros zeros from the end of the file on, to be overwritten later. A failure does not poison, and
+  // returns false.
+  bool WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count);
+  static constexpr size_t kMostZeros = 256 << 10;
   leveldb::Status SyncFile(int descriptor, const std::string& name);
   leveldb::Status CloseFile(int descriptor, const std::string& name);
   leveldb::Status SyncFolder();
@@ -87,6 +91,8 @@ class Folder {
   Folder(std::string path, const Hooks& hooks) : path_(std::move(path)), hooks_(hooks) {}
 
   leveldb::Status Make();
+  // Returns 0 or an errno.
+  int WriteAll(int descriptor, const std::string& name, const char* bytes, size_t count, uint64_t* offset);
   int Ask(cldb_operation_kind kind, const std::string& path) const;
   leveldb::Status Refusal() const;
   leveldb::Status Failure(const std::string& path, const char* what, int error);

@@ -20,6 +20,7 @@ namespace {
 // header: checksum (4 bytes), length (2), type (1).
 constexpr size_t kBlockSize = RecordCursor::kBlockSize;
 constexpr size_t kHeaderSize = RecordJoiner::kHeaderSize;
+constexpr size_t kBatchHeaderSize = 12;  // the sequence number of the first change (8 bytes), their number (4)
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 // No torn write is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
@@ -57,11 +58,13 @@ struct Successor {
   }
 };
 
+bool AreZeros(const char* bytes, size_t count) {
+  return count == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
 // Whether a whole record begins after an error. The position of the next fragment is unknown there, so every position
 // is tried.
 bool HasLaterRecord(const char* block, size_t position, size_t count, const Successor& successor) {
-  // A hole in the file.
-  if (block[0] == 0 && std::memcmp(block, block + 1, count - 1) == 0) return false;
   while (position + kHeaderSize <= count) {
     Fragment fragment = ReadFragment(block + position, count - position);
     const char* payload = block + position + kHeaderSize;
@@ -84,7 +87,8 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   size_t good = 0;          // where the last whole record ends
   bool in_record = false;   // whether fragments of another one follow it
   uint64_t wrong = size;    // where the first error is
-  size_t start = 0;         // where the record that is being read begins
+  bool is_written = false;  // whether not all bytes from there on are zeros
+  std::string start;        // the first bytes of the record that is being read
   Successor successor = {kind};
   for (uint64_t offset = 0; offset < size; offset += kBlockSize) {
     if (wrong < size && size - wrong > kLongestTail) {
@@ -105,21 +109,23 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
         if (!fragment.whole || begins == in_record) {
           wrong = offset + position;
         } else {
-          if (begins) start = offset + position + kHeaderSize;
+          if (begins) start.clear();
+          const size_t part = std::min(fragment.length, kBatchHeaderSize - start.size());
+          start.append(block.get() + position + kHeaderSize, part);
           position += kHeaderSize + fragment.length;
           in_record = fragment.type == kFirst || fragment.type == kMiddle;
           if (in_record) continue;
           good = offset + position;
-          // A batch begins with its sequence number and its number of changes.
-          successor.has_predecessor = good - start >= 12;
-          if (successor.has_predecessor)
-            successor.sequence = ReadFixed64(&bytes[start]) + ReadFixed32(&bytes[start + 8]);
+          successor.has_predecessor = start.size() == kBatchHeaderSize;
+          if (successor.has_predecessor) successor.sequence = ReadFixed64(&start[0]) + ReadFixed32(&start[8]);
         }
       }
       // The rest at the end of a full block is too short for a header, and is filled with zeros.
       if (wrong == size && count < kBlockSize && position < count) wrong = offset + position;
       if (wrong == size) continue;
     }
+    if (AreZeros(block.get() + position, count - position)) continue;
+    is_written = true;
     if (HasLaterRecord(block.get(), position, count, successor)) {
       result->tail = Tail::kDamage;
       break;
@@ -128,7 +134,9 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   cfiles_close(descriptor);
   bytes.resize(good);
   bytes.shrink_to_fit();
-  if (result->tail == Tail::kNone && (wrong < size || in_record)) result->tail = Tail::kTorn;
+  // Only the writer of a log writes zeros.
+  if (kind == Kind::kManifest) is_written |= wrong < size;
+  if (result->tail == Tail::kNone && (is_written || in_record)) result->tail = Tail::kTorn;
   return status;
 }
 

@@ -16,7 +16,7 @@ namespace cldb {
 
 struct RecordFile {
   enum class Tail {
-    kNone,    // the file ends with a whole record
+    kNone,    // the file ends with a whole record; in a log, zeros may follow it
     kTorn,    // one record, the last, is cut or garbled. A flush was never confirmed for it, since each
               // record is flushed before the next is written
     kDamage,  // whole records follow garbled bytes

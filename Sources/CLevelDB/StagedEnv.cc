@@ -262,11 +262,11 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
     if (!status.ok()) return status;
     std::lock_guard<std::mutex> lock(mutex_);
     session_.insert(name);
-    *result = new DiskWriter(*folder_, name, descriptor);
+    *result = new DiskWriter(*folder_, name, descriptor, FileName::Parse(name).kind == Kind::kLog);
     return Status::OK();
   }
   if (*is_sealed_) return Failed(CLDB_READ_ONLY, path, "the database is open for reading only");
-  auto file = std::make_shared<StagedFile>(path, is_sealed_);
+  auto file = std::make_shared<StagedFile>(path, FileName::Parse(name).kind == Kind::kLog, is_sealed_);
   std::lock_guard<std::mutex> lock(mutex_);
   staged_[name] = file;
   *result = new StagedWriter(std::move(file));
@@ -284,7 +284,7 @@ Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFi
   if (kept_log_name_ != name || kept_log_ != nullptr)
     return Status::NotSupported(path, "files are never appended to after they were closed");
   kept_log_ranges_ = ReadKeyRanges(kept_log_bytes_);
-  kept_log_ = std::make_shared<StagedFile>(path, is_sealed_);
+  kept_log_ = std::make_shared<StagedFile>(path, true, is_sealed_);
   status = kept_log_->Append(kept_log_bytes_);
   kept_log_bytes_ = std::string();
   staged_[name] = kept_log_;

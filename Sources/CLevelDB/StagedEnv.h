@@ -4,7 +4,7 @@
 // Invariants:
 //  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing only hides a file.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
-//  3. No byte of a file is ever overwritten: each file is new. A small log is copied with the same entries and replaces
+//  3. No byte of a record or a table is ever overwritten: each file is new. A small log is copied with the same entries and replaces
 //     the old one when it is flushed; later entries are appended to it. If each opening made a table of the last
 //     session's log, there would be as many tables as openings.
 //  4. A file is removed only if its contents are known to be elsewhere. It is a log that was read to its end, once its

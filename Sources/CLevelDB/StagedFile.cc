@@ -56,7 +56,7 @@ Status StagedFile::Put(Folder& folder, const std::string& name) {
   int descriptor;
   Status status = folder.Create(name, &descriptor);
   if (!status.ok()) return status;
-  writer_ = std::make_unique<DiskWriter>(folder, name, descriptor);
+  writer_ = std::make_unique<DiskWriter>(folder, name, descriptor, is_log_);
   if (!bytes_.empty()) status = writer_->Append(bytes_);
   // A new log is empty; its first record is flushed together with its name.
   if (status.ok() && !bytes_.empty()) status = writer_->Sync();

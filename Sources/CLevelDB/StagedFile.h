@@ -15,8 +15,8 @@ namespace cldb {
 // Safe to use from any thread.
 class StagedFile {
  public:
-  StagedFile(std::string path, std::shared_ptr<const std::atomic<bool>> is_sealed)
-      : path_(std::move(path)), is_sealed_(std::move(is_sealed)) {}
+  StagedFile(std::string path, bool is_log, std::shared_ptr<const std::atomic<bool>> is_sealed)
+      : path_(std::move(path)), is_log_(is_log), is_sealed_(std::move(is_sealed)) {}
 
   leveldb::Status Append(const leveldb::Slice& data);
   leveldb::Status Flush();
@@ -33,6 +33,7 @@ class StagedFile {
 
  private:
   const std::string path_;
+  const bool is_log_;
   const std::shared_ptr<const std::atomic<bool>> is_sealed_;
   mutable std::mutex mutex_;  // guards what follows
   std::string bytes_;
