@@ -274,6 +274,7 @@ import Testing
 
   private func logFile(_ url: URL) throws -> URL {
     let entries = url.appendingPathComponent("entries")
+    try cutZerosAhead(ofLogsIn: entries)
     let logs = try FileManager.default.contentsOfDirectory(atPath: entries.path).filter {
       $0.hasSuffix(".log")
     }

@@ -195,6 +195,8 @@ import Testing
     for number in 1...6 { try again.commit { try $0.deposit(1, on: number) } }
     let head = again.head
     try again.close()
+    // Alterations of these would change nothing.
+    try cutZerosAhead(ofLogsIn: url.appending(path: "entries"))
     #expect(try names(url).count { $0.hasSuffix(".ldb") } >= 3)
     return head
   }

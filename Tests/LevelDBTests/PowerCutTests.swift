@@ -74,6 +74,10 @@ private struct Disk {
   private struct File {
     var live: [UInt8] = []
     var flushed: [UInt8] = []
+
+    mutating func write(_ bytes: [UInt8], at offset: Int) {
+      live.replaceSubrange(offset..<min(offset + bytes.count, live.count), with: bytes)
+    }
   }
   private var exists = false
   private var isDurable = false
@@ -97,7 +101,7 @@ private struct Disk {
         liveNames[operation.name] = files.count
         files.append(File())
       }
-    case .write: files[liveNames[operation.name]!].live += operation.bytes
+    case .write: files[liveNames[operation.name]!].write(operation.bytes, at: Int(operation.offset))
     case .sync: files[liveNames[operation.name]!].flushed = files[liveNames[operation.name]!].live
     case .rename:
       let name = operation.newPath!.split(separator: "/").last.map(String.init)!

@@ -174,6 +174,9 @@ final class Recorder: Sendable {
 extension FileOperation {
   /// The last part of the path.
   var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
+
+  /// Whether it writes the zeros after a log.
+  var isOfZeros: Bool { kind == .write && bytes.allSatisfy { $0 == 0 } }
 }
 
 /// A counter that several threads may increment.
