@@ -24,7 +24,7 @@ import Testing
 
   @Test(.enabled(if: OtherReader.python != nil, "python3 is missing"))
   func archivesHaveTheContentsThatPythonFinds() throws {
-    guard let python = OtherReader.python else { return }
+    let python = try #require(OtherReader.python)
     let files = try KeyedCorpus.files().filter { $0.semantics != "-" && $0.expectation == "accept" }
     #expect(files.count > (KeyedCorpus.hasAdditions ? 130 : 20))
     let theirs = try python.run(["-c", referenceScript] + files.map(\.url.path)).output

@@ -37,7 +37,7 @@ import Testing
 
   @Test(.enabled(if: OtherReader.python != nil, "python3 is missing"))
   func valuesEqualThoseOfPython() throws {
-    guard let python = OtherReader.python else { return }
+    let python = try #require(OtherReader.python)
     let files = try KeyedCorpus.files().filter { $0.expectation != "-" }
     try withTemporaryFolder { folder in
       let arguments = ["-c", canonicalScript, folder.path] + files.map(\.url.path)

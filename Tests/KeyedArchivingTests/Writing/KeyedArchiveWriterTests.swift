@@ -32,7 +32,7 @@ import Testing
 
   @Test(.enabled(if: OtherReader.python != nil, "python3 is missing"))
   func pythonReadsTheLayoutOfTheFormat() throws {
-    guard let texts = try pythonTexts([bugs(1)]) else { return }
+    let texts = try pythonTexts([bugs(1)])
     let s = pythonText
     func classText(_ name: String) -> String {
       "{"
@@ -130,7 +130,7 @@ import Testing
       try writer.append(integer: 1)
       return .root(try writer.end())
     }
-    guard let text = try pythonTexts([bytes])?.first else { return }
+    let text = try pythonTexts([bytes])[0]
     #expect(text.contains("b1 i1 r3ff0000000000000 i18446744073709551615 i1 {"))
     #expect(text.contains("[u2 u3 u4 u5 u6]"))
   }

@@ -31,11 +31,11 @@ struct OtherReader: Sendable {
   }
 }
 
-/// What Python's plistlib reads from each list, as text that distinguishes all values and types; nil without Python.
+/// What Python's plistlib reads from each list, as text that distinguishes all values and types.
 ///
 /// A letter gives the type. Reals are given as their bits, strings as their UTF-16 units.
-func pythonTexts(_ lists: [[UInt8]]) throws -> [String]? {
-  guard let python = OtherReader.python else { return nil }
+func pythonTexts(_ lists: [[UInt8]]) throws -> [String] {
+  let python = try #require(OtherReader.python)
   let script = """
     import plistlib, struct, sys, datetime
     def text(v):
@@ -75,9 +75,12 @@ func hex(_ value: UInt64, digits: Int) -> String {
   return String(repeating: "0", count: digits - text.count) + text
 }
 
-/// Expects `plutil -lint` to find nothing wrong. Without plutil, this checks nothing.
+/// Expects `plutil -lint` to find nothing wrong. Without plutil, Foundation reads the list.
 func expectSound(_ list: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
-  guard let plutil = OtherReader.plutil else { return }
+  guard let plutil = OtherReader.plutil else {
+    _ = unsafe try PropertyListSerialization.propertyList(from: Data(list), format: nil)
+    return
+  }
   try withTemporaryFolder { folder in
     let path = folder.path("list.plist")
     try Data(list).write(to: URL(filePath: path))
