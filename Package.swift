@@ -161,7 +161,7 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "CatalogModel", "Journaling", "KeyedArchiving", "LevelDB", "CBOR", "JSON", "LogbookModel",
+        "CatalogModel", "Journaling", "KeyedArchiving", "LevelDB", "Locks", "CBOR", "JSON", "LogbookModel",
         "TestSupport",
       ]),
   ],

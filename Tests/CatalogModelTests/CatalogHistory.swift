@@ -38,7 +38,7 @@ struct CatalogHistory {
   }
 
   /// Puts the newest state on a base, as if it had been opened from a snapshot.
-  mutating func standOnBases() throws {
+  mutating func rebaseNewestState() throws {
     let parts = try #require(state.parts).frozen()
     states[states.count - 1] = try #require(Catalog(parts: parts))
   }

@@ -70,7 +70,7 @@ final class Garden {
   }
 
   /// Releases the journal without closing it, and puts an empty one in its place.
-  func letGo() throws {
+  func release() throws {
     journal = try CatalogJournal.create(
       at: url.deletingLastPathComponent().appending(path: "Empty.journal"))
   }

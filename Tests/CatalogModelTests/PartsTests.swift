@@ -25,7 +25,7 @@ struct PartsTests {
       try #require(layered.entries == plain.entries)
       guard plain.revision == revision else { continue }
       model = attempt.settled(after: model, at: revision)
-      if random.chance(1, in: 10) { try layered.standOnBases() }
+      if random.chance(1, in: 10) { try layered.rebaseNewestState() }
       if random.chance(1, in: 5) { try compare(layered.state, plain.state) }
     }
     try compare(layered.state, plain.state)
@@ -60,7 +60,7 @@ struct PartsTests {
     try history.commit { draft in for kind in kinds { try draft.addItem(kind: kind) } }
     try history.commit { try $0.deleteItem(2) }
     #expect(history.state.parts?.list("kinds")?.texts.map { Array($0.utf8) } == kinds.map { Array($0.utf8) })
-    try history.standOnBases()
+    try history.rebaseNewestState()
     #expect(history.state.items(ofKind: kinds[0]).map(\.id) == [1])
     #expect(history.state.items(ofKind: kinds[2]).map(\.id) == [3])
     #expect(history.state.kinds.map { Array($0.utf8) } == [kinds[0], kinds[2]].map { Array($0.utf8) })

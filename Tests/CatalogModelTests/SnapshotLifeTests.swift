@@ -13,7 +13,7 @@ import Testing
 struct SnapshotLifeTests {
   /// What happens to a journal whose state is still held, before the file is found damaged.
   enum Fate: CaseIterable {
-    case closed, letGo, dropped, openedAgain, moved, closedToWriters
+    case closed, released, dropped, openedAgain, moved, closedToWriters
   }
 
   @Test(arguments: Fate.allCases) func aStateOutlivesItsJournal(_ fate: Fate) throws {
@@ -23,7 +23,7 @@ struct SnapshotLifeTests {
       var url = snapshot.url
       switch fate {
       case .closed: try garden.journal.close()
-      case .letGo: try garden.letGo()
+      case .released: try garden.release()
       case .dropped: try garden.journal.dropSnapshot(at: snapshot.revision)
       case .openedAgain:
         // The journal is written further, and LevelDB changes its files.
@@ -145,7 +145,7 @@ struct SnapshotLifeTests {
 
   /// Reading a state used to end the process if both its snapshot and the log had disappeared, after more than a second
   /// under a lock.
-  @Test func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
+  @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLateGarden { garden, snapshot in
       let journal = garden.journal
       let state = journal.state
@@ -300,10 +300,16 @@ struct SnapshotLifeTests {
       let isDone = Atomic<Bool>(false)
       let wrong = Lock<[String]>([])
       let states = garden.states
-      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+      let turns = Lock([0, 0, 0])
+      Threads.forEach(below: 3, width: 3) { thread in
         do {
           if thread == 0 {
-            for turn in 1...20 {
+            // Until both readers have read at least once in the meantime.
+            while turns.withLock({ $0[0] < 20 || $0.contains(0) }), !isDone.load(ordering: .acquiring) {
+              let turn = turns.withLock { turns in
+                turns[0] += 1
+                return turns[0]
+              }
               let snapshot = try journal.takeSnapshot(asOf: .revision(1 + turn % 20))
               try journal.dropSnapshot(at: snapshot.revision)
             }
@@ -317,6 +323,7 @@ struct SnapshotLifeTests {
                 let problems = try journal.verify(deep: true).problems
                 wrong.withLock { $0 += problems.map(\.description) }
               }
+              turns.withLock { $0[thread] += 1 }
             }
           }
         } catch {

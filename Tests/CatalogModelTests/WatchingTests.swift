@@ -133,7 +133,7 @@ struct WatchingTests {
     }
   }
 
-  @Test func watchersDoNotKeepAJournalOpen() async throws {
+  @Test(.timeLimit(.minutes(5))) func watchersDoNotKeepAJournalOpen() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Watched.journal")
       var journal: CatalogJournal? = try CatalogJournal.create(at: url)
@@ -151,12 +151,14 @@ struct WatchingTests {
       // It was closed with its last reference, so it can be opened again at once.
       let again = try CatalogJournal.open(at: url)
       #expect(again.state.itemCount == 1)
-      #expect(await live.items.count <= 1)
+      // After the end of the journal, the newest answer arrives and stays.
+      while await live.items.isEmpty, !Task.isCancelled { await Task.yield() }
+      #expect(await live.items.count == 1)
       try again.close()
     }
   }
 
-  @Test @MainActor func aLiveQueryTellsItsObservers() async throws {
+  @Test(.timeLimit(.minutes(5))) @MainActor func aLiveQueryTellsItsObservers() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let soup = try await journal.commit { try $0.insert(Recipe(title: "Soup", stars: 2)) }.value
@@ -174,7 +176,7 @@ struct WatchingTests {
     }
   }
 
-  @Test @MainActor func aLiveQueryWithoutReferencesIsReleased() async throws {
+  @Test(.timeLimit(.minutes(5))) @MainActor func aLiveQueryWithoutReferencesIsReleased() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       weak var seen: LiveQuery<Recipe>?
@@ -200,7 +202,8 @@ struct WatchingTests {
       isTold.withLock { $0 = true }
     }
     try change()
-    while !isTold.withLock({ $0 }) { await Task.yield() }
+    while !isTold.withLock({ $0 }), !Task.isCancelled { await Task.yield() }
+    #expect(isTold.withLock { $0 })
     // Observers are told before the value is set. The value is set on this actor without a suspension in between.
     await Task.yield()
   }

@@ -79,7 +79,8 @@ import Testing
         (try follow("--since", "1", "--author", "eve"), [10, 20]),
       ]
       // A follower without `--since 0` begins at the revision that the journal has when it opens it, so wait for that.
-      while try revisions(followers[1].0.file).isEmpty { usleep(10_000) }
+      let start = Date() + 60
+      while try revisions(followers[1].0.file).isEmpty, Date() < start { usleep(10_000) }
       for turn in 4...20 {
         try app.commit(by: turn % 10 == 0 ? "eve" : "ana") { _ = try $0.addItem(kind: "book") }
       }

@@ -330,6 +330,7 @@ import Testing
       let served = try ServedJournal(journal) { $0.connectionLimit = 8 }
       do {
         let idle = try (0..<20).map { _ in try Client(port: served.server.port) }
+        #expect(throws: ClientFailure.self) { try served.get("/api/journal") }
         withExtendedLifetime(idle) {}
       }
       var status = 0

@@ -76,8 +76,12 @@ import Testing
         }
       }
       try marker.flush()
-      let left = try? HeadMarker.read(JournalFolder(copy, hook: nil), id: id)
-      #expect(left?.revision == (slotCount == 3 ? 0 : nil))
+      do throws(JournalError) {
+        let left = try HeadMarker.read(JournalFolder(copy, hook: nil), id: id)
+        #expect(slotCount == 3 && left.revision == 0)
+      } catch {
+        #expect(slotCount == 2 && error.code == .damaged)
+      }
     }
   }
 

@@ -27,14 +27,14 @@ import Testing
         } catch { failure.withLock { $0 = error } }
         ended.signal()
       }
-      while stored.value == 0 { usleep(1000) }
+      while stored.value == 0, failure.withLock({ $0 == nil }) { usleep(1000) }
       var again = 0
       let end = Date() + 5
       while Date() < end, failure.withLock({ $0 }) == nil {
         let least = stored.value
         var found = try Self.look(at: path)
         // The entries of files that the writer has removed since are in other files now.
-        while !found.isComplete(least), found.hasChanged {
+        while !found.isComplete(least), found.hasChanged, Date() < end + 60 {
           again += 1
           found = try Self.look(at: path)
         }
@@ -152,7 +152,8 @@ import Testing
         // Enough for the log to become a table, and to be removed.
         let log = try newest(".log", in: path)
         try writer.store(13...2000)
-        while FileManager.default.fileExists(atPath: "\(path)/\(log)") { usleep(1000) }
+        let end = Date() + 60
+        while FileManager.default.fileExists(atPath: "\(path)/\(log)"), Date() < end { usleep(1000) }
         #expect(reader.hasChanged)
         try reader.readLogs { key, _ in seen.append(key) }
         #expect(seen == (1...seen.count).map { key($0) })

@@ -483,14 +483,23 @@ struct FailureTests {
 
   /// Neither a file of the journal nor a notice contains the password.
   @Test func thePasswordIsInNoFileOfAJournalAndInNoNotice() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
+    let secret = "s3cret-\(UUID().uuidString)"
+    let server = try PostgresServer()
+    _ = try server.requireTLS()
+    try server.sql("CREATE ROLE app LOGIN PASSWORD '\(secret)'; GRANT CREATE ON SCHEMA public TO app")
+    try server.stop()
+    try server.start()
+    let address = server.address(database: "postgres", user: "app") + "&sslmode=require"
     try withTemporaryFolder { folder in
-      let secret = "s3cret-\(UUID().uuidString)"
       try "*:*:*:*:\(secret)\n".write(
         to: folder.url.appending(path: "pass"), atomically: true, encoding: .utf8)
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o600], ofItemAtPath: folder.path("pass"))
+      // The control: without the password, the server refuses the connection.
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Logbook>.join("\(address)&passfile=/dev/null", at: folder.url.appending(path: "Other"))
+      }
+      #expect(error?.description.contains("password") == true)
       let with = "\(address)&passfile=\(folder.path("pass"))"
       try share(at: with, in: folder)
       let notices = Lock<[String]>([])
@@ -506,5 +515,6 @@ struct FailureTests {
       }
       #expect(notices.withLock { $0 }.allSatisfy { !$0.contains(secret) })
     }
+    try server.stop()
   }
 }

@@ -16,17 +16,20 @@ import TestSupport
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
   let description: String
+  /// Whether the log is in files of the folder `entries`. Such a log has a mark, stores the bytes of an entry in one
+  /// piece, and has remains (``LogStorage/remains(in:)``).
+  let hasFiles: Bool
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
-  /// Removes the log of a journal if the log is not in the folder `entries`; nil if it is. A log in that folder stores
-  /// the bytes of an entry in one piece, and has remains (``LogStorage/remains(in:)``).
+  /// Removes the log of a journal if the log is neither in files nor transient; nil otherwise.
   var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
-    description: String, remove: (@Sendable (LogPlace) throws -> Void)? = nil,
+    description: String, hasFiles: Bool = true, remove: (@Sendable (LogPlace) throws -> Void)? = nil,
     makeStorage: @escaping @Sendable () throws -> any LogStorage
   ) {
     self.description = description
+    self.hasFiles = hasFiles
     self.makeStorage = makeStorage
     self.remove = remove
   }
@@ -34,12 +37,12 @@ struct LogKind: Sendable, CustomStringConvertible {
   static let all =
     [
       LogKind(description: "LevelDB") { LevelDBStorage() },
-      LogKind(description: "memory") { MemoryStorage() },
+      LogKind(description: "memory", hasFiles: false) { MemoryStorage() },
       LogKind(description: "a plain file") { PlainFileStorage() },
     ] + (PostgresServer.isInstalled ? [postgres] : [])
 
   private static let postgres = LogKind(
-    description: "PostgreSQL",
+    description: "PostgreSQL", hasFiles: false,
     remove: { place in
       for table in ["journal_entries", "journal_logs"] {
         try PostgresServer.shared.get().sql("DELETE FROM \(table) WHERE journal = '\(place.journal)'")

@@ -190,21 +190,28 @@ import Testing
   }
 
   /// If a body that has the turn then writes nothing, the other nodes get the turn at once.
-  @Test(arguments: SharedKind.all) func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
+  @Test(.timeLimit(.minutes(5)), arguments: SharedKind.all)
+  func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
-      var runs = 0
-      let error = #expect(throws: JournalError.self) {
-        try open[1].commit { draft in
-          runs += 1
-          if runs < 2 { try open[0].commit { try $0.deposit(1, on: 1) } }
-          if runs == 2 { throw JournalError(.rejected, "no") }
-          try draft.deposit(1, on: 1)
+      var best = Double.infinity
+      for _ in 0..<3 {
+        var runs = 0
+        let error = #expect(throws: JournalError.self) {
+          try open[1].commit { draft in
+            runs += 1
+            if runs < 2 { try open[0].commit { try $0.deposit(1, on: 1) } }
+            if runs == 2 { throw JournalError(.rejected, "no") }
+            try draft.deposit(1, on: 1)
+          }
         }
+        #expect(runs == 2 && error?.code == .rejected)
+        let times = try (0..<2).map { _ in
+          try ContinuousClock().measure { try open[0].commit { try $0.deposit(1, on: 1) } }
+        }
+        best = min(best, times[0] / times[1])
       }
-      #expect(runs == 2 && error?.code == .rejected)
-      let clock = ContinuousClock()
-      let time = try clock.measure { try open[0].commit { try $0.deposit(1, on: 1) } }
-      #expect(time < .seconds(2), "\(time)")
+      // A turn that is not released would end after seconds, or never.
+      #expect(best < 50)
     }
   }
 
