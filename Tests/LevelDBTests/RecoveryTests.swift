@@ -263,7 +263,8 @@ import Testing
         do {
           try withDatabase(path, .existing, options: options, hook: recorder.hook) { _ in }
         } catch {}
-        // From then on the folder has the same entries in other files. A log that is kept has the same bytes as before.
+        // From then on the folder has the same entries in other files. A log that is kept has the same
+        // records as before.
         let isRenamed = recorder.operations.prefix(faulty).contains {
           $0.newPath?.hasSuffix("CURRENT") == true
         }
@@ -274,6 +275,7 @@ import Testing
           try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
           for (name, bytes) in before { try bytes.write(to: URL(filePath: "\(path)/\(name)")) }
         }
+        try cutZerosAhead(ofLogsIn: URL(filePath: path))
         #expect(try contents(of: path) == before, "operation \(faulty)")
         index += 1
       }

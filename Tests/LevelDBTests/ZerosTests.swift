@@ -15,10 +15,9 @@ import Testing
       #expect(zeros > 1000)
       // The file may end anywhere in them: a crash can leave fewer than were written.
       for count in stride(from: 0, through: zeros, by: 97) {
-        try withDatabase(path, .readOnly) { database in
-          #expect(!database.hasTornTail)
-          #expect(try database.entries() == (1...40).map { Entry($0) })
-        }
+        let (entries, isTorn) = try withDatabase(path, .readOnly) { (try $0.entries(), $0.hasTornTail) }
+        #expect(!isTorn)
+        #expect(entries == (1...40).map { Entry($0) })
         try edit(log) { $0.removeLast(min(97, zeros - count)) }
       }
     }
@@ -38,10 +37,9 @@ import Testing
         try edit(log) { bytes in
           for index in sector * 512..<(sector + 1) * 512 { bytes[index] = 0 }
         }
-        try withDatabase(path, .readOnly) { database in
-          #expect(database.hasTornTail)
-          #expect(try database.entries() == (1...10).map { Entry($0) })
-        }
+        let (entries, isTorn) = try withDatabase(path, .readOnly) { (try $0.entries(), $0.hasTornTail) }
+        #expect(isTorn)
+        #expect(entries == (1...10).map { Entry($0) })
         try #require(before[newest(".log", in: path)]).write(to: URL(filePath: log))
       }
     }
@@ -95,10 +93,9 @@ import Testing
       try withDatabase(path, .new, hook: recorder.hook) { try $0.store(1...40, sync: true) }
       let tries = recorder.operations.filter(\.isOfZeros)
       if case .fail = verdict { #expect(tries.count == 1) } else { #expect(tries.count > 1) }
-      try withDatabase(path, .existing) { database in
-        #expect(!database.hasTornTail)
-        #expect(try database.entries() == (1...40).map { Entry($0) })
-      }
+      let (entries, isTorn) = try withDatabase(path, .existing) { (try $0.entries(), $0.hasTornTail) }
+      #expect(!isTorn)
+      #expect(entries == (1...40).map { Entry($0) })
     }
   }
 
