@@ -14,8 +14,9 @@ public enum OpeningCheck: Sendable {
 
 /// The results of the background check of entries that opening did not read.
 public struct JournalHealth: Sendable {
-  /// Entries 1 to this one were read since opening and are intact: each checksum, and the chain of digests.
-  public internal(set) var checkedRevision: Revision = 0
+  /// The entries up to this one were read since opening and are intact: each checksum, and the chain of digests. At
+  /// first, the revision that a pruned journal begins with; 0 in any other.
+  public internal(set) var checkedRevision: Revision
   /// The newest entry when the journal was opened, at which the check ends. Later ones were checked when they were
   /// committed.
   public internal(set) var lastRevision: Revision
@@ -47,7 +48,8 @@ final class HealthCheck<State: EventSourced>: Sendable {
     self.replay = replay
     self.options = options
     self.head = head
-    found = Lock(JournalHealth(lastRevision: head.revision))
+    found = Lock(
+      JournalHealth(checkedRevision: replay.format.head.revision, lastRevision: head.revision))
   }
 
   var health: JournalHealth { found.withLock { $0 } }

@@ -137,7 +137,7 @@ extension Journal {
       guard let receipt = try backupReceipt(), try !fulfils(receipt) else { return }
       // A reader that was opened before the latest run of the backup does not see its entries.
       if keeper == nil, receipt.revision > expected.revision {
-        let now = try Self.open(at: url, mode: .readOnly)
+        let now = try Self.open(at: url, mode: .readOnly, options: options)
         defer { try? now.close() }
         if try now.fulfils(receipt) { return }
       }

@@ -106,7 +106,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
                                 const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                 std::string* key) const;
   leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
-  leveldb::Status PutKeptLog();
 
   const std::unique_ptr<Folder> folder_;
   Inventory inventory_;

@@ -13,8 +13,6 @@ package struct FileOperation: Sendable, Equatable {
     case rename
     /// A file is unlinked.
     case remove
-    /// A file is cut to `offset` bytes.
-    case truncate
     /// A folder's names are flushed to the drive.
     case syncFolder
     /// A folder is created.
@@ -25,7 +23,7 @@ package struct FileOperation: Sendable, Equatable {
   package var path: String
   /// For a rename: the name afterwards.
   package var newPath: String?
-  /// For a write: where in the file, in bytes. For a truncation: the length that stays.
+  /// For a write: where in the file, in bytes.
   package var offset: UInt64
   /// For a write: a copy of what is written.
   package var bytes: [UInt8]

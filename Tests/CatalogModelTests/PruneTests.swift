@@ -47,6 +47,8 @@ import Testing
         #expect(journal.base == pair.report.base)
         #expect(journal.head == pair.report.head)
         #expect(journal.head.revision == newest + 1)
+        // Nothing below the base is left to check.
+        #expect(journal.health.checkedRevision >= point)
         for revision in point...newest {
           let state = try journal.state(asOf: .revision(revision))
           #expect(digest(state) == digest(pair.original.states[revision]), "revision \(revision) of \(point)")

@@ -215,6 +215,7 @@ import Testing
   /// LevelDB's newest log.
   private func log(of url: URL) throws -> URL {
     let entries = url.appending(path: "entries")
+    try cutZerosAhead(ofLogsIn: entries)
     return entries.appending(path: try #require(try names(in: entries).last { $0.hasSuffix(".log") }))
   }
 

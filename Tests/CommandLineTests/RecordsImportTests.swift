@@ -12,8 +12,10 @@ import Testing
     "images/{key.lowercased}.svg",
   ]
 
-  private func importRecords(_ folder: TemporaryFolder, _ repository: String) throws -> Outcome {
-    let arguments = ["import", folder.path("J.journal"), "git", repository] + Self.options
+  private func importRecords(
+    _ folder: TemporaryFolder, _ repository: String, _ options: [String] = Self.options
+  ) throws -> Outcome {
+    let arguments = ["import", folder.path("J.journal"), "git", repository] + options
     let result = try run(journalPath, arguments)
     return Outcome(
       code: result.code, output: String(decoding: result.output, as: UTF8.self),
@@ -152,6 +154,27 @@ import Testing
       #expect(changes[.item(3)] == .update(RecordChanges(remove: ["n"])))
       #expect(changes[.item(1)] == .update(RecordChanges(set: ["n": .integer(1)], remove: ["list"])))
       #expect(changes.count == 3)
+    }
+  }
+
+  @Test func aFileWhoseNameDiffersOnlyInUnicodeNormalizationIsAnotherFile() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      // Git lists the decomposed name first.
+      repository.commit(
+        "both",
+        [
+          .file("e\u{301}.json", Data("[{\"id\":\"other\"}]")), .file("\u{e9}.json", Data("[{\"id\":\"A\"}]")),
+        ])
+      repository.commit("the other", [.file("e\u{301}.json", Data("[{\"id\":\"another\"}]"))])
+      repository.commit("the file", [.file("\u{e9}.json", Data("[{\"id\":\"A\",\"n\":1}]"))])
+      try repository.write()
+      let outcome = try importRecords(
+        folder, repository.path, ["--records", "\u{e9}.json", "--key", "id", "--category", "group"])
+      #expect(outcome.code == 0, "\(outcome)")
+      let state = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal"))).state
+      #expect(state.items.map { $0.attributes["id"] } == [.string("A")])
+      #expect(state.items.first?.attributes["n"] == .integer(1))
     }
   }
 

@@ -65,6 +65,10 @@ struct ShareVerbTests {
       // `join` does not replace a journal that has no history in common with the shared one.
       let other = try make("Other.journal", in: folder)
       #expect(try journal("join", address, other).code == 1)
+      // A damaged journal is not mistaken for a folder that is still to be created.
+      try Data().write(to: folder.url.appending(path: "Other.journal/HEAD"))
+      let damaged = try journal("join", address, other)
+      #expect(damaged.code == 3 && damaged.error.contains("HEAD"), "\(damaged)")
     }
   }
 

@@ -80,6 +80,7 @@ extension Battery {
 
     private func logFile(_ url: URL) throws -> URL {
       let entries = url.appendingPathComponent("entries")
+      try cutZerosAhead(ofLogsIn: entries)
       let names = try FileManager.default.contentsOfDirectory(atPath: entries.path)
       return entries.appendingPathComponent(try #require(names.first { $0.hasSuffix(".log") }))
     }

@@ -44,6 +44,8 @@ struct Pages {
     try journal.commit { try $0.delete(.page(1)) }
     head = journal.head
     try journal.close()
+    // Damage to these would change nothing.
+    try cutZerosAhead(ofLogsIn: url.appendingPathComponent("entries"))
   }
 
   func copy(_ name: String) throws -> URL {

@@ -76,7 +76,6 @@ struct SimulatedDisk: Sendable {
       let (folder, name) = place(operation.path)
       guard let folder, names[folder][name] != nil else { return }
       change([NameChange(folder: folder, name: name, node: nil)])
-    case .truncate: preconditionFailure("no journal truncates a file")
     }
   }
 

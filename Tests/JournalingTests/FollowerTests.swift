@@ -180,7 +180,7 @@ import Testing
       let names = try FileManager.default.contentsOfDirectory(atPath: entries.path)
       let log = entries.appending(path: try #require(names.filter { $0.hasSuffix(".log") }.max()))
       let file = try FileHandle(forWritingTo: log)
-      try file.seekToEnd()
+      try file.seek(toOffset: UInt64(endOfRecords(try Data(contentsOf: log))))
       try file.write(contentsOf: Data([1, 2, 3, 4, 200, 0, 1, 9, 9]))
       try file.close()
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)

@@ -107,7 +107,6 @@ private struct Disk {
       let name = operation.newPath!.split(separator: "/").last.map(String.init)!
       liveNames[name] = liveNames.removeValue(forKey: operation.name)
     case .remove: liveNames[operation.name] = nil
-    case .truncate: Issue.record("LevelDB truncates nothing")
     }
   }
 

@@ -46,6 +46,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { try $0.store(1...600, sync: true) }
+      try cutZerosAhead(ofLogsIn: URL(filePath: path))
       let log = try "\(path)/\(newest(".log", in: path))"
       try edit(log) { $0 += [1, 2, 3, 4, 200, 0, 1, 9, 9] }
       var refusals = 0

@@ -48,6 +48,6 @@ func bulkRows(_ bench: Workbench) async throws -> [ReportRow] {
   return [
     ReportRow(
       .bulk, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
-      against: [(1, .atLeast(0.8)), (2, nil), (3, nil)])
+      against: [(1, nil), (2, .atLeast(0.8)), (3, nil)])
   ]
 }

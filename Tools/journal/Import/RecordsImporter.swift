@@ -55,7 +55,7 @@ struct RecordsImporter: CommitImporter {
   }
 
   func willImport(_ commit: GitCommit) throws {
-    for change in commit.changes where change.path == form.file {
+    for change in commit.changes where ExactText(change.path) == ExactText(form.file) {
       if let file = change.file, file.hasContent { try texts.ask(for: file.hash) }
     }
   }

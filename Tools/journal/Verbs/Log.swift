@@ -208,7 +208,11 @@ private final class EntityEntries: EntrySource {
       if journal.state.revision(of: entity) == 0 {
         throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
       }
-      if let revision = try? journal.revision(at: selector) { open.insert(revision) }
+      do {
+        open.insert(try journal.revision(at: selector))
+      } catch let error as JournalError where [.notFound, .pruned].contains(error.code) {
+        // It has no event in the range.
+      }
     }
     if newestFirst { return }
     var revisions: [Revision] = []

@@ -72,7 +72,7 @@ enum Join: Verb {
         throw Failure(.wrongUse, "\(text.printable) is not an id; journal stat prints it")
       }
     }
-    if let found = try? CatalogJournal.open(at: url, mode: .readOnly, options: options) {
+    if let found = try existing(url, options) {
       let address = try found.sharingAddress()
       try found.close()
       guard address == arguments.operand("ADDRESS"), id == nil || id == found.id else {
@@ -98,6 +98,15 @@ enum Join: Verb {
     try terminal.output.line("created \(path.printable) with revision \(head.revision)")
     try terminal.output.line("digest \(head.digest.hex)")
     return .done
+  }
+
+  /// The journal in a folder; nil if there is none yet.
+  private static func existing(_ url: URL, _ options: JournalOptions) throws -> CatalogJournal? {
+    do {
+      return try CatalogJournal.open(at: url, mode: .readOnly, options: options)
+    } catch let error as JournalError where [.notFound, .notAJournal].contains(error.code) {
+      return nil
+    }
   }
 }
 
