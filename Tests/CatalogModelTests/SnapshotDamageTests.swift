@@ -163,7 +163,8 @@ struct SnapshotDamageTests {
 
   /// A snapshot that could not be read because the process had too many files open used to be called damaged, and
   /// was removed when the next one was taken.
-  @Test(arguments: [true, false]) func aTemporaryReadErrorIsNotTakenForDamage(ofTheRecord isOfRecord: Bool) throws {
+  @Test(arguments: [true, false])
+  func aTemporaryReadErrorIsNotTakenForDamage(ofTheRecord isOfRecord: Bool) throws {
     try withSnapshot { garden, snapshot in
       // The tests may run as a superuser, who may read every file. A folder in its place can be opened but not read.
       let url = isOfRecord ? garden.recordURL(of: snapshot.revision) : snapshot.url

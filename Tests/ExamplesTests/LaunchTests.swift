@@ -51,7 +51,8 @@ import Testing
     }
   }
 
-  @Test(arguments: App.allCases) func anEmptyFileInPlaceOfTheJournalIsReportedAndLeftAlone(_ app: App) throws {
+  @Test(arguments: App.allCases) func anEmptyFileInPlaceOfTheJournalIsReportedAndLeftAlone(_ app: App) throws
+  {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "App.journal")
       try Data().write(to: url)

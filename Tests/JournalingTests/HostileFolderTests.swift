@@ -60,7 +60,7 @@ import Testing
       let target = url.deletingLastPathComponent().appendingPathComponent("precious")
       try Data("cover".utf8).write(to: target)
       try FileManager.default.removeItem(at: place)
-      try #require(thing.put(at: place.path, target: target))
+      try #require(try thing.put(at: place.path, target: target))
 
       let error = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
       #expect(error?.code == .damaged)
@@ -102,7 +102,7 @@ import Testing
       try? FileManager.default.removeItem(at: place)
       // These are folders in every journal.
       if thing == .folder && ["images", "snapshots"].contains(name) { return }
-      try #require(thing.put(at: place.path, target: target))
+      try #require(try thing.put(at: place.path, target: target))
       for mode in [Journal<Logbook>.Mode.readOnly, .readWrite] {
         let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: url, mode: mode) }
         #expect(error?.code == .notAJournal)

@@ -120,7 +120,7 @@ extension LogContract {
 
   // MARK: Damage
 
-  @Test(arguments: LogKind.all.filter(\.hasFiles))
+  @Test(arguments: LogKind.all.filter { $0.hasFiles })
   func everyAcknowledgedEntryIsThereEvenIfTheLogWasNeverClosed(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       var copies: [(last: Revision, LogSite)] = []
@@ -146,7 +146,7 @@ extension LogContract {
   }
 
   /// A loss or an alteration is either reported as an error, or revealed by the mark.
-  @Test(arguments: LogKind.all.filter(\.hasFiles))
+  @Test(arguments: LogKind.all.filter { $0.hasFiles })
   func anyAlteredOrCutFileIsNoticedOrChangesNoEntry(_ kind: LogKind) throws {
     var random = SeededGenerator()
     try withLog(kind) { site throws in

@@ -47,8 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func aRangeIsReadInEitherOrderUntilTheReaderStops(_ kind: LogKind) throws
-  {
+  @Test(arguments: LogKind.all) func aRangeIsReadInEitherOrderUntilTheReaderStops(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       try site.write { log throws in
         try log.append(1...20)
@@ -106,7 +105,9 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func anErrorOfTheReaderIsRethrownAndTheReaderMayCallTheLog(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func anErrorOfTheReaderIsRethrownAndTheReaderMayCallTheLog(_ kind: LogKind)
+    throws
+  {
     try withLog(kind) { site throws in
       try site.write { log throws in
         try log.append(1...9)
@@ -278,7 +279,9 @@ import Testing
     }
   }
 
-  @Test(arguments: LogKind.all) func waitingForAnEntryEndsWhenItArrivesOrWhenTheTimeIsOver(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func waitingForAnEntryEndsWhenItArrivesOrWhenTheTimeIsOver(_ kind: LogKind)
+    throws
+  {
     try withLog(kind) { site throws in
       try site.write { log throws in
         try log.append(1...2)

@@ -29,7 +29,8 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aNodeLearnsOfNewEntriesAutomatically(_ kind: SharedKind) async throws {
+  @Test(arguments: SharedKind.all) func aNodeLearnsOfNewEntriesAutomatically(_ kind: SharedKind) async throws
+  {
     try await withTemporaryFolder { folder in
       let nodes = try Nodes(kind, in: folder)
       try nodes.share()
