@@ -24,10 +24,8 @@ final class Client {
         unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard result == 0 else {
-      close(descriptor)
-      throw ClientFailure(description: "no server listens at port \(port)")
-    }
+    // The descriptor is closed by deinit, which also runs after an error.
+    guard result == 0 else { throw ClientFailure(description: "no server listens at port \(port)") }
   }
 
   deinit { close(descriptor) }

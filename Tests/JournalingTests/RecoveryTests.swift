@@ -25,7 +25,7 @@ import Testing
           try altered.write(to: path)
           let place = Comment(rawValue: "\(file), \(isCut ? "cut at" : "flipped in") byte \(index)")
           do {
-            let journal = try openTwice(url, place)
+            let journal = try Journal<Ledger>.open(at: url, options: Self.options)
             #expect(journal.head == head, place)
             if index % 16 == 0 { #expect(try journal.verify().isSound, place) }
             try journal.close()
@@ -167,18 +167,6 @@ import Testing
     options.database.tableByteCount = 16 << 10
     return options
   }
-
-  /// Opens a journal. An error of the system says nothing about the log, so it is printed, and the opening is repeated
-  /// once. Among tens of thousands of openings while all other tests run, one may meet such an error.
-  private func openTwice(_ url: URL, _ place: Comment) throws -> Journal<Ledger> {
-    do {
-      return try Journal<Ledger>.open(at: url, options: Self.options)
-    } catch let error as JournalError where error.code == .io {
-      print("\(place): \(error), \(String(describing: error.cause))")
-      return try Journal<Ledger>.open(at: url, options: Self.options)
-    }
-  }
-
   /// A journal with several tables, a log of some entries, and a snapshot of all but the newest ones.
   private func makeTables(_ url: URL) throws -> Head {
     let journal = try Journal<Ledger>.create(at: url, options: Self.options)
