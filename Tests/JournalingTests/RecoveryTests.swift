@@ -167,6 +167,7 @@ import Testing
     options.database.tableByteCount = 16 << 10
     return options
   }
+
   /// A journal with several tables, a log of some entries, and a snapshot of all but the newest ones.
   private func makeTables(_ url: URL) throws -> Head {
     let journal = try Journal<Ledger>.create(at: url, options: Self.options)
