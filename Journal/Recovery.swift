@@ -8,7 +8,7 @@ import Foundation
 struct Recovery<State: EventSourced> {
   let folder: JournalFolder
   let format: JournalFormat
-  /// Nil for a journal that is opened to read.
+  /// Nil for a journal that is opened neither for writing nor with `locksExclusively`.
   let lock: FolderLock?
   let log: any EntryLog
   let blobs: BlobStore

@@ -12,7 +12,7 @@ public struct EntityChange: Sendable {
   public let author: String
   /// Why.
   public let note: String
-  /// Whether this is the entity's state when history before ``revision`` was pruned, in place of its earlier events.
+  /// Whether this stands for pruned history: it has the entity's state at the point of pruning, which is ``revision``.
   /// The event is then an add, or a deletion if the entity was deleted; author and note are empty, and nothing comes
   /// before it.
   public let isPruned: Bool

@@ -91,7 +91,7 @@ private struct BackupRecords {
       throw JournalError(
         .newerFormat,
         "the backup has version \(version), and this library reads version \(BackupFile.version); use a "
-          + "newer one", path: path)
+          + "newer library", path: path)
     }
   }
 

@@ -11,7 +11,7 @@ public enum LaterEdits: Sendable {
 extension Journal {
   /// Plans to undo exactly one entry: each part that it changed gets its earlier value.
   ///
-  /// A later edit of the same part prevents that, unless it was reverted itself.
+  /// By default, a later edit of the same part prevents that, unless that edit was reverted itself.
   /// - Parameters:
   ///   - revision: the entry.
   ///   - later: how to treat later edits of the same parts.

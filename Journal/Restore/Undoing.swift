@@ -26,8 +26,8 @@ extension Journal {
     return nil
   }
 
-  /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has made another entry
-  /// since.
+  /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has changed
+  /// something else since.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {

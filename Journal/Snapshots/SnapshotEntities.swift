@@ -2,7 +2,8 @@ import KeyedArchiving
 
 /// The versions of the entities of one kind in a layer's file. Each is decoded on demand.
 ///
-/// They are in the order of numbers and then of revisions. Packed numbers repeat both, so a search decodes no entity.
+/// They are in the order of numbers and then of revisions. Packed numbers also hold each entity's number and revision, so
+/// a search decodes no entity.
 final class SnapshotEntities: Sendable {
   let reader: SnapshotReader
   /// The array of entities.

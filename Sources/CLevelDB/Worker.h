@@ -21,7 +21,7 @@ class Worker {
   using Work = std::function<void()>;
 
   Worker() = default;
-  // Runs what is in the queue and ends the thread.
+  // Ends the thread after it has run what is in the queue. Without a thread, what is in the queue does not run.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -47,12 +47,12 @@ struct ServerSettings: Sendable {
     switch synchronousCommit {
     case "off":
       problems.append(
-        "synchronous_commit is off, so a crash loses what was confirmed; ALTER ROLE … SET synchronous_commit = on"
+        "synchronous_commit is off, so a crash loses what was confirmed; run ALTER ROLE … SET synchronous_commit = on"
       )
     case "local", "remote_write":
       if waitsForStandby {
         problems.append(
-          "synchronous_commit is \(synchronousCommit ?? ""), so a failover loses what was confirmed; ALTER ROLE … SET "
+          "synchronous_commit is \(synchronousCommit ?? ""), so a failover loses what was confirmed; run ALTER ROLE … SET "
             + "synchronous_commit = on")
       }
     default: break

@@ -43,6 +43,59 @@ import Testing
     }
   }
 
+  /// A binary archive of `count` lists that share their bytes. Each has all of them as elements, so there are more
+  /// references than bytes.
+  private func overlappingLists(_ count: Int) -> [UInt8] {
+    func reference(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xFF)] }
+    func text(_ text: String) -> [UInt8] {
+      let count = UInt8(text.utf8.count)
+      let head: [UInt8] = count < 15 ? [0x50 | count] : [0x5F, 0x10, count]
+      return head + Array(text.utf8)
+    }
+    func array(_ numbers: [Int]) -> [UInt8] {
+      [0xAF, 0x11] + reference(numbers.count) + numbers.flatMap(reference)
+    }
+    func dictionary(_ numbers: [Int]) -> [UInt8] {
+      [0xD0 | UInt8(numbers.count / 2)] + numbers.flatMap(reference)
+    }
+    let (uids, lists) = (22, 22 + count)
+    var objects: [[UInt8]] = [dictionary([1, 2, 3, 4, 5, 6, 7, 8])]
+    objects += ["$archiver", "$version", "$top", "$objects", "NSKeyedArchiver"].map(text)
+    objects += [[0x12, 0x00, 0x01, 0x86, 0xA0], dictionary([9, 10])]
+    objects += [array([11, 20, 12] + Array(lists..<lists + count)), text("root"), [0x80, 1], text("$null")]
+    objects += [dictionary([13, 14, 15, 16]), text("$classname"), text("$classes"), text("NSArray")]
+    objects += [[0xA1] + reference(15), text("NS.objects"), text("$class"), [0x80, 2]]
+    // The bytes of all lists.
+    let shared = objects.count
+    objects += [dictionary([17, 18, 21, 19]), array(Array(uids..<uids + count))]
+    objects += (0..<count).map { [0x81] + reference(3 + $0) }
+    var bytes = Array("bplist00".utf8)
+    var offsets: [Int] = []
+    for object in objects {
+      offsets.append(bytes.count)
+      bytes += object
+    }
+    offsets += Array(repeating: offsets[shared], count: count)
+    let table = bytes.count
+    bytes += offsets.flatMap(reference)
+    bytes += [0, 0, 0, 0, 0, 0, 2, 2]
+    for number in [offsets.count, 0, table] {
+      bytes += (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+    return bytes
+  }
+
+  @Test func oneArchiveThatCanNotBeReadLosesNoOther() throws {
+    try withTemporaryFolder { folder in
+      let good = try folder.write("persons", archive([list([2], of: 2), person("Ana", of: 2)]))
+      let bad = try folder.write("lists", overlappingLists(300))
+      let store = try LegacyStore.archives([bad, good])
+      #expect(store.items.map(\.label) == ["Ana"])
+      #expect(store.problems.map(\.place) == ["lists"])
+      #expect(throws: LegacyError.self) { try LegacyStore.archives([bad]) }
+    }
+  }
+
   @Test func oneBadFieldLosesNoOtherFieldOfItsItem() throws {
     try withTemporaryFolder { folder in
       let bad = "<key>note</key>\(uid(99))<key>tags</key>\(uid(3))"

@@ -9,8 +9,9 @@ import Locks
 /// it can be wrong only if the items are.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
-/// 2. A missing index is built in the background from the table of the query that needs it. Meanwhile, queries use the
-///    index in the snapshot's layers. If these lack it, queries get none and scan.
+/// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
+///    otherwise in the background. Meanwhile, queries use the index in the snapshot's layers. If these lack it, queries
+///    get none and scan.
 /// 3. If a table is backed by another snapshot than the cached tables, the index is rebuilt.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
@@ -161,15 +162,15 @@ extension IndexScope {
 
 extension Catalog {
   /// Builds or updates the indexes of a type in memory, and returns when they can be used. Without this call, they are
-  /// built in the background when a query first needs them. Meanwhile, queries read them from the snapshot's layers or,
-  /// if these do not have them yet, scan.
+  /// built when a query first needs them, with more than 4,096 items in the background. Meanwhile, queries read them
+  /// from the snapshot's layers or, if these do not have them yet, scan.
   ///
   /// All states that follow from this one share them.
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
-  /// - Complexity: O(n log n), where n is the number of items for a missing index, and the number of items that differ
-  ///   for an index in memory. O(n) for an index that the snapshot's layers have.
+  /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
+  ///   for an index in memory, and O(n) for an index that the snapshot's layers have.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {

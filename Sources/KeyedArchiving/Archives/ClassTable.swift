@@ -33,7 +33,7 @@ final class ClassTable: @unchecked Sendable {
     }
     guard fits else {
       throw limitExceeded(
-        "The names of the archive's classes have more than \(Self.byteLimit) bytes", graph, uid)
+        "The names of the archive's classes take too much memory", graph, uid)
     }
     return made
   }

@@ -93,7 +93,8 @@ extension ArchivedValue {
 
   /// The range that an `NSValue` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its numbers are missing, or end beyond the largest integer.
+  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing or negative, or the end exceeds
+  ///   `Int.max`.
   public var range: Range<Int>? {
     get throws(ArchiveError) {
       guard let object = try special(4) else { return nil }

@@ -24,14 +24,9 @@ extension LegacyStore {
     let (opened, problems) = try openArchives(files)
     var store = LegacyStore(.archive)
     store.problems = problems
-    let survey: ClassSurvey
-    do {
-      survey = ClassSurvey(try opened.map { try $0.archive.inspect() }, mapping)
-    } catch {
-      throw LegacyError(.unreadable, "the archive can't be read", cause: error)
-    }
+    let survey = ClassSurvey(opened.map(\.inspection), mapping)
     var merge = ArchiveMerge(store: store)
-    for (name, archive) in opened {
+    for (name, archive, _) in opened {
       do {
         let reader = try ArchiveReader(archive, survey, mapping, name: name, plainKind: name.stem)
         merge.add(reader, isOneOfSeveral: opened.count > 1)
@@ -48,16 +43,19 @@ extension LegacyStore {
     return read
   }
 
+  private typealias OpenArchive = (name: String, archive: KeyedArchive, inspection: ArchiveInspection)
+
   private static func openArchives(
     _ files: [URL]
-  ) throws(LegacyError) -> (opened: [(name: String, archive: KeyedArchive)], problems: [LegacyProblem]) {
-    var opened: [(name: String, archive: KeyedArchive)] = []
+  ) throws(LegacyError) -> (opened: [OpenArchive], problems: [LegacyProblem]) {
+    var opened: [OpenArchive] = []
     var problems: [LegacyProblem] = []
     for file in files {
       let name = file.lastPathComponent
       _ = try File(file)
       do {
-        opened.append((name, try KeyedArchive(ArchiveBytes(contentsOf: file))))
+        let archive = try KeyedArchive(ArchiveBytes(contentsOf: file))
+        opened.append((name, archive, try archive.inspect()))
       } catch {
         if files.count == 1 {
           throw LegacyError(.unreadable, "\"\(name)\" can't be read as a keyed archive", cause: error)

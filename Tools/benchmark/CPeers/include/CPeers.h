@@ -36,8 +36,8 @@ void peer_entries_free(peer_entries *entries);
 bool peer_leveldb_put(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                       double *seconds, peer_error *error);
 
-/// Inserts the rows of the table `journal_entries` into a new table like it, over one connection, with the same
-/// transactions that inserted them there. `batches` is the number of these transactions.
+/// Inserts the rows of the table `journal_entries` into a new table like it, over one connection, grouped into
+/// transactions as the originals were. `batches` is the number of these transactions.
 bool peer_postgres_insert(const char *address, size_t *batches, double *seconds, peer_error *error);
 
 /// Connects, and reads the table `journal_entries` with COPY. `count` is the number of pieces that the server sent.
