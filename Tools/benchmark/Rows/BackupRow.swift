@@ -24,7 +24,7 @@ func backupRows(_ bench: Workbench) async throws -> [ReportRow] {
     wanted: .atMost(2))
   return [
     ReportRow(
-      .backup, "backing up \(newCount) new entries of a journal with \(large.entries) (times as long)", .seconds,
-      results.spread(of: 0), against: [comparison])
+      .backup, "backing up \(newCount) new entries of a journal with \(large.entries) (times as long)",
+      .seconds, results.spread(of: 0), against: [comparison])
   ]
 }
