@@ -7,6 +7,9 @@ struct Outcome: Equatable {
   var error: String
 }
 
+/// Whether tests can use Python.
+let isPythonThere = (try? run("python3", ["--version"]))?.code == 0
+
 /// Runs a program to its end. Its outputs go through files, so that neither fills a pipe.
 func run(
   _ program: String, _ arguments: [String], input: Data? = nil, environment: [String: String] = [:]

@@ -274,6 +274,5 @@ extension FieldValue {
   fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 
-private let isPythonThere = (try? run("python3", ["--version"]))?.code == 0
 // The exit code 127 means that the program is missing.
 private let isPlutilThere = (try? run("plutil", ["-help"]))?.code != 127
