@@ -20,7 +20,6 @@ namespace {
 // header: checksum (4 bytes), length (2), type (1).
 constexpr size_t kBlockSize = RecordCursor::kBlockSize;
 constexpr size_t kHeaderSize = RecordJoiner::kHeaderSize;
-constexpr size_t kBatchHeaderSize = 12;  // the sequence number of the first change (8 bytes), their number (4)
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 // No torn write is longer: LevelDB's batches are below 4 GiB, and the journal's far below.

@@ -14,6 +14,9 @@
 
 namespace cldb {
 
+// A batch begins with the sequence number of its first change (8 bytes) and their number (4).
+constexpr size_t kBatchHeaderSize = 12;
+
 struct RecordFile {
   enum class Tail {
     kNone,    // the file ends with a whole record; in a log, zeros may follow it

@@ -255,18 +255,19 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   std::string name;
   Status status = folder_->NameOf(path, &name);
   if (!status.ok()) return status;
+  const bool is_log = FileName::Parse(name).kind == Kind::kLog;
   if (is_writing()) {
     int descriptor;
     status = WaitingForDescriptors([&] { return folder_->Create(name, &descriptor); });
-    if (FileName::Parse(name).kind == Kind::kLog) is_refused = IsShortOfDescriptors(status);
+    if (is_log) is_refused = IsShortOfDescriptors(status);
     if (!status.ok()) return status;
     std::lock_guard<std::mutex> lock(mutex_);
     session_.insert(name);
-    *result = new DiskWriter(*folder_, name, descriptor, FileName::Parse(name).kind == Kind::kLog);
+    *result = new DiskWriter(*folder_, name, descriptor, is_log);
     return Status::OK();
   }
   if (*is_sealed_) return Failed(CLDB_READ_ONLY, path, "the database is open for reading only");
-  auto file = std::make_shared<StagedFile>(path, FileName::Parse(name).kind == Kind::kLog, is_sealed_);
+  auto file = std::make_shared<StagedFile>(path, is_log, is_sealed_);
   std::lock_guard<std::mutex> lock(mutex_);
   staged_[name] = file;
   *result = new StagedWriter(std::move(file));

@@ -9,16 +9,15 @@ using leveldb::Slice;
 namespace {
 
 constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
-constexpr size_t kHeaderSize = 12;  // the sequence number of the first change (8 bytes), their number (4)
 enum Kind { kDeleted = 0, kStored = 1 };
 
 // Calls `see` with each key and value of a batch; false if it is not one.
 template <typename See>
 bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
-  if (record.size() < kHeaderSize) return false;
+  if (record.size() < kBatchHeaderSize) return false;
   *sequence = ReadFixed64(record.data());
   *count = ReadFixed32(record.data() + 8);
-  const char* bytes = record.data() + kHeaderSize;
+  const char* bytes = record.data() + kBatchHeaderSize;
   const char* limit = record.data() + record.size();
   uint64_t found = 0;
   while (bytes < limit) {

@@ -18,8 +18,8 @@ struct Acknowledgements: Sendable {
     turns[revision] = Turn(writer: writer, turn: turn)
   }
 
-  /// What is wrong with the journal, or nil. It must have every acknowledged commit at its revision, and none that no
-  /// writer had begun.
+  /// What is wrong with the journal, or nil. It must have every acknowledged commit at its revision. Every commit in it
+  /// must have been begun by a writer.
   mutating func problem(with journal: Journal<Logbook>) throws -> String? {
     let newest = turns.keys.max() ?? 0
     let head = journal.head

@@ -129,8 +129,8 @@ struct AttackTests {
     try check(revisions, against: nodes)
   }
 
-  /// Checks that the log has each acknowledged commit and none that failed. A commit whose outcome is unknown, or that
-  /// a kill has interrupted, may be in it or not.
+  /// Checks that the log has each acknowledged commit and no failed one. If the outcome of a commit is unknown, or a kill
+  /// interrupted it, the log may have it or not.
   private func check(_ revisions: [BankProcess.Turn: Revision], against nodes: [BankProcess]) throws {
     var rest = Set(revisions.keys)
     var counts: [String: Int] = [:]
