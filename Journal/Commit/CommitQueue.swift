@@ -67,6 +67,9 @@ struct CommitQueue<State: EventSourced>: Sendable {
     return (work, waiting[0].batch)
   }
 
+  /// The revision of the oldest entry.
+  var firstRevision: Revision? { waiting[0].entries.first?.revision }
+
   /// The batches with entries that are not being written.
   var batches: [CommitBatch] { waiting.filter { !$0.entries.isEmpty }.map(\.batch) }
 

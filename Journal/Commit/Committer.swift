@@ -78,6 +78,8 @@ final class Committer<State: EventSourced>: Sendable {
   private let queue: Lock<CommitQueue<State>>
   /// The turn to append to a shared log, if it is reserved.
   private let turn = Lock<ReservedTurn?>(nil)
+  /// Whether the last attempt to append lost its revisions to another node.
+  private let isContended = Lock(false)
   private let published: Published<State>
   /// Leads batches whose first commit is a task's.
   private let leader = Worker()
@@ -362,7 +364,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   private func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
-    waitForReruns()
+    if !waitForReruns(), losesContendedTurn(batch) { return }
     let (work, next) = queue.withLock { $0.takeFirst() }
     do throws(AppendFailure) {
       // A journal that is being closed still writes accepted entries.
@@ -374,7 +376,9 @@ final class Committer<State: EventSourced>: Sendable {
       let cause = error.cause
       switch error {
       case .refused where passes(cause): return takeBack(batch, because: cause)
-      case .conflict where node != nil: return takeBackLost(batch, because: cause)
+      case .conflict where node != nil:
+        // The bodies run again while no other node can append.
+        return takeBackLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
       // The node repeats the append when the shared log can be reached.
       case .unknown where node != nil && cause.code == .unreachable:
         return takeBack(
@@ -475,17 +479,14 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch != nil && accepted.version.head != published.version.head
   }
 
-  /// Withdraws everything that builds on a revision that another node has taken. This first waits for the turn to
-  /// append: the bodies then run while no other node can append.
-  private func takeBackLost(_ batch: CommitBatch, because error: JournalError) {
-    let lost = [batch] + queue.withLock { $0.batches }
-    var isReserved = false
-    do throws(JournalError) {
-      try node?.reserve()
-      isReserved = true
+  /// Withdraws everything that builds on a revision that another node has taken.
+  /// - Parameter isReserved: whether the turn is reserved. If it could not be, the next append reports the problem of
+  ///   the connection.
+  private func takeBackLost(_ batch: CommitBatch, because error: JournalError, isReserved: Bool) {
+    isContended.withLock { $0 = true }
+    if isReserved {
+      let lost = [batch] + queue.withLock { $0.batches }
       turn.withLock { $0 = ReservedTurn(lost: lost) }
-    } catch {
-      // The next append reports a problem of the connection.
     }
     takeBack(
       batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision),
@@ -493,14 +494,36 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Called before the first append of a turn: its entries can't lose, so all commits that have lost should be in it.
-  private func waitForReruns() {
-    guard node != nil else { return }
+  /// - Returns: whether the turn was reserved.
+  private func waitForReruns() -> Bool {
+    guard node != nil else { return false }
     let reserved = turn.withLock { turn in
       defer { turn = nil }
       return turn
     }
-    guard let reserved else { return }
+    guard let reserved else { return false }
     for batch in reserved.lost { batch.waitForDependents(until: reserved.deadline) }
+    return true
+  }
+
+  /// While nodes compete, an append without a turn would wait for those of other nodes and then lose. So the turn is
+  /// reserved first, until no other node appends any more.
+  /// - Returns: whether the batch has lost; otherwise it can be appended.
+  private func losesContendedTurn(_ batch: CommitBatch) -> Bool {
+    guard let node, isContended.withLock({ $0 }), queue.withLock({ $0.refusal == nil }),
+      let newest = try? node.reserve()
+    else { return false }
+    let isLost = queue.withLock { queue in
+      guard let first = queue.firstRevision, first <= newest else { return false }
+      _ = queue.takeFirst()
+      return true
+    }
+    if isLost {
+      takeBackLost(batch, because: AppendFailure.conflict(newest: newest).cause, isReserved: true)
+    } else {
+      isContended.withLock { $0 = false }
+    }
+    return isLost
   }
 
   /// Notes that a body has run again, or will not. If it was the last one and there is nothing to append, the turn is

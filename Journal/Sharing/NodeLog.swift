@@ -371,11 +371,14 @@ final class NodeLog: EntryLog {
   // MARK: Taking turns
 
   /// Waits for the turn to append, and fetches what others have appended, so that the next append does not conflict.
-  func reserve() throws(JournalError) {
+  /// - Returns: the newest entry.
+  func reserve() throws(JournalError) -> Revision {
     try turn.withLock { turn throws(JournalError) in
       do throws(JournalError) {
         let connection = try connected(&turn)
-        try bringAll(connection, through: try connection.reserve(), &turn)
+        let newest = try connection.reserve(after: turn.head.revision)
+        try bringAll(connection, through: newest, &turn)
+        return turn.head.revision
       } catch {
         drop(&turn)
         throw error

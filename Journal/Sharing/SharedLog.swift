@@ -44,8 +44,9 @@ package protocol SharedLog: EntryLog, AnyObject {
 
   /// Waits for the turn to append. Others must wait until the next append returns, ``release()`` is called, or some
   /// seconds have passed.
+  /// - Parameter revision: the caller's newest entry. Those after it will be read next.
   /// - Returns: the newest revision.
-  func reserve() throws(JournalError) -> Revision
+  func reserve(after revision: Revision) throws(JournalError) -> Revision
 
   /// Releases the turn, if it was reserved.
   func release()

@@ -155,21 +155,34 @@ final class Connection: Sendable {
   private func send(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ deadline: DispatchTime
   ) throws(ServerFailure) {
+    try prepare(statement, parameters, &state, deadline)
+    try send(statement, parameters, &state)
+    guard unsafe PQflush(handle) >= 0 else { throw lost(&state) }
+  }
+
+  private func prepare(
+    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ deadline: DispatchTime
+  ) throws(ServerFailure) {
     let name = "\(statement.name)"
-    if !state.prepared.contains(name) {
-      let types = parameters.map(\.type)
-      guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
-        throw lost(&state)
-      }
-      _ = try result(&state, deadline)
-      state.prepared.insert(name)
+    if state.prepared.contains(name) { return }
+    let types = parameters.map(\.type)
+    guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
+      throw lost(&state)
     }
+    _ = try result(&state, deadline)
+    state.prepared.insert(name)
+  }
+
+  private func send(
+    _ statement: Statement, _ parameters: [Parameter], _ state: inout State
+  ) throws(ServerFailure) {
     let lengths = parameters.map { Int32($0.bytes.count) }
     let formats = parameters.map { _ in Int32(1) }
     let isSent = unsafe Self.withPointers(parameters.map(\.bytes)) { values in
-      unsafe PQsendQueryPrepared(handle, name, Int32(lengths.count), values, lengths, formats, 1)
+      unsafe PQsendQueryPrepared(
+        handle, "\(statement.name)", Int32(lengths.count), values, lengths, formats, 1)
     }
-    guard isSent == 1, unsafe PQflush(handle) >= 0 else { throw lost(&state) }
+    guard isSent == 1 else { throw lost(&state) }
   }
 
   /// Runs a statement without parameters.
@@ -183,12 +196,25 @@ final class Connection: Sendable {
     }
   }
 
-  /// Runs several statements without parameters in one round trip.
-  /// - Returns: the rows of the last statement. Their values are texts.
-  func runAll(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
+  /// Runs several statements in one round trip. After one that fails, the others are not run.
+  /// - Returns: the rows of each.
+  /// - Throws: as ``run(_:_:within:)``.
+  func runAll(
+    _ statements: [(Statement, [Parameter])], within time: Duration
+  ) throws(ServerFailure) -> [Rows] {
     try using(time) { state, deadline throws(ServerFailure) in
-      guard unsafe PQsendQuery(handle, text) == 1 else { throw lost(&state) }
-      return try result(&state, deadline)
+      // The answers would be mixed up with those of the pipeline.
+      for (statement, parameters) in statements { try prepare(statement, parameters, &state, deadline) }
+      guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost(&state) }
+      for (statement, parameters) in statements { try send(statement, parameters, &state) }
+      guard unsafe PQpipelineSync(handle) == 1 else { throw lost(&state) }
+      var all: [Rows] = []
+      for _ in statements { all.append(try answer(&state, deadline)) }
+      // The end of the pipeline has an answer too.
+      _ = try next(&state, deadline)
+      guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost(&state) }
+      for rows in all { if let failure = rows.failure { throw failure } }
+      return all
     }
   }
 
@@ -243,6 +269,13 @@ final class Connection: Sendable {
 
   /// Sends what is left of a statement, and receives its answer.
   private func result(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
+    let rows = try answer(&state, deadline)
+    if let failure = rows.failure { throw failure }
+    return rows
+  }
+
+  /// The same for one of several statements, also if it failed.
+  private func answer(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
       guard rest >= 0 else { throw lost(&state) }
@@ -251,18 +284,19 @@ final class Connection: Sendable {
       guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
     }
     var last: Rows?
-    while true {
-      while unsafe PQisBusy(handle) == 1 {
-        try wait(Int16(POLLIN), &state, deadline)
-        guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
-      }
-      guard let found = unsafe PQgetResult(handle) else { break }
-      // The first error has the reason. libpq may add another one, that the connection was lost.
-      if last.map({ !$0.isFailure }) ?? true { last = unsafe Rows(found) } else { unsafe PQclear(found) }
-    }
+    // The first error has the reason. libpq may add another one, that the connection was lost.
+    while let found = try next(&state, deadline) { if last.map({ !$0.isFailure }) ?? true { last = found } }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
-    if let failure = last.failure { throw failure }
     return last
+  }
+
+  /// The next result of a statement, nil after the last.
+  private func next(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows? {
+    while unsafe PQisBusy(handle) == 1 {
+      try wait(Int16(POLLIN), &state, deadline)
+      guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
+    }
+    return unsafe PQgetResult(handle).map { unsafe Rows($0) }
   }
 
   private func wait(_ events: Int16, _ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) {

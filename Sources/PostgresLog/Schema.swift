@@ -135,10 +135,11 @@ enum Schema {
   static let imagePiece = statement(
     "image_piece", "SELECT bytes FROM journal_image_pieces WHERE journal = $1 AND digest = $2 AND piece = $3")
 
-  /// Begins a transaction and locks the journal's row, in one round trip.
-  static func beginAndLock(_ journal: [UInt8]) -> String {
-    "BEGIN; SELECT revision FROM journal_logs WHERE journal = '\(ServerLog.hex(journal))' FOR UPDATE"
-  }
+  static let begin = statement("begin", "BEGIN")
+  static let commit = statement("commit", "COMMIT")
+
+  /// Locks a journal's row. In the same transaction, later statements see all entries up to the returned revision.
+  static let lock = statement("lock", "SELECT revision FROM journal_logs WHERE journal = $1 FOR UPDATE")
 
   static let touch = statement("touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1")
 

@@ -11,18 +11,23 @@ extension ServerLog: SharedLog {
     }
   }
 
-  /// Locks the journal's row. Waiting nodes get the lock in the order of their requests.
-  func reserve() throws(JournalError) -> Revision {
+  /// Locks the journal's row, and reads entries in the same round trip. Waiting nodes get the lock in the order of
+  /// their requests.
+  func reserve(after revision: Revision) throws(JournalError) -> Revision {
     try using { connection in
       try isReserved.withLock { isReserved in
         if isReserved { return try Self.newest(of: journal, connection) }
         do {
-          let rows = try connection.runAll(Schema.beginAndLock(journal), within: Self.writingPatience)
-          guard rows.count == 1, let newest = Revision(rows.text(0, 0)) else {
-            throw ServerFailure(.refused, "the journal's row is missing")
-          }
+          let (first, last) = (revision + 1, revision + Schema.pieceCount)
+          let rows = try connection.runAll(
+            [
+              (Schema.begin, []), (Schema.lock, [.uuid(journal)]),
+              (Schema.smallPiece, [.uuid(journal), .integer(first), .integer(last)]),
+            ], within: Self.writingPatience)
+          guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
           isReserved = true
-          return newest
+          if rows[2].count > 0 { reserved.withLock { $0 = (revision, rows[2]) } }
+          return rows[1].integer(0, 0)
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
           throw error

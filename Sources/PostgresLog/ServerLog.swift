@@ -25,6 +25,8 @@ final class ServerLog: EntryLog {
   private let isWriting = Lock(false)
   /// Whether an open transaction has the turn.
   let isReserved = Lock(false)
+  /// The first entries that the node lacked when it got the turn, until they are read.
+  let reserved = Lock<(after: Revision, rows: Rows)?>(nil)
   /// Whether the server notifies listeners of new entries.
   private let notifies = Lock(true)
   /// Created by the first wait for entries.
@@ -78,7 +80,8 @@ final class ServerLog: EntryLog {
     var isFirst = true
     while true {
       let rows = try JournalError.translating {
-        try connection.rows(
+        if areSmall, !newestFirst, let rows = takeReserved(after: rest.lowerBound - 1) { return rows }
+        return try connection.rows(
           of: try ahead ?? ask(for: rest, newestFirst, areSmall: areSmall), within: Self.readingPatience)
       }
       guard rows.count > 0 else { return }
@@ -107,6 +110,14 @@ final class ServerLog: EntryLog {
         guard goesOn else { return }
       }
       if isLast { return }
+    }
+  }
+
+  /// The entries after a revision, if they arrived with the turn.
+  private func takeReserved(after revision: Revision) -> Rows? {
+    reserved.withLock { reserved in
+      defer { reserved = nil }
+      return reserved?.after == revision ? reserved?.rows : nil
     }
   }
 
@@ -209,9 +220,12 @@ final class ServerLog: EntryLog {
       let notifies = notifies.withLock { $0 }
       do throws(ServerFailure) {
         let statement = notifies ? Schema.append : Schema.quietAppend
-        let rows = try connection.run(statement, values, within: Self.writingPatience)
-        if wasReserved { try connection.run("COMMIT", within: Self.writingPatience) }
-        return rows.count == 1
+        if !wasReserved {
+          return try connection.run(statement, values, within: Self.writingPatience).count == 1
+        }
+        let rows = try connection.runAll(
+          [(statement, values), (Schema.commit, [])], within: Self.writingPatience)
+        return rows[0].count == 1
       } catch {
         if wasReserved, error.kind == .refused {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)

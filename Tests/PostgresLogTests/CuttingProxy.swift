@@ -3,13 +3,14 @@ import Glibc
 import Locks
 import TestSupport
 
-/// Passes bytes between clients and a server, and cuts a connection after a given number of bytes.
+/// Passes bytes between clients and a server. It can delay them, and cut a connection after a given number of bytes.
 final class CuttingProxy: Sendable {
   let port: Int
   private let target: Lock<Int>
   private let listener: Int32
   /// How many more bytes pass, on all connections together, before one is cut; nil for no limit.
   private let limit = Lock<Int?>(nil)
+  private let delay = Lock(Duration.zero)
   private let open = Lock<Set<Int32>>([])
 
   init(to target: Int) throws {
@@ -26,6 +27,9 @@ final class CuttingProxy: Sendable {
 
   /// Cuts a connection after this many more bytes on all of them, in both directions; lets everything pass if nil.
   func cut(after byteCount: Int?) { limit.withLock { $0 = byteCount } }
+
+  /// Delays everything that is passed from now on, in both directions.
+  func delay(by time: Duration) { delay.withLock { $0 = time } }
 
   /// Passes later connections to another server.
   func redirect(to target: Int) { self.target.withLock { $0 = target } }
@@ -78,6 +82,7 @@ final class CuttingProxy: Sendable {
     while true {
       let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(from, $0.baseAddress, $0.count) }
       guard count > 0 else { break }
+      usleep(UInt32(delay.withLock { $0 } / .microseconds(1)))
       // The bytes up to the limit still pass.
       let (passing, isCut) = limit.withLock { limit -> (Int, Bool) in
         guard let rest = limit else { return (count, false) }

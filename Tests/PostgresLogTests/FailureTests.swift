@@ -133,6 +133,56 @@ struct FailureTests {
     }
   }
 
+  /// One to get the turn and the entries of the others, and one to append and to commit.
+  @Test func aTurnTakesTwoRoundTrips() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let near = try nodes(1, at: address, in: folder)[0]
+      let url = folder.url.appending(path: "Far.journal")
+      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      try Journal<Logbook>.join(through, at: url)
+      let far = try Journal<Logbook>.open(at: url, options: Self.options)
+      defer { for node in [near, far] { try? node.close() } }
+      /// The time of a commit whose body runs first on an old state, if there are `others`.
+      var text = 0
+      func time(others count: Int) throws -> Duration {
+        var runs = 0
+        let time = try ContinuousClock().measure {
+          try far.commit { draft in
+            runs += 1
+            text += 1
+            if runs == 1 {
+              for other in 0..<count { try near.commit { try $0.write(7, "\(text) \(other)") } }
+            }
+            try draft.write(8, "\(text)")
+          }
+        }
+        #expect(runs == (count > 0 ? 2 : 1))
+        return time
+      }
+      // Until all statements are prepared, and the node knows that there are others.
+      for _ in 0..<3 { _ = try time(others: 2) }
+      proxy.delay(by: .milliseconds(20))
+      var (alone, contended) = (Duration.seconds(60), Duration.seconds(60))
+      for _ in 0..<5 {
+        contended = min(contended, try time(others: 2))
+        // The first of these reserves a turn too.
+        for _ in 0..<2 { alone = min(alone, try time(others: 0)) }
+        proxy.delay(by: .zero)
+        _ = try time(others: 2)
+        proxy.delay(by: .milliseconds(20))
+      }
+      proxy.delay(by: .zero)
+      #expect(contended < alone * 2.8, "\(contended) with others, \(alone) without")
+      try near.catchUp()
+      #expect(far.head == near.head)
+    }
+  }
+
   @Test func aServerThatIsKilledAndComesBackHasAllThatWasAcknowledged() throws {
     let server = try PostgresServer()
     try withTemporaryFolder { folder in

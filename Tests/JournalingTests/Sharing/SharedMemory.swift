@@ -25,8 +25,6 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var generation = 0
     /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
-    var appendCount = 0
-    var conflictCount = 0
     var connectionCount = 0
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
     /// The connection that has the turn.
@@ -156,7 +154,7 @@ private final class SharedMemoryLog: SharedLog {
     try using { $0.entries.indices.contains(revision - 1) ? $0.entries[revision - 1].digest : nil }
   }
 
-  func reserve() throws(JournalError) -> Revision {
+  func reserve(after revision: Revision) throws(JournalError) -> Revision {
     while try !using({ contents in
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
@@ -177,11 +175,9 @@ private final class SharedMemoryLog: SharedLog {
         }
         if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return .success(nil) }
         contents.turn = nil
-        contents.appendCount += 1
         let fault = contents.faults.popLast()
         if fault == .lostBefore { return .failure(.unknown(SharedMemory.unreachable)) }
         guard contents.entries.count == revision else {
-          contents.conflictCount += 1
           return .failure(.conflict(newest: contents.entries.count))
         }
         contents.entries += entries
