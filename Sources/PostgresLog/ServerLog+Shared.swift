@@ -26,7 +26,7 @@ extension ServerLog: SharedLog {
             ], within: Self.writingPatience)
           guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
           isReserved = true
-          if rows[2].count > 0 { reserved.withLock { $0 = (revision, rows[2]) } }
+          if rows[2].count > 0 { reserved.withLock { $0 = rows[2] } }
           return rows[1].integer(0, 0)
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)

@@ -25,8 +25,8 @@ final class ServerLog: EntryLog {
   private let isWriting = Lock(false)
   /// Whether an open transaction has the turn.
   let isReserved = Lock(false)
-  /// The first entries that the node lacked when it got the turn, until they are read.
-  let reserved = Lock<(after: Revision, rows: Rows)?>(nil)
+  /// The first entries that the node lacked when it got the turn, until they are read. At least one.
+  let reserved = Lock<Rows?>(nil)
   /// Whether the server notifies listeners of new entries.
   private let notifies = Lock(true)
   /// Created by the first wait for entries.
@@ -73,17 +73,19 @@ final class ServerLog: EntryLog {
     let last = access == .read ? min(range.upperBound, first) : range.upperBound
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
+    var received = newestFirst ? nil : takeReserved(rest)
     // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is
     // not.
-    var areSmall = rest.count > 1
+    var areSmall = rest.count > 1 || received != nil
     var ahead: Connection.Answer?
     var isFirst = true
     while true {
       let rows = try JournalError.translating {
-        if areSmall, !newestFirst, let rows = takeReserved(after: rest.lowerBound - 1) { return rows }
+        if let received { return received }
         return try connection.rows(
           of: try ahead ?? ask(for: rest, newestFirst, areSmall: areSmall), within: Self.readingPatience)
       }
+      received = nil
       guard rows.count > 0 else { return }
       let large = areSmall ? (0..<rows.count).first { rows.isNull($0, 1) } : nil
       areSmall = large == nil && (areSmall || rows.count == Schema.pieceCount)
@@ -113,11 +115,14 @@ final class ServerLog: EntryLog {
     }
   }
 
-  /// The entries after a revision, if they arrived with the turn.
-  private func takeReserved(after revision: Revision) -> Rows? {
-    reserved.withLock { reserved in
-      defer { reserved = nil }
-      return reserved?.after == revision ? reserved?.rows : nil
+  /// The first entries of a range, if they arrived with the turn.
+  private func takeReserved(_ range: ClosedRange<Revision>) -> Rows? {
+    reserved.withLock { rows in
+      defer { rows = nil }
+      guard let found = rows, found.integer(0, 0) == range.lowerBound,
+        found.integer(found.count - 1, 0) <= range.upperBound
+      else { return nil }
+      return found
     }
   }
 

@@ -165,11 +165,11 @@ struct FailureTests {
         return time
       }
       // Until all statements are prepared, and the node knows that there are others.
-      for _ in 0..<3 { _ = try time(others: 2) }
+      for _ in 0..<3 { _ = try time(others: 1) }
       proxy.delay(by: .milliseconds(20))
       var (alone, contended) = (Duration.seconds(60), Duration.seconds(60))
       for _ in 0..<5 {
-        contended = min(contended, try time(others: 2))
+        contended = min(contended, try time(others: 1))
         // The first of these reserves a turn too.
         for _ in 0..<2 { alone = min(alone, try time(others: 0)) }
         proxy.delay(by: .zero)
