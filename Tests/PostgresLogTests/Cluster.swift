@@ -109,7 +109,11 @@ final class Cluster {
     let free = (attributes[.systemFreeSize] as? Int ?? 0) - (256 << 10)
     _ = FileManager.default.createFile(atPath: ballast, contents: nil)
     let file = try FileHandle(forWritingTo: URL(filePath: ballast))
-    for _ in 0..<(free >> 20) { try file.write(contentsOf: Data(count: 1 << 20)) }
+    do {
+      for _ in 0..<(free >> 20) { try file.write(contentsOf: Data(count: 1 << 20)) }
+    } catch let error as CocoaError where error.code == .fileWriteOutOfSpace {
+      // The server has used some of the space meanwhile, so the disk is full already.
+    }
     try file.close()
     usleep(microseconds)
     try FileManager.default.removeItem(atPath: ballast)
