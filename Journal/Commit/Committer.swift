@@ -15,7 +15,7 @@ import Locks
 ///    shared log could not be reached: then the append is repeated later.
 /// 7. In a shared journal, another node may have taken the revision of a batch. Then the turn to append is reserved,
 ///    everything accepted is withdrawn, the other nodes' commits are applied, and the bodies run again. The next append
-///    waits until all of them have run.
+///    waits until all of them have run. While batches lose, the turn is reserved before they are appended.
 ///
 /// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper,
 /// published.
