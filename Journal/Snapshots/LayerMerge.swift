@@ -8,6 +8,7 @@ struct VersionMerge {
 
   private let cursors: [VersionCursor]
   private var heads: [EntityVersion?] = []
+  private var numbers = SourceHeap<Int>()
   private let checkpoints: [Revision]
   private var all: [Found] = []
   /// The versions of the current entity, oldest first.
@@ -17,22 +18,22 @@ struct VersionMerge {
   init(_ cursors: [VersionCursor], keeping checkpoints: [Revision]) throws(ArchiveError) {
     self.cursors = cursors
     self.checkpoints = checkpoints
-    for cursor in cursors { heads.append(try cursor()) }
+    for (source, cursor) in cursors.enumerated() {
+      heads.append(try cursor())
+      if let head = heads[source] { numbers.insert(head.number, of: source) }
+    }
   }
 
   /// Advances to the next entity; returns false at the end.
   mutating func next() throws(ArchiveError) -> Bool {
-    var number: Int?
-    for head in heads {
-      if let head, head.number < number ?? .max { number = head.number }
-    }
-    guard let number else { return false }
+    guard let number = numbers.first?.key else { return false }
     all.removeAll(keepingCapacity: true)
-    for source in heads.indices {
+    while let (key, source) = numbers.first, key == number {
       while let head = heads[source], head.number == number {
         if head.revision > all.last?.version.revision ?? 0 { all.append((source, head)) }
         heads[source] = try cursors[source]()
       }
+      numbers.replaceFirst(with: heads[source]?.number)
     }
     group.removeAll(keepingCapacity: true)
     for (index, found) in all.enumerated() {
@@ -57,6 +58,7 @@ struct VersionMerge {
 struct LineMerge {
   private let cursors: [LineCursor]
   private var heads: [LineVersion?] = []
+  private var keys = SourceHeap<IndexKey>()
   private let checkpoints: [Revision]
   /// Whether there is nothing below, so that removals need not be recorded.
   private let isLowest: Bool
@@ -67,21 +69,21 @@ struct LineMerge {
     self.cursors = cursors
     self.checkpoints = checkpoints
     self.isLowest = isLowest
-    for cursor in cursors { heads.append(try cursor()) }
+    for (source, cursor) in cursors.enumerated() {
+      heads.append(try cursor())
+      if let head = heads[source] { keys.insert(head.key, of: source) }
+    }
   }
 
   mutating func next() throws(ArchiveError) -> Bool {
-    var key: IndexKey?
-    for head in heads {
-      if let head, key.map({ head.key < $0 }) ?? true { key = head.key }
-    }
-    guard let key else { return false }
+    guard let key = keys.first?.key else { return false }
     all.removeAll(keepingCapacity: true)
-    for source in heads.indices {
+    while let (lowest, source) = keys.first, lowest == key {
       while let head = heads[source], head.key == key {
         if head.revision > all.last?.revision ?? 0 { all.append(head) }
         heads[source] = try cursors[source]()
       }
+      keys.replaceFirst(with: heads[source]?.key)
     }
     group.removeAll(keepingCapacity: true)
     for (index, line) in all.enumerated() {

@@ -158,32 +158,33 @@ struct PackedValueLines: LayerValueLines {
   }
 }
 
-/// Merges the lines of several layers, and drops those of versions that are dropped.
+/// Merges the lines of a declared index from several layers, each line once.
 struct ValueLineMerge {
   private let sources: [any LayerValueLines]
   private var positions: [Int]
-  private var heads: [LayerValueLine?] = []
+  private var lines = SourceHeap<LayerValueLine>()
 
   init(_ sources: [any LayerValueLines]) throws(ArchiveError) {
     self.sources = sources
-    positions = sources.map { _ in 1 }
-    for source in sources { heads.append(source.count > 0 ? try source.line(at: 0) : nil) }
+    positions = sources.map { _ in 0 }
+    for source in sources.indices {
+      if let line = try advance(source) { lines.insert(line, of: source) }
+    }
   }
 
   /// The next line in order, each once; nil at the end.
   mutating func next() throws(ArchiveError) -> LayerValueLine? {
-    var lowest: LayerValueLine?
-    for head in heads {
-      if let head, lowest.map({ head < $0 }) ?? true { lowest = head }
+    guard let line = lines.first?.key else { return nil }
+    while let (lowest, source) = lines.first, lowest == line {
+      lines.replaceFirst(with: try advance(source))
     }
-    guard let lowest else { return nil }
-    for index in heads.indices where heads[index] == lowest {
-      repeat {
-        let position = positions[index]
-        heads[index] = position < sources[index].count ? try sources[index].line(at: position) : nil
-        positions[index] += 1
-      } while heads[index] == lowest
-    }
-    return lowest
+    return line
+  }
+
+  private mutating func advance(_ source: Int) throws(ArchiveError) -> LayerValueLine? {
+    let position = positions[source]
+    guard position < sources[source].count else { return nil }
+    positions[source] += 1
+    return try sources[source].line(at: position)
   }
 }

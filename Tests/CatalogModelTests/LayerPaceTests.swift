@@ -30,7 +30,7 @@ struct LayerPaceTests {
       var count = 0
       // On a busy machine the changes become fewer and larger layers, so it takes more commits until enough of them
       // are written.
-      while count < 4_000 || writtenCount.load(ordering: .relaxed) < 50, count < 400_000 {
+      while count < 4_000 || writtenCount.load(ordering: .relaxed) < 100, count < 400_000 {
         try journal.commit { _ = try $0.addItem(kind: "one") }
         count += 1
         // Without a pause, the low-priority thread that writes files would hardly ever run there.
@@ -82,5 +82,42 @@ struct LayerPaceTests {
       try garden.expectEveryRevision()
       #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
     }
+  }
+
+  /// Each checkpoint of a layer in memory is a source of its file. A merge used to look at all sources for each entity, so
+  /// the time grew with the square of the backlog.
+  @Test func aBacklogOfManyCheckpointsIsWrittenInTimeThatGrowsWithItsEvents() throws {
+    func secondsPerEvent(checkpointCount: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let mayWrite = DispatchSemaphore(value: 0)
+        let isHeld = Atomic<Bool>(true)
+        var options = JournalOptions(snapshots: .often(8))
+        options.fileHook = { operation in
+          if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
+            isHeld.exchange(false, ordering: .acquiringAndReleasing)
+          {
+            mayWrite.wait()
+          }
+          return .proceed
+        }
+        let journal = try CatalogJournal.create(
+          at: folder.url.appending(path: "Backlog.journal"), options: options)
+        for _ in 0..<checkpointCount {
+          try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "one") } }
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        mayWrite.signal()
+        journal.waitForLayers()
+        let seconds = (clock.now - start) / .seconds(1)
+        #expect(journal.chain.layers.reduce(0) { $0 + $1.checkpoints.count } == checkpointCount)
+        try journal.close()
+        return seconds / Double(8 * checkpointCount)
+      }
+    }
+    let few = try secondsPerEvent(checkpointCount: 400)
+    let many = try secondsPerEvent(checkpointCount: 3_200)
+    // It was five times as much for eight times as many.
+    #expect(many < 3 * few, "\(many) and \(few) seconds an event")
   }
 }
