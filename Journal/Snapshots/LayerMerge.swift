@@ -43,14 +43,25 @@ struct VersionMerge {
     return true
   }
 
-  /// How many versions of the entity would remain if fewer checkpoints were kept.
-  func groupCount(keeping checkpoints: [Revision]) -> Int {
+  // About how much space the versions of the entity take, where one on its own takes 2: a later one shares with the one
+  // before, in the same archive, what did not change, and takes half of that.
+
+  /// The space that they take in the sources.
+  var sourceSize: Int {
+    var size = 0
+    for index in all.indices { size += index > 0 && all[index].source == all[index - 1].source ? 1 : 2 }
+    return size
+  }
+
+  /// The space that those that remain would take, if fewer checkpoints were kept.
+  func groupSize(keeping checkpoints: [Revision]) -> Int {
     // Mostly there is one, and the last checkpoint shows it.
-    if group.count == 1 { return 1 }
-    return group.indices.count { index in
+    if group.count == 1 { return 2 }
+    let count = group.indices.count { index in
       let end = index + 1 < group.count ? group[index + 1].version.revision : .max
       return checkpoints.isSeen(from: group[index].version.revision, before: end)
     }
+    return count > 0 ? count + 1 : 0
   }
 }
 

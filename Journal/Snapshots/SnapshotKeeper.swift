@@ -403,16 +403,19 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let share = try logByteCount(for: run)
     // Nearly always all fit.
     if byteCount <= share { return all }
-    let counts = try versionCounts(sources, keeping: choices.map { $0.map(\.revision) })
-    return choices[policy.choice(versionCounts: counts, byteCount: byteCount, share: share)]
+    let (sizes, sourceSize) = try sizes(sources, keeping: choices.map { $0.map(\.revision) })
+    return choices[
+      policy.choice(sizes: sizes, sourceSize: sourceSize, byteCount: byteCount, share: share)]
   }
 
-  /// How many versions remain for each choice of checkpoints; the first choice includes all others.
-  private func versionCounts(
+  /// About how much would remain of the sources for each choice of checkpoints, in the units of ``VersionMerge``, and how
+  /// much there is. The first choice includes all others.
+  private func sizes(
     _ sources: [any LayerContents], keeping choices: [[Revision]]
-  ) throws(JournalError) -> [Int] {
+  ) throws(JournalError) -> (sizes: [Int], sourceSize: Int) {
     do throws(ArchiveError) {
-      var counts = choices.map { _ in 0 }
+      var sizes = choices.map { _ in 0 }
+      var sourceSize = 0
       var entityCount = 0
       for kind in chain.shape?.kinds.indices ?? 0..<0 {
         var cursors: [VersionCursor] = []
@@ -421,13 +424,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         while try merge.next() {
           entityCount += 1
           if entityCount % 1024 == 0 {
-            if isCancelled.load(ordering: .relaxed) { return counts }
+            if isCancelled.load(ordering: .relaxed) { return (sizes, sourceSize) }
             writePending()
           }
-          for choice in choices.indices { counts[choice] += merge.groupCount(keeping: choices[choice]) }
+          sourceSize += merge.sourceSize
+          for choice in choices.indices { sizes[choice] += merge.groupSize(keeping: choices[choice]) }
         }
       }
-      return counts
+      return (sizes, sourceSize)
     } catch {
       throw SnapshotFile.failure(error, choices.first?.last ?? 0, error.path ?? folder.snapshots)
     }

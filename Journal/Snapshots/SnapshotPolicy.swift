@@ -9,12 +9,13 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether past states are kept in layers, as far as ``pastShare`` allows. Otherwise a journal takes the least space
   /// that still opens fast, and past states are replayed.
   public var keepsPast: Bool
-  /// The space that all layers may take together to keep past states, as a multiple of the log's size.
+  /// The space that layers may take to keep past states, beyond what the newest state takes, as a multiple of the log's
+  /// size.
   ///
-  /// A layer has whole entities. So if many are updated in turn, a few attributes each time, their past states take
-  /// several times as much space as the log. Then fewer of these states are kept, and the others are replayed from an
-  /// earlier one. With 1, layers take little space; with 4 or more, past states are fast in such a journal too.
-  public var pastShare = 1.0
+  /// A layer has whole entities. Their versions share the values that did not change, but each still takes more space
+  /// than a small update takes in the log. If all past states would exceed this share, fewer are kept, and the others
+  /// are replayed from an earlier one. So with a smaller share, layers take less space, and past states take longer.
+  public var pastShare = 2.0
   /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
   /// change, at 20 to 40 µs each.
   package var eventCount = 512
@@ -79,19 +80,17 @@ public struct SnapshotPolicy: Hashable, Sendable {
     return level
   }
 
-  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that it takes no more than its share
-  /// of the disk, or only the last.
+  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that its past states take no more than
+  /// their share of the disk, or only the last.
   /// - Parameters:
-  ///   - versionCount: how many versions of entities remain for each of these choices, the first of which keeps all.
-  ///   - byteCount: the bytes of the merged layers.
-  ///   - share: the share of the log.
-  func choice(versionCounts: [Int], byteCount: Int, share: Int) -> Int {
-    guard keepsPast else { return versionCounts.count - 1 }
-    let all = max(versionCounts.first ?? 1, 1)
+  ///   - sizes: about how much the merged layer takes with each of these choices, the first of which keeps all.
+  ///   - sourceSize: the same for the layers that are merged.
+  ///   - byteCount: the bytes of these.
+  ///   - share: how many bytes past states may take in it.
+  func choice(sizes: [Int], sourceSize: Int, byteCount: Int, share: Int) -> Int {
+    guard keepsPast else { return sizes.count - 1 }
     // As floating point, because a file may claim any count.
-    let sizes = versionCounts.map { Double(byteCount) * Double($0) / Double(all) }
-    if let fitting = sizes.firstIndex(where: { $0 <= Double(share) }) { return fitting }
-    // A small saving is not worth the loss of past states.
-    return (sizes.last ?? 0) < 0.75 * Double(byteCount) ? sizes.count - 1 : 0
+    let past = sizes.map { Double($0 - (sizes.last ?? 0)) * Double(byteCount) / Double(max(sourceSize, 1)) }
+    return past.firstIndex { $0 <= Double(share) } ?? sizes.count - 1
   }
 }

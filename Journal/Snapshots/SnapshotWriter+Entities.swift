@@ -34,25 +34,82 @@ struct EntityShapes {
   }
 }
 
+/// The values of a version of an entity as the archive has them. The next version shares those that did not change,
+/// which are most.
+struct VersionValues {
+  typealias Value = KeyedArchiveWriter.Value
+
+  private let record: EntityRecord
+  /// For each part of the record, in the order of its bytes, as far as it was written.
+  private var values: [Value] = []
+  /// The dictionary of its attributes.
+  private var attributes: (count: Int, value: Value)?
+  /// For each part, the value that the version before has too.
+  private let sharedValues: [Value?]
+  private let previousAttributes: (count: Int, value: Value)?
+
+  init(_ record: EntityRecord, after previous: VersionValues?) {
+    self.record = record
+    sharedValues = previous.map { previous in
+      record.equalParts(in: previous.record).map { $0.map { previous.values[$0] } }
+    } ?? []
+    previousAttributes = previous?.attributes
+  }
+
+  /// The value of the next part, if the version before has it too.
+  var sharedValue: Value? { values.count < sharedValues.count ? sharedValues[values.count] : nil }
+
+  /// The dictionary of the next parts, if it is the same in the version before.
+  func sharedAttributes(count: Int) -> Value? {
+    guard let previousAttributes, previousAttributes.count == count,
+      sharedValues.suffix(count).allSatisfy({ $0 != nil })
+    else { return nil }
+    return previousAttributes.value
+  }
+
+  mutating func append(_ value: Value) { values.append(value) }
+
+  mutating func append(attributes value: Value, count: Int) {
+    attributes = (count, value)
+    if values.count < sharedValues.count { values += sharedValues[values.count...].compactMap(\.self) }
+  }
+}
+
 // Converts the encoded record directly: decoding values would be wasted, and a Swift dictionary treats names as equal
 // that differ in their bytes.
 extension SnapshotWriter {
-  mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
+  /// - Parameter isOnly: whether the archive has no other version of the entity.
+  mutating func append(
+    _ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes, isOnly: Bool
+  ) throws {
+    var values = isOnly ? nil : VersionValues(row.record, after: previous)
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
       var reader = unsafe CBORReader(bytes)
       let count = try reader.readMapHead()
       let (mask, fieldCount) = try Self.outline(reader, count)
       archive.beginObject(try shapes.shape(mask, &archive))
-      try archive.append(integer: Int64(number))
-      try archive.append(try value(row.created))
-      try archive.append(try value(row.modified))
+      try archive.append(try value(number, of: .number))
+      try archive.append(try value(row.created, of: .created))
+      try archive.append(try value(row.modified, of: .modified))
       for _ in 0..<fieldCount {
         _ = try reader.readUnsigned()
-        try append(&reader)
+        try append(&reader, of: &values)
       }
-      if count > fieldCount { try appendMap(&reader, count: count - fieldCount) }
+      if count > fieldCount { try appendAttributes(&reader, count: count - fieldCount, of: &values) }
       try archive.append(try archive.end())
     }
+    previous = values
+  }
+
+  private mutating func appendAttributes(
+    _ reader: inout CBORReader, count: Int, of values: inout VersionValues?
+  ) throws {
+    if let shared = values?.sharedAttributes(count: count) {
+      try archive.append(shared)
+    } else {
+      try appendMap(&reader, count: count, of: &values)
+    }
+    if let value = archive.newestValue { values?.append(attributes: value, count: count) }
   }
 
   /// The fields of a record, and how many of them are numbered.
@@ -71,11 +128,24 @@ extension SnapshotWriter {
     return (mask, count)
   }
 
-  private mutating func value(_ revision: Revision) throws(ArchiveError) -> KeyedArchiveWriter.Value {
-    if let newest, newest.revision == revision { return newest.value }
-    let value = try archive.value(Int64(revision))
-    newest = (revision, value)
+  private mutating func value(
+    _ number: Int, of field: LeadingField
+  ) throws(ArchiveError) -> KeyedArchiveWriter.Value {
+    let known = leading.first { $0?.number == number } ?? nil
+    let value = if let known { known.value } else { try archive.value(Int64(number)) }
+    leading[field.rawValue - 1] = (number, value)
     return value
+  }
+
+  /// Appends the next part of a record, which the version before may have too.
+  private mutating func append(_ reader: inout CBORReader, of values: inout VersionValues?) throws {
+    if let shared = values?.sharedValue {
+      try reader.skip()
+      try archive.append(shared)
+    } else {
+      try append(&reader)
+    }
+    if let value = archive.newestValue { values?.append(value) }
   }
 
   /// Appends the next item: numbers and booleans are stored in the field itself, everything else is an object.
@@ -96,19 +166,24 @@ extension SnapshotWriter {
       try archive.beginArray()
       for _ in 0..<count { try append(&reader) }
       try archive.append(try archive.end())
-    case .map: try appendMap(&reader, count: try reader.readMapHead())
+    case .map:
+      var values: VersionValues?
+      try appendMap(&reader, count: try reader.readMapHead(), of: &values)
     }
   }
 
   /// Appends an `NSDictionary` of the next members.
-  private mutating func appendMap(_ reader: inout CBORReader, count: Int) throws {
+  /// - Parameter values: nil if they are no parts of a record.
+  private mutating func appendMap(
+    _ reader: inout CBORReader, count: Int, of values: inout VersionValues?
+  ) throws {
     let start = keys.count
     try archive.beginDictionaryValues()
     for _ in 0..<count {
       let key = reader.offset
       try reader.skipText()
       unsafe keys.append(contentsOf: reader.passed(key..<reader.offset))
-      try append(&reader)
+      try append(&reader, of: &values)
     }
     let list = try keyLists.list(of: keys[start...], &texts, in: &archive)
     keys.removeSubrange(start...)

@@ -26,8 +26,10 @@ struct SnapshotWriter: ~Copyable {
   /// The encoded keys of the dictionaries in progress, the innermost last.
   var keys: [UInt8] = []
   var null: KeyedArchiveWriter.Reference?
-  /// The revision that was written last; neighbors mostly have the same.
-  var newest: (revision: Revision, value: KeyedArchiveWriter.Value)?
+  /// The values of the version that was written last, if the archive has several of its entity.
+  var previous: VersionValues?
+  /// The leading fields of the version that was written last; neighbors mostly have some of the same numbers.
+  var leading: [(number: Int, value: KeyedArchiveWriter.Value)?] = SnapshotLayout.leadingFields.map { _ in nil }
   private var digest: StateDigest.Builder
 
   /// Writes the whole archive.
@@ -165,13 +167,14 @@ struct SnapshotWriter: ~Copyable {
     var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
     try archive.beginArray()
     while try merge.next() {
+      previous = nil
       for (source, version) in merge.group {
         let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
         if let row = try sources[source].row(kind, version) {
           versions.append(numbers)
           // Iterating over a state in files is most of the work, so it is done once for both.
           if isWhole { digest.append(version.number, row) }
-          try append(version.number, row, &shapes)
+          try append(version.number, row, &shapes, isOnly: merge.group.count == 1)
         } else {
           deletions.append(numbers)
           if case .deleted(isErased: true) = version.content { erased.append(numbers) }

@@ -56,6 +56,20 @@ extension EntityRecord {
     return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())
   }
 
+  /// For each part, in the order of the bytes: where another record has that part with the same value; nil if it does
+  /// not.
+  /// - Complexity: O(n + m) in the numbers of bytes.
+  package func equalParts(in other: EntityRecord) -> [Int?] {
+    var parts: [Int?] = []
+    var position = 0
+    var merge = FieldMerge()
+    merge.walk(other.bytes, bytes) { left, right, _ in
+      if let right { parts.append(left?.hasValue(of: right) == true ? position : nil) }
+      if left != nil { position += 1 }
+    }
+    return parts
+  }
+
   /// The parts in which two records of one entity differ, in the order of the bytes. A missing record has no parts.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public static func differences(from old: EntityRecord?, to new: EntityRecord?) -> [PartChange] {

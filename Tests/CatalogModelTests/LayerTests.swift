@@ -256,11 +256,18 @@ struct LayerTests {
 
   @Test func checkpointsThatTakeMoreThanTheirShareAreThinned() {
     let policy = SnapshotPolicy.automatic
-    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 1000) == 0)
-    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 600) == 2)
-    #expect(policy.choice(versionCounts: [100, 80, 50, 20], byteCount: 1000, share: 100) == 3)
-    #expect(policy.choice(versionCounts: [100, 99, 98, 97], byteCount: 1000, share: 100) == 0)
-    #expect(SnapshotPolicy.small.choice(versionCounts: [100, 99], byteCount: 10, share: 1000) == 1)
+    func choice(_ sizes: [Int], of sourceSize: Int, share: Int, _ policy: SnapshotPolicy = policy) -> Int {
+      policy.choice(sizes: sizes, sourceSize: sourceSize, byteCount: 1_000, share: share)
+    }
+    #expect(choice([100, 80, 50, 20], of: 100, share: 800) == 0)
+    #expect(choice([100, 80, 50, 20], of: 100, share: 799) == 1)
+    #expect(choice([100, 80, 50, 20], of: 100, share: 300) == 2)
+    #expect(choice([100, 80, 50, 20], of: 100, share: 299) == 3)
+    // What the newest state needs is no part of the past.
+    #expect(choice([100, 99, 98, 97], of: 100, share: 30) == 0)
+    // Merged, versions share more than before.
+    #expect(choice([100, 80, 50, 20], of: 200, share: 400) == 0)
+    #expect(choice([100, 99], of: 100, share: 1_000, .small) == 1)
   }
 
   @Test func layersThatTakeMoreThanTheirShareAreMergedWithTheFirst() {
@@ -311,6 +318,44 @@ struct LayerTests {
       let again = try CatalogJournal.open(at: url, options: options)
       #expect(try again.verify(deep: true).problems.map(\.description) == [])
       try again.close()
+    }
+  }
+
+  /// The log has only what an update changes. A layer has whole entities, but what did not change only once.
+  @Test func versionsShareWhatDidNotChange() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Long.journal")
+      let options = JournalOptions(snapshots: .often(4))
+      let journal = try CatalogJournal.create(at: url, options: options)
+      let longText = FieldValue.string(String(repeating: "a long text ", count: 1_000))
+      let longList = FieldValue.array((0..<1_000).map { .integer(Int64($0)) })
+      try journal.commit { draft in
+        for kind in ["first", "second"] {
+          _ = try draft.addItem(kind: kind, attributes: ["list": longList, "text": longText])
+        }
+      }
+      let turns = 1_000
+      for turn in 0..<turns {
+        try journal.commit { draft in
+          // Names before, between and behind the others come and go.
+          try draft.updateItem(1, set: ["b \(turn % 3)": .integer(Int64(turn))], remove: ["z"])
+          try draft.updateItem(2, set: ["t": .integer(Int64(turn)), "z": .bool(turn % 2 == 0)])
+          if turn % 5 == 0 { try draft.updateItem(1, set: ["z": .null], remove: ["b \(turn % 3)"]) }
+        }
+      }
+      journal.waitForLayers()
+      // At most a few versions in each layer have texts and lists of their own.
+      let statistics = try journal.statistics()
+      let checkpointCount = journal.chain.layers.reduce(0) { $0 + $1.checkpoints.count }
+      #expect(checkpointCount > turns / 4)
+      #expect(statistics.layerByteCount < checkpointCount * 2 * 12_000 / 5)
+      for revision in stride(from: 1, through: turns + 1, by: 41) {
+        let state = try journal.state(asOf: .revision(revision))
+        #expect(try state.json == journal.replayed(through: revision).version.state.json)
+        for item in state.items { #expect(item["text"] == longText && item["list"] == longList) }
+      }
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
     }
   }
 
