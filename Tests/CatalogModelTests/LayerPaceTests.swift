@@ -37,9 +37,10 @@ struct LayerPaceTests {
         if count > 4_000 { Thread.sleep(forTimeInterval: 0.001) }
         if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
       }
-      // As many as an idle journal may have, and those that are written while one large merge is in progress.
+      // As many as an idle journal may have, and those that are written while one large merge is in progress. Without
+      // merges, all that were written would be there.
       #expect(most > 2)
-      #expect(most <= 24)
+      #expect(most <= 40)
       let statistics = try journal.statistics()
       // Without any merge, it would be 1.
       #expect(statistics.writeAmplification > 1)
