@@ -232,23 +232,25 @@ private protocol MergedSource: AnyObject {
 private struct MergedSources<Source: MergedSource> {
   private let sources: [Source]
   private var heads: [Source.Element?]
-  private var keys = SourceHeap<Source.Key>()
 
   init(_ sources: [Source]) {
     self.sources = sources
     heads = sources.map { $0.next() }
-    for (source, head) in heads.enumerated() {
-      if let head { keys.insert(Source.key(head), of: source) }
-    }
   }
 
   mutating func next() -> (Source, Source.Element)? {
-    guard let (key, first) = keys.first, let element = heads[first] else { return nil }
-    while let (lowest, source) = keys.first, lowest == key {
-      heads[source] = sources[source].next()
-      keys.replaceFirst(with: heads[source].map(Source.key))
+    var lowest: (source: Int, key: Source.Key, element: Source.Element)?
+    for (index, head) in heads.enumerated() {
+      guard let head else { continue }
+      let key = Source.key(head)
+      if let found = lowest, found.key <= key { continue }
+      lowest = (index, key, head)
     }
-    return (sources[first], element)
+    guard let lowest else { return nil }
+    for index in lowest.source..<heads.count {
+      if let head = heads[index], Source.key(head) == lowest.key { heads[index] = sources[index].next() }
+    }
+    return (sources[lowest.source], lowest.element)
   }
 }
 

@@ -50,9 +50,8 @@ struct VersionValues {
 
   init(_ record: EntityRecord, after previous: VersionValues?) {
     self.record = record
-    sharedValues = previous.map { previous in
-      record.equalParts(in: previous.record).map { $0.map { previous.values[$0] } }
-    } ?? []
+    let equalParts = previous.map { record.equalParts(in: $0.record) } ?? []
+    sharedValues = equalParts.map { part in part.flatMap { previous?.values[$0] } }
     previousAttributes = previous?.attributes
   }
 

@@ -29,7 +29,8 @@ struct SnapshotWriter: ~Copyable {
   /// The values of the version that was written last, if the archive has several of its entity.
   var previous: VersionValues?
   /// The leading fields of the version that was written last; neighbors mostly have some of the same numbers.
-  var leading: [(number: Int, value: KeyedArchiveWriter.Value)?] = SnapshotLayout.leadingFields.map { _ in nil }
+  var leading = [(number: Int, value: KeyedArchiveWriter.Value)?](
+    repeating: nil, count: SnapshotLayout.leadingFields.count)
   private var digest: StateDigest.Builder
 
   /// Writes the whole archive.

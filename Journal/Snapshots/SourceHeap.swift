@@ -31,13 +31,12 @@ struct SourceHeap<Key: Comparable> {
     }
     var index = 0
     while true {
-      var least = index
-      for child in 2 * index + 1...2 * index + 2 where child < nodes.count {
-        if Self.isBefore(nodes[child], nodes[least]) { least = child }
-      }
-      if least == index { return }
-      nodes.swapAt(index, least)
-      index = least
+      var child = 2 * index + 1
+      guard child < nodes.count else { return }
+      if child + 1 < nodes.count, Self.isBefore(nodes[child + 1], nodes[child]) { child += 1 }
+      guard Self.isBefore(nodes[child], nodes[index]) else { return }
+      nodes.swapAt(index, child)
+      index = child
     }
   }
 

@@ -9,6 +9,7 @@
 // - count JOURNAL COUNT: commits COUNT times and prints the system's counters (`CountedCommits`).
 // - short JOURNAL: follows the journal without a free file descriptor (`ShortFollower`).
 // - bank NODE NAME THREADS FIRST-TURN SEED: runs a node of a shared journal (`BankNode`).
+// - load JOURNAL SECONDS SEED: writes and reads a journal from many threads (`LoadedBank`).
 // - erase JOURNAL NUMBER, prune JOURNAL NUMBER: is killed before a file operation (`KilledErasure`).
 // - backup JOURNAL BACKUP: updates a backup again and again while others write, and prints
 //   "backup <acknowledged before> <revision>" each time.
@@ -47,6 +48,15 @@ if CommandLine.arguments.count == 7, CommandLine.arguments[1] == "bank",
     url: URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true), name: CommandLine.arguments[3],
     threads: threads, firstTurn: firstTurn, seed: seed
   ).run()
+}
+if CommandLine.arguments.count == 5, CommandLine.arguments[1] == "load",
+  let seconds = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])
+{
+  let url = URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true)
+  do {
+    try LoadedBank(url: url, seconds: seconds, seed: seed).run()
+    exit(0)
+  } catch { fail("\(error)") }
 }
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "short" {
   do {

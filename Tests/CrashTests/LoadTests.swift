@@ -1,0 +1,61 @@
+import Foundation
+import LogbookModel
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+extension Battery {
+  /// Many threads write and read the past in one process (`CrashChild`), while layers are written and merged.
+  @Suite struct LoadTests {
+    private struct Sample {
+      let revision, readCount, residentByteCount, layerByteCount, layerCount, descriptorCount: Int
+
+      init?(_ line: String) {
+        let words = line.split(separator: " ")
+        let numbers = words.dropFirst().compactMap { Int($0) }
+        guard words.first == "sample", numbers.count == 6 else { return nil }
+        revision = numbers[0]
+        readCount = numbers[1]
+        residentByteCount = numbers[2]
+        layerByteCount = numbers[3]
+        layerCount = numbers[4]
+        descriptorCount = numbers[5]
+      }
+
+      /// The pages of layers that were read stay in memory.
+      var otherByteCount: Int { residentByteCount - layerByteCount }
+    }
+
+    @Test func memoryAndDescriptorsDoNotGrowUnderLoad() throws {
+      var random = SeededGenerator()
+      try withTemporaryFolder { folder in
+        let url = folder.url.appending(path: "Load.journal")
+        let seconds = Battery.size(8, long: 600)
+        let child = try Child(["load", url.path, "\(seconds)", "\(random.next())"])
+        let samples = try child.end().compactMap { Sample($0) }
+        try #require(samples.count == seconds)
+        let (first, last) = (samples[seconds / 4], samples[seconds - 1])
+        print(
+          "load: \(last.revision) commits and \(last.readCount) past states in \(seconds) s, "
+            + "\(samples.map(\.residentByteCount).max()! >> 20) MiB at most with "
+            + "\(samples.map(\.layerByteCount).max()! >> 20) MiB of layers, at most "
+            + "\(samples.map(\.layerCount).max()!) of them and "
+            + "\(samples.map(\.descriptorCount).max()!) descriptors")
+        #expect(last.revision > 1_000 && last.readCount > 10)
+        // Changes that are in no layer yet, and states that readers hold, come and go.
+        let growth = samples.suffix(seconds / 2).map(\.otherByteCount).min()! - first.otherByteCount
+        #expect(growth < 64 << 20)
+        #expect(samples.map(\.residentByteCount).max()! - last.layerByteCount < 512 << 20)
+        // Readers hold the layers of their states for a moment longer than the journal does.
+        #expect(samples.allSatisfy { $0.descriptorCount < 64 + 2 * $0.layerCount })
+        #expect(samples.allSatisfy { $0.layerCount < 64 })
+
+        let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
+        #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+        #expect(Bank.balances(in: journal.state).reduce(0, +) == Bank.accountCount * Bank.balance)
+        try journal.close()
+      }
+    }
+  }
+}
