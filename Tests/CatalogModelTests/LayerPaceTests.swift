@@ -116,9 +116,13 @@ struct LayerPaceTests {
         return seconds / Double(8 * checkpointCount)
       }
     }
-    let few = try secondsPerEvent(checkpointCount: 400)
-    let many = try secondsPerEvent(checkpointCount: 3_200)
-    // It was five times as much for eight times as many.
-    #expect(many < 3 * few, "\(many) and \(few) seconds an event")
+    // Other tests can slow one of the two measurements.
+    var ratio = Double.infinity
+    for _ in 0..<3 where ratio >= 3 {
+      let few = try secondsPerEvent(checkpointCount: 400)
+      ratio = min(ratio, try secondsPerEvent(checkpointCount: 3_200) / few)
+    }
+    // It was 5.5.
+    #expect(ratio < 3, "an event took \(ratio) times as long")
   }
 }
