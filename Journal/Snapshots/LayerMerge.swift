@@ -1,3 +1,4 @@
+import CBOR
 import KeyedArchiving
 
 /// Merges the versions of several sources, entity by entity, and drops those that no kept checkpoint shows.
@@ -43,25 +44,44 @@ struct VersionMerge {
     return true
   }
 
-  // About how much space the versions of the entity take, where one on its own takes 2: a later one shares with the one
-  // before, in the same archive, what did not change, and takes half of that.
-
-  /// The space that they take in the sources.
-  var sourceSize: Int {
-    var size = 0
-    for index in all.indices { size += index > 0 && all[index].source == all[index - 1].source ? 1 : 2 }
-    return size
-  }
-
-  /// The space that those that remain would take, if fewer checkpoints were kept.
-  func groupSize(keeping checkpoints: [Revision]) -> Int {
-    // Mostly there is one, and the last checkpoint shows it.
-    if group.count == 1 { return 2 }
+  /// How many versions beyond the first would remain, if fewer checkpoints were kept.
+  func furtherCount(keeping checkpoints: [Revision]) -> Int {
+    if group.count < 2 { return 0 }
     let count = group.indices.count { index in
+      if case .deleted = group[index].version.content { return false }
       let end = index + 1 < group.count ? group[index + 1].version.revision : .max
       return checkpoints.isSeen(from: group[index].version.revision, before: end)
     }
-    return count > 0 ? count + 1 : 0
+    return max(count - 1, 0)
+  }
+}
+
+/// A sample of how much a further version of an entity takes in an archive: it shares with the one before what did not
+/// change.
+struct VersionSample {
+  private var furtherCount = 0
+  private var sampleCount = 0
+  private var changedByteCount = 0
+
+  /// One of so many versions is decoded, because decoding all would take as long as merging.
+  private static let interval = 32
+  /// What each takes besides: its object, the lists of its parts, and its number and revision.
+  private static let fixedByteCount = 160
+
+  /// About how many bytes a further version takes.
+  var byteCount: Int { Self.fixedByteCount + changedByteCount / max(sampleCount, 1) }
+
+  /// Adds the versions of an entity.
+  mutating func add(
+    _ group: [VersionMerge.Found], _ row: (VersionMerge.Found) throws(ArchiveError) -> EntityRow?
+  ) throws(ArchiveError) {
+    for index in group.indices.dropFirst() {
+      furtherCount += 1
+      guard furtherCount % Self.interval == 1, let later = try row(group[index]) else { continue }
+      let earlier = try row(group[index - 1])?.record ?? EntityRecord()
+      sampleCount += 1
+      changedByteCount += earlier.changes(to: later.record)?.bytes.count ?? 0
+    }
   }
 }
 

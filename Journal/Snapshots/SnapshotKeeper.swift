@@ -344,8 +344,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// The layers to merge next.
   private func dueRun() throws(JournalError) -> [Layer]? {
     let run = mergeableLayers()
-    let share = try logByteCount(for: run)
-    let range = policy.run(run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }, share: share)
+    let sizes = run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }
+    let range = policy.run(sizes, share: try share(of: run))
     return range.isEmpty ? nil : Array(run[range])
   }
 
@@ -399,23 +399,21 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       choices.append(sparser.map(\.element))
     }
     if !policy.keepsPast { return [last] }
-    let byteCount = run.reduce(0) { $0 + ($1.facts?.byteCount ?? 0) }
-    let share = try logByteCount(for: run)
+    let share = try share(of: run)
     // Nearly always all fit.
-    if byteCount <= share { return all }
-    let (sizes, sourceSize) = try sizes(sources, keeping: choices.map { $0.map(\.revision) })
-    return choices[
-      policy.choice(sizes: sizes, sourceSize: sourceSize, byteCount: byteCount, share: share)]
+    if run.reduce(0, { $0 + ($1.facts?.byteCount ?? 0) }) <= share { return all }
+    let byteCounts = try pastByteCounts(sources, keeping: choices.map { $0.map(\.revision) })
+    return choices[policy.choice(byteCounts, share: share)]
   }
 
-  /// About how much would remain of the sources for each choice of checkpoints, in the units of ``VersionMerge``, and how
-  /// much there is. The first choice includes all others.
-  private func sizes(
+  /// About how many bytes the past states of a merged layer would take for each choice of checkpoints. The first choice
+  /// includes all others.
+  private func pastByteCounts(
     _ sources: [any LayerContents], keeping choices: [[Revision]]
-  ) throws(JournalError) -> (sizes: [Int], sourceSize: Int) {
+  ) throws(JournalError) -> [Int] {
     do throws(ArchiveError) {
-      var sizes = choices.map { _ in 0 }
-      var sourceSize = 0
+      var counts = choices.map { _ in 0 }
+      var sample = VersionSample()
       var entityCount = 0
       for kind in chain.shape?.kinds.indices ?? 0..<0 {
         var cursors: [VersionCursor] = []
@@ -424,24 +422,26 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         while try merge.next() {
           entityCount += 1
           if entityCount % 1024 == 0 {
-            if isCancelled.load(ordering: .relaxed) { return (sizes, sourceSize) }
+            if isCancelled.load(ordering: .relaxed) { break }
             writePending()
           }
-          sourceSize += merge.sourceSize
-          for choice in choices.indices { sizes[choice] += merge.groupSize(keeping: choices[choice]) }
+          for choice in choices.indices { counts[choice] += merge.furtherCount(keeping: choices[choice]) }
+          try sample.add(merge.group) { (found) throws(ArchiveError) in
+            try sources[found.source].row(kind, found.version)
+          }
         }
       }
-      return (sizes, sourceSize)
+      return counts.map { $0 * sample.byteCount }
     } catch {
       throw SnapshotFile.failure(error, choices.first?.last ?? 0, error.path ?? folder.snapshots)
     }
   }
 
-  /// How many bytes some layers may take, by their share of the log.
-  private func logByteCount(for run: [Layer]) throws(JournalError) -> Int {
+  /// How many bytes the past states in some layers may take, by their part of the log.
+  private func share(of run: [Layer]) throws(JournalError) -> Int {
     let eventCount = progress.withLock { $0.eventCount }
-    let share = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
-    return Int(Double(try chain.logByteCount()) * min(share, 1) * policy.pastShare)
+    let part = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
+    return policy.share(ofLog: Double(try chain.logByteCount()) * min(part, 1))
   }
 
   // MARK: Files

@@ -40,6 +40,12 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// How many layers can wait in memory to be written; later changes go into one layer when there is room.
   static let pendingLimit = 2
 
+  /// How many bytes past states may take.
+  /// - Parameter byteCount: how many the log takes.
+  func share(ofLog byteCount: Double) -> Int {
+    max(keepsPast ? Int(min(byteCount * pastShare, Double(Int.max / 2))) : 0, Self.smallByteCount)
+  }
+
   /// The layers to merge now, of consecutive layers in files, oldest first; empty for none.
   /// - Parameters:
   ///   - sizes: the number of events and bytes of each layer.
@@ -49,8 +55,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
     guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
     // The later layers may have replaced much of the first one.
     let all = sizes.reduce(0) { $0 + $1.byteCount }
-    guard all > (keepsPast ? max(share, Self.smallByteCount) : Self.smallByteCount) else { return run }
-    return all - first > first / 2 ? 0..<sizes.count : run
+    return all > share && all - first > first / 2 ? 0..<sizes.count : run
   }
 
   /// - Parameter eventCounts: the number of events of each layer.
@@ -83,14 +88,10 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that its past states take no more than
   /// their share of the disk, or only the last.
   /// - Parameters:
-  ///   - sizes: about how much the merged layer takes with each of these choices, the first of which keeps all.
-  ///   - sourceSize: the same for the layers that are merged.
-  ///   - byteCount: the bytes of these.
-  ///   - share: how many bytes past states may take in it.
-  func choice(sizes: [Int], sourceSize: Int, byteCount: Int, share: Int) -> Int {
-    guard keepsPast else { return sizes.count - 1 }
-    // As floating point, because a file may claim any count.
-    let past = sizes.map { Double($0 - (sizes.last ?? 0)) * Double(byteCount) / Double(max(sourceSize, 1)) }
-    return past.firstIndex { $0 <= Double(share) } ?? sizes.count - 1
+  ///   - byteCounts: about how many bytes its past states take with each of these choices, the first of which keeps all.
+  ///   - share: how many they may take.
+  func choice(_ byteCounts: [Int], share: Int) -> Int {
+    let last = byteCounts.count - 1
+    return keepsPast ? byteCounts.firstIndex { $0 <= share } ?? last : last
   }
 }
