@@ -1,8 +1,8 @@
 import KeyedArchiving
 
 /// A version of an entity: it was added or changed, deleted or erased.
-struct EntityVersion {
-  enum Content {
+struct EntityVersion: Sendable {
+  enum Content: Sendable {
     /// Deleted or erased.
     case deleted(isErased: Bool)
     case row(EntityRow)

@@ -68,13 +68,18 @@ private final class StackedEntities: EntityBase {
 
   func row(_ number: Int) -> EntityRow? {
     for layer in stack.layers {
-      let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: EntityRow?) in
-        guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
-        return (true, try contents.row(kind, version))
-      }
-      if let found, found.isKnown { return found.row }
+      let found = row(number, layer)
+      if found.isKnown { return found.row }
     }
     return nil
+  }
+
+  private func row(_ number: Int, _ layer: Layer) -> (isKnown: Bool, row: EntityRow?) {
+    let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: EntityRow?) in
+      guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
+      return (true, try contents.row(kind, version))
+    }
+    return found ?? (false, nil)
   }
 
   func revision(of number: Int) -> Revision {
@@ -101,13 +106,33 @@ private final class StackedEntities: EntityBase {
   }
 
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
+    var rows = StackedRows(self, merge(entitiesFrom: number))
+    return BaseIterator { rows.next() }
+  }
+
+  /// Decodes on two threads; nil if there is only one.
+  fileprivate func rowsAhead(from number: Int) -> StackedRows.Ahead? {
     var merge = merge(entitiesFrom: number)
-    return BaseIterator {
-      while let (source, version) = merge.next() {
-        if case .deleted = version.content { continue }
-        if let row = source.row(version) { return (version.number, row) }
+    return ReadAhead {
+      let part = merge.next(StackedRows.partCount)
+      return part.isEmpty ? nil : (part, merge.sources.map(\.contents))
+    } _: { versions, contents in
+      versions.compactMap { source, version in
+        self.row(version, self.stack.layers[source], contents[source]).map { (version.number, $0) }
       }
-      return nil
+    }
+  }
+
+  /// - Parameter contents: the contents of the layer that have the version.
+  /// - Returns: nil for a deleted entity.
+  fileprivate func row(
+    _ version: EntityVersion, _ layer: Layer, _ contents: any LayerContents
+  ) -> EntityRow? {
+    do throws(ArchiveError) {
+      return try contents.row(kind, version)
+    } catch {
+      _ = layer.replacement(of: contents, because: error)
+      return row(version.number, layer).row
     }
   }
 
@@ -160,6 +185,48 @@ private final class StackedEntities: EntityBase {
 
   private func merge(entitiesFrom number: Int) -> MergedSources<VersionSource> {
     MergedSources(stack.layers.map { VersionSource($0, kind, from: number, asOf: revision) })
+  }
+}
+
+/// Iterates over entities. Each is decoded when it is needed; in a long iteration, two threads decode ahead.
+private struct StackedRows {
+  typealias Row = (key: Int, value: EntityRow)
+  /// Transforms versions, each with the number of its layer, and the contents of all layers.
+  typealias Ahead = ReadAhead<([MergedSources<VersionSource>.Found], [any LayerContents]), [Row]>
+
+  private let entities: StackedEntities
+  private var merge: MergedSources<VersionSource>
+  private var count = 0
+  private var ahead: Ahead?
+  private var part: [Row] = []
+  private var position = 0
+
+  /// For so many entities, a second thread does not pay off.
+  private static let shortCount = 1024
+  static let partCount = 256
+
+  init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
+    self.entities = entities
+    self.merge = merge
+  }
+
+  mutating func next() -> Row? {
+    while ahead == nil {
+      guard let (source, version) = merge.next() else { return nil }
+      count += 1
+      if count == Self.shortCount { ahead = entities.rowsAhead(from: version.number + 1) }
+      let contents = merge.sources[source].contents
+      if let row = entities.row(version, entities.stack.layers[source], contents) {
+        return (version.number, row)
+      }
+    }
+    while position == part.count {
+      guard let next = ahead?.next() else { return nil }
+      part = next
+      position = 0
+    }
+    position += 1
+    return part[position - 1]
   }
 }
 
@@ -230,7 +297,9 @@ private protocol MergedSource: AnyObject {
 
 /// Merges sources: for each key, the value of the first source that has it.
 private struct MergedSources<Source: MergedSource> {
-  private let sources: [Source]
+  typealias Found = (source: Int, element: Source.Element)
+
+  let sources: [Source]
   private var heads: [Source.Element?]
 
   init(_ sources: [Source]) {
@@ -238,7 +307,15 @@ private struct MergedSources<Source: MergedSource> {
     heads = sources.map { $0.next() }
   }
 
-  mutating func next() -> (Source, Source.Element)? {
+  /// The next elements, fewer at the end.
+  mutating func next(_ count: Int) -> [Found] {
+    var found: [Found] = []
+    found.reserveCapacity(count)
+    while found.count < count, let next = next() { found.append(next) }
+    return found
+  }
+
+  mutating func next() -> Found? {
     var lowest: (source: Int, key: Source.Key, element: Source.Element)?
     for (index, head) in heads.enumerated() {
       guard let head else { continue }
@@ -250,7 +327,7 @@ private struct MergedSources<Source: MergedSource> {
     for index in lowest.source..<heads.count {
       if let head = heads[index], Source.key(head) == lowest.key { heads[index] = sources[index].next() }
     }
-    return (sources[lowest.source], lowest.element)
+    return (lowest.source, lowest.element)
   }
 }
 
@@ -258,7 +335,7 @@ private final class VersionSource: MergedSource {
   private let layer: Layer
   private let kind: Int
   private let revision: Revision
-  private var contents: any LayerContents
+  private(set) var contents: any LayerContents
   private var cursor: VersionCursor?
   /// Where to continue if the file fails.
   private var start: Int
@@ -291,20 +368,6 @@ private final class VersionSource: MergedSource {
         contents = other
         cursor = nil
       }
-    }
-  }
-
-  func row(_ version: EntityVersion) -> EntityRow? {
-    do throws(ArchiveError) {
-      return try contents.row(kind, version)
-    } catch {
-      guard let other = layer.replacement(of: contents, because: error) else { return nil }
-      contents = other
-      cursor = nil
-      return layer.read { (contents) throws(ArchiveError) -> EntityRow? in
-        guard let found = try contents.version(kind, version.number, asOf: revision) else { return nil }
-        return try contents.row(kind, found)
-      } ?? nil
     }
   }
 }

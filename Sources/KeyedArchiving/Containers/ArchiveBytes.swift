@@ -3,12 +3,12 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read once, checked once, and kept. If a file is truncated or overwritten
+/// 1. The bytes never change: each page is read and checked before it is used, and then kept. If a file is truncated or overwritten
 ///    while it is open, pages not yet read give errors. There is never a signal, and never bytes other than those
 ///    checked.
 /// 2. Each access is checked against ``count``.
-/// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need a new
-///    page wait.
+/// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need it or a
+///    page near it wait.
 @safe public final class ArchiveBytes: @unchecked Sendable {
   // Unchecked because the compiler can't see that memory is written only before it is published: by `init`, or by the
   // file's loader, which sets a page's bit after it has written and checked the page.

@@ -10,13 +10,13 @@ import Synchronization
   import Darwin
 #endif
 
-/// A file whose pages are read into a reserved address range, each when it is first used.
+/// A file whose pages are read into a reserved address range when they are first used. If the two pages before are there,
+/// this may be a scan, so the rest of the 64 KiB is read too.
 ///
 /// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
 /// 1. A page's bit in `loaded` is set after the page was written and has passed its check. It is never cleared.
-/// 2. Pages are written only by the holder of `lock`, and only while their bit is not set. It also guards
-///    `loadedCount`.
+/// 2. Pages are written only by the holder of the lock of their group, and only while their bit is not set.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
 
@@ -29,8 +29,10 @@ import Synchronization
   private let descriptor: Int32
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
-  private let lock = NSLock()
-  private var loadedCount = 0
+  /// Threads that read different groups of pages do not wait for one another.
+  private let locks = (0..<8).map { _ in NSLock() }
+  private let groupShift: Int
+  private let loadedCount = Atomic<Int>(0)
 
   /// - Parameter descriptor: The open file. This object closes it, even if this initializer throws.
   init(
@@ -44,6 +46,7 @@ import Synchronization
     self.path = path
     unsafe self.check = unsafe check
     pageShift = pageSize.trailingZeroBitCount
+    groupShift = max(16 - pageShift, 0)
     // This reserves only addresses. A page gets memory when it is written.
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
@@ -100,40 +103,55 @@ import Synchronization
   /// Reads those of the pages that were not read before.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
     for page in pages where !isLoaded(page) {
+      let lock = locks[(page >> groupShift) % locks.count]
       lock.lock()
       defer { lock.unlock() }
-      if isLoaded(page) { continue }
-      try read(page)
-      let bit = UInt64(1) << UInt64(page & 63)
-      unsafe loaded[page >> 6].bitwiseOr(bit, ordering: .releasing)
-      loadedCount += 1
+      if !isLoaded(page) { try read(page..<end(of: page)) }
     }
   }
 
   /// The number of bytes of all pages that were read.
-  var loadedByteCount: Int { lock.withLock { loadedCount } << pageShift }
+  var loadedByteCount: Int { loadedCount.load(ordering: .relaxed) << pageShift }
 
   private func isLoaded(_ page: Int) -> Bool {
     unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
   }
 
-  private func read(_ page: Int) throws(ArchiveError) {
-    let start = page << pageShift
-    let size = min(1 << pageShift, byteCount - start)
+  /// The end of the pages to read with one that is needed.
+  private func end(of page: Int) -> Int {
+    guard page > 1, isLoaded(page - 1), isLoaded(page - 2) else { return page + 1 }
+    let groupEnd = ((page >> groupShift) + 1) << groupShift
+    let limit = min(groupEnd, ((byteCount - 1) >> pageShift) + 1)
+    return (page + 1..<limit).first(where: isLoaded) ?? limit
+  }
+
+  /// Reads pages, of which the first is needed. If another one fails, it is read again when it is needed.
+  private func read(_ pages: Range<Int>) throws(ArchiveError) {
+    let start = pages.lowerBound << pageShift
+    let size = min(pages.upperBound << pageShift, byteCount) - start
     let count = unsafe cfiles_read(descriptor, base + start, size, UInt64(start))
+    if count < 0, pages.count > 1 { return try read(pages.prefix(1)) }
     guard count >= 0 else {
       throw ArchiveError(
         .io, "The file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
     }
-    guard count == size else {
-      throw ArchiveError(
-        .damaged, "The file was truncated while it was open: it had \(byteCount) bytes",
-        offset: start + Int(count), path: path)
-    }
-    guard unsafe check(page, UnsafeRawBufferPointer(start: base + start, count: size)) else {
-      throw ArchiveError(
-        .damaged, "The \(size) bytes from byte \(start) on are not those that were written", offset: start,
-        path: path)
+    for page in pages {
+      let pageStart = page << pageShift
+      let pageSize = min(1 << pageShift, byteCount - pageStart)
+      guard start + Int(count) >= pageStart + pageSize else {
+        if page > pages.lowerBound { return }
+        throw ArchiveError(
+          .damaged, "The file was truncated while it was open: it had \(byteCount) bytes",
+          offset: start + Int(count), path: path)
+      }
+      guard unsafe check(page, UnsafeRawBufferPointer(start: base + pageStart, count: pageSize)) else {
+        if page > pages.lowerBound { return }
+        throw ArchiveError(
+          .damaged, "The \(pageSize) bytes from byte \(pageStart) on are not those that were written",
+          offset: pageStart, path: path)
+      }
+      unsafe loaded[page >> 6].bitwiseOr(1 << UInt64(page & 63), ordering: .releasing)
+      loadedCount.add(1, ordering: .relaxed)
     }
   }
 }

@@ -58,6 +58,32 @@ import Testing
     }
   }
 
+  @Test func aScanReadsGroupsOfPagesAndADamagedOneIsReportedWhenItIsNeeded() throws {
+    try withTemporaryFolder { folder in
+      let checks = Checks()
+      let bytes = numbered(40 * 4096 - 7)
+      let file = try unsafe paged(folder.path("file"), bytes) { page, _ in
+        checks.count(page)
+        return page != 20
+      }
+      func touch(_ page: Int) throws { _ = try file.data(in: page * 4096..<page * 4096 + 1) }
+      for page in [30, 0, 1] { try touch(page) }
+      #expect(checks.pages == [30, 0, 1])
+      try touch(2)
+      #expect(checks.pages == [30, 0, 1] + Array(2...15))
+      // The pages before the damaged one are kept.
+      try touch(16)
+      #expect(checks.pages.suffix(5) == [16, 17, 18, 19, 20])
+      for page in 0..<20 { try touch(page) }
+      #expect(checks.pages.count == 22)
+      for _ in 0..<2 { #expect(throws: ArchiveError.self) { try touch(20) } }
+      // Up to a page that was read.
+      for page in 21...39 { try touch(page) }
+      #expect(checks.pages.suffix(19) == [20] + Array(21...29) + Array(31...39))
+      #expect(try file.data(in: 21 * 4096..<bytes.count) == Data(bytes[(21 * 4096)...]))
+    }
+  }
+
   private final class Checks: Sendable {
     private let list = Lock<[Int]>([])
     var pages: [Int] { list.withLock { $0 } }

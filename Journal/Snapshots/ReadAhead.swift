@@ -1,0 +1,134 @@
+import Foundation
+import Locks
+import Synchronization
+
+/// Transforms the parts of a sequence on the caller's thread and on a second one, and returns the results in order.
+///
+/// For long iterations, in which transforming takes most of the time. Used by one thread. The second one ends when this
+/// object is released.
+final class ReadAhead<Part: Sendable, Output: Sendable> {
+  private let work: Work<Part, Output>
+
+  /// - Parameters:
+  ///   - next: returns the next part, nil at the end. Called by one thread at a time.
+  ///   - transform: called by both threads.
+  /// - Returns: nil if there is no second thread.
+  init?(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
+    let work = Work(next, transform)
+    let isStarted = SecondThreads.start { work.run() }
+    guard isStarted else { return nil }
+    self.work = work
+  }
+
+  deinit { work.end() }
+
+  /// The next result, nil at the end.
+  func next() -> Output? { work.next() }
+}
+
+private final class Work<Part: Sendable, Output: Sendable>: Sendable {
+  private struct State {
+    let next: () -> Part?
+    /// How many parts were taken from the sequence, and how many results were returned.
+    var takenCount = 0
+    var returnedCount = 0
+    /// The results that were not returned, by their positions.
+    var results: [Int: Output] = [:]
+    var isAtEnd = false
+  }
+
+  private enum Step: Sendable {
+    case transform(Part, position: Int)
+    case finish(Output?)
+    case wait
+  }
+
+  private let state: Lock<State>
+  private let transform: @Sendable (Part) -> Output
+  private let change = NSCondition()
+
+  /// How many parts are taken before they are returned.
+  private static var window: Int { 16 }
+
+  init(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
+    state = Lock(State(next: next))
+    self.transform = transform
+  }
+
+  /// Transforms parts until the end.
+  func run() {
+    while case .transform(let part, let position) = step({ $0.isAtEnd ? .finish(nil) : nil }) {
+      let result = transform(part)
+      state.withLock { $0.results[position] = result }
+      signal()
+    }
+  }
+
+  func next() -> Output? {
+    while true {
+      let step = step { state in
+        if let result = state.results.removeValue(forKey: state.returnedCount) {
+          state.returnedCount += 1
+          return .finish(result)
+        }
+        return state.isAtEnd && state.returnedCount == state.takenCount ? .finish(nil) : nil
+      }
+      switch step {
+      case .transform(let part, let position):
+        let result = transform(part)
+        state.withLock { $0.results[position] = result }
+      case .finish(let result):
+        signal()
+        return result
+      case .wait: break
+      }
+    }
+  }
+
+  /// Ends the second thread.
+  func end() {
+    state.withLock { $0.isAtEnd = true }
+    signal()
+  }
+
+  /// The next step of a thread: what `first` returns, or the next part. Waits while there is none.
+  private func step(_ first: (inout State) -> Step?) -> Step {
+    change.lock()
+    defer { change.unlock() }
+    while true {
+      let step = state.withLock { state -> Step in
+        if let step = first(&state) { return step }
+        if state.isAtEnd || state.takenCount - state.returnedCount >= Self.window { return .wait }
+        guard let part = state.next() else {
+          state.isAtEnd = true
+          return first(&state) ?? .wait
+        }
+        state.takenCount += 1
+        return .transform(part, position: state.takenCount - 1)
+      }
+      if case .wait = step { change.wait() } else { return step }
+    }
+  }
+
+  private func signal() {
+    change.lock()
+    change.broadcast()
+    change.unlock()
+  }
+}
+
+/// The threads that read ahead: one less than the processors, because more would only take turns.
+private enum SecondThreads {
+  private static let count = Atomic<Int>(0)
+
+  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let limit = ProcessInfo.processInfo.activeProcessorCount - 1
+    let isFree = count.add(1, ordering: .relaxed).newValue <= limit
+    let isStarted = isFree && Threads.start {
+      body()
+      count.subtract(1, ordering: .relaxed)
+    }
+    if !isStarted { count.subtract(1, ordering: .relaxed) }
+    return isStarted
+  }
+}
