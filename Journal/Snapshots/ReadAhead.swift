@@ -124,10 +124,12 @@ private enum SecondThreads {
   static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let limit = ProcessInfo.processInfo.activeProcessorCount - 1
     let isFree = count.add(1, ordering: .relaxed).newValue <= limit
-    let isStarted = isFree && Threads.start {
-      body()
-      count.subtract(1, ordering: .relaxed)
-    }
+    let isStarted =
+      isFree
+      && Threads.start {
+        body()
+        count.subtract(1, ordering: .relaxed)
+      }
     if !isStarted { count.subtract(1, ordering: .relaxed) }
     return isStarted
   }

@@ -98,7 +98,9 @@ struct LongIterationTests {
           defer { number += 1 }
           return number
         }
-      } _: { [held] number in (number, held) }
+      } _: { [held] number in
+        (number, held)
+      }
       held = nil
       if ahead == nil { continue }
       for number in 0..<100 { #expect(ahead?.next()?.0 == number) }
@@ -122,11 +124,13 @@ struct LongIterationTests {
       // So that no layers are merged.
       options.snapshots.fanout = 1_000
       options.snapshots.pastShare = 1_000
-      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Large.journal"), options: options)
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Large.journal"), options: options)
       for part in 0..<12 {
         try journal.commit { draft in
           for number in 0..<count / 12 {
-            _ = try draft.addItem(kind: "a", attributes: ["number": .integer(Int64(part * count / 12 + number))])
+            _ = try draft.addItem(
+              kind: "a", attributes: ["number": .integer(Int64(part * count / 12 + number))])
           }
         }
         try journal.commit { draft in
