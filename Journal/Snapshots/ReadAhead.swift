@@ -48,7 +48,7 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
   private let change = NSCondition()
 
   /// How many parts are taken before they are returned.
-  private static var window: Int { 16 }
+  private static var window: Int { 8 }
 
   init(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
     state = Lock(State(next: next))
@@ -122,15 +122,14 @@ private enum SecondThreads {
   private static let count = Atomic<Int>(0)
 
   static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    let limit = ProcessInfo.processInfo.activeProcessorCount - 1
-    let isFree = count.add(1, ordering: .relaxed).newValue <= limit
-    let isStarted =
-      isFree
-      && Threads.start {
-        body()
-        count.subtract(1, ordering: .relaxed)
-      }
+    let isFree = count.add(1, ordering: .relaxed).newValue < ProcessInfo.processInfo.activeProcessorCount
+    let isStarted = isFree && Threads.start { run(body) }
     if !isStarted { count.subtract(1, ordering: .relaxed) }
     return isStarted
+  }
+
+  private static func run(_ body: () -> Void) {
+    body()
+    count.subtract(1, ordering: .relaxed)
   }
 }
