@@ -33,7 +33,7 @@ let package = Package(
     .target(name: "CBOR"),
     .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
-    .target(name: "KeyedArchiving", dependencies: ["CFiles"]),
+    .target(name: "KeyedArchiving", dependencies: ["CFiles", "Locks"]),
     .target(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],

@@ -1,5 +1,6 @@
 internal import CFiles
 import Foundation
+import Locks
 import Synchronization
 
 #if canImport(Glibc)
@@ -10,8 +11,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// A file whose pages are read into a reserved address range when they are first used. If the two pages before are there,
-/// this may be a scan, so the rest of the 64 KiB is read too.
+/// A file whose pages are read into a reserved address range when they are first used. After two pages in a row, this may
+/// be a scan, so the rest of the 64 KiB is read too.
 ///
 /// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
@@ -33,6 +34,8 @@ import Synchronization
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
   private let loadedCount = Atomic<Int>(0)
+  /// The newest runs of pages that were read in order, which may be scans; the newest last.
+  private let runs = Lock<[(end: Int, count: Int)]>([])
 
   /// - Parameter descriptor: The open file. This object closes it, even if this initializer throws.
   init(
@@ -119,11 +122,25 @@ import Synchronization
 
   /// The end of the pages to read with one that is needed.
   private func end(of page: Int) -> Int {
-    guard page > 1, isLoaded(page - 1), isLoaded(page - 2) else { return page + 1 }
+    let isScan = runs.withLock { runs in runs.contains { $0.end == page && $0.count > 1 } }
+    if !isScan { return page + 1 }
     let groupEnd = ((page >> groupShift) + 1) << groupShift
     let limit = min(groupEnd, ((byteCount - 1) >> pageShift) + 1)
     return (page + 1..<limit).first(where: isLoaded) ?? limit
   }
+
+  /// Notes that pages were read.
+  private func note(_ pages: Range<Int>) {
+    runs.withLock { runs in
+      let known = runs.firstIndex { $0.end == pages.lowerBound } ?? (runs.count < Self.runLimit ? nil : 0)
+      let run = known.map { runs.remove(at: $0) }
+      let count = run?.end == pages.lowerBound ? run?.count ?? 0 : 0
+      runs.append((pages.upperBound, count + pages.count))
+    }
+  }
+
+  /// A scan reads a few places of a file in turn.
+  private static let runLimit = 8
 
   /// Reads pages, of which the first is needed. If another one fails, it is read again when it is needed.
   private func read(_ pages: Range<Int>) throws(ArchiveError) {
@@ -135,6 +152,8 @@ import Synchronization
       throw ArchiveError(
         .io, "The file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
     }
+    var end = pages.lowerBound
+    defer { note(pages.lowerBound..<end) }
     for page in pages {
       let pageStart = page << pageShift
       let pageSize = min(1 << pageShift, byteCount - pageStart)
@@ -152,6 +171,7 @@ import Synchronization
       }
       unsafe loaded[page >> 6].bitwiseOr(1 << UInt64(page & 63), ordering: .releasing)
       loadedCount.add(1, ordering: .relaxed)
+      end = page + 1
     }
   }
 }
