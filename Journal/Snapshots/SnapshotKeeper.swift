@@ -57,8 +57,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let room = NSCondition()
   /// Freezes the rest under the write lock, if that is free.
   let whenIdle = Lock<(@Sendable () -> Void)?>(nil)
-  /// When the writing of a large file may be interrupted next.
-  private let nextInterruption = Lock(ContinuousClock.now)
+  /// When the writing of a large file may be interrupted next, by a merge and by the writing of a pending layer.
+  private let nextInterruptions = Lock((merge: ContinuousClock.now, write: ContinuousClock.now))
   /// Files that failed and were rewritten.
   private let repaired = Lock<Set<LayerName>>([])
 
@@ -217,13 +217,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func work() {
     while true {
       do throws(JournalError) {
-        let (published, isClosed) = progress.withLock { ($0.published.revision, $0.isClosed) }
         if isClosed { break }
         turn.lock()
         defer { turn.unlock() }
         if let run = try dueRun() {
           try merge(run)
-        } else if let layer = chain.pending(through: published) {
+        } else if let layer = nextPending {
           try removeStrays()
           try write(layer)
         } else if let run = runWithoutIndexes() {
@@ -253,7 +252,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// - Returns: whether there is a layer to write now.
   private func freezesRest() -> Bool {
     whenIdle.withLock { $0 }?()
-    return chain.hasPending(through: progress.withLock { $0.published.revision })
+    return nextPending != nil
   }
 
   /// Nothing depends on layers, so the next attempt waits for as many events as make a layer due.
@@ -262,25 +261,46 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
   }
 
-  /// Writes pending layers between the pieces of a large file, which may take long, so that opening stays fast.
+  /// Merges and writes newer layers between the pieces of a large file, which may take long, so that there are few layers
+  /// and opening stays fast.
   ///
-  /// The large file has four fifths of the time. Otherwise no merge would end under constant commits, and there would
-  /// be more and more layers. Changes in memory grow in the meantime, so that fewer and larger layers are written,
-  /// until commits wait (``waitForRoom()``).
-  private func writePending() {
+  /// Merges get half of the time, and pending layers a fifth. Otherwise the large file would not end under constant
+  /// commits. While merges are behind, changes stay in memory longer, so that fewer and larger layers are written, until
+  /// commits wait (``waitForRoom()``).
+  /// - Parameters:
+  ///   - revision: where the large file ends.
+  ///   - eventCount: how many events it has. A merge of more than half of them waits.
+  private func catchUp(after revision: Revision, eventCount: Int) {
     let clock = ContinuousClock()
     let start = clock.now
-    guard start >= nextInterruption.withLock({ $0 }), let layer = nextPending() else { return }
-    do throws(JournalError) { try write(layer) } catch { putOff(because: error) }
-    let end = clock.now
-    nextInterruption.withLock { $0 = end + (end - start) * 4 }
+    let (merges, writes) = nextInterruptions.withLock { (start >= $0.merge, start >= $0.write) }
+    guard merges || writes, !isPutOff else { return }
+    do throws(JournalError) {
+      let run = dueRun(after: revision, eventCount: eventCount)
+      if merges, let run {
+        try merge(run)
+        let end = clock.now
+        nextInterruptions.withLock { $0.merge = end + (end - start) }
+      } else if writes, run == nil || isFarBehind, let layer = nextPending {
+        try write(layer)
+        let end = clock.now
+        nextInterruptions.withLock { $0.write = end + (end - start) * 4 }
+      }
+    } catch {
+      putOff(because: error)
+    }
   }
 
-  private func nextPending() -> Layer? {
-    let published = progress.withLock { progress in
-      progress.isClosed || progress.eventCount < progress.nextAttempt ? nil : progress.published.revision
-    }
-    return published.flatMap { policy.isAutomatic ? chain.pending(through: $0) : nil }
+  /// Whether no layer is written now, because of a failure or because the journal is closing.
+  private var isPutOff: Bool {
+    progress.withLock { $0.isClosed || $0.eventCount < $0.nextAttempt } || !policy.isAutomatic
+  }
+
+  private var nextPending: Layer? { chain.pending(through: progress.withLock { $0.published.revision }) }
+
+  /// Whether so many events are in no file that the next layer does not wait for merges.
+  private var isFarBehind: Bool {
+    progress.withLock { $0.eventCount - $0.writtenCount >= policy.eventCount * 8 }
   }
 
   private func isRepaired(_ layer: Layer) -> Bool { repaired.withLock { $0.contains(layer.name) } }
@@ -349,14 +369,25 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return range.isEmpty ? nil : Array(run[range])
   }
 
+  /// Those of the layers after a revision that can be merged before a larger file is complete.
+  private func dueRun(after revision: Revision, eventCount: Int) -> [Layer]? {
+    let layers = mergeableLayers().filter { $0.start.revision >= revision }
+    let run = layers[policy.run(layers.map(\.eventCount))]
+    return run.isEmpty || self.eventCount(of: run) > eventCount / 2 ? nil : Array(run)
+  }
+
+  private func eventCount(of run: some Collection<Layer>) -> Int { run.reduce(0) { $0 + $1.eventCount } }
+
   private func merge(_ run: [Layer]) throws(JournalError) {
     guard let first = run.first, let last = run.last else { return }
     let sources = run.map(\.contents)
+    let eventCount = eventCount(of: run)
+    func meanwhile() { catchUp(after: last.top.revision, eventCount: eventCount) }
     do throws(JournalError) {
       let name = LayerName(from: first.start.revision, to: last.top.revision)
       let facts = try write(
-        sources, name, from: first.start, to: try checkpoints(of: run, sources),
-        generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: writePending)
+        sources, name, from: first.start, to: try checkpoints(of: run, sources, meanwhile: meanwhile),
+        generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: meanwhile)
       chain.add(try chain.open(name, facts))
     } catch {
       // A layer that failed is rebuilt when it is read, and then rewritten.
@@ -388,7 +419,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Which checkpoints a merged layer keeps.
   private func checkpoints(
-    of run: [Layer], _ sources: [any LayerContents]
+    of run: [Layer], _ sources: [any LayerContents], meanwhile: () -> Void
   ) throws(JournalError) -> [LayerCheckpoint] {
     let all = run.flatMap(\.checkpoints)
     guard let last = all.last else { return [] }
@@ -402,14 +433,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let share = try share(of: run)
     // Nearly always all fit.
     if run.reduce(0, { $0 + ($1.facts?.byteCount ?? 0) }) <= share { return all }
-    let byteCounts = try pastByteCounts(sources, keeping: choices.map { $0.map(\.revision) })
+    let byteCounts = try pastByteCounts(
+      sources, keeping: choices.map { $0.map(\.revision) }, meanwhile: meanwhile)
     return choices[policy.choice(byteCounts, share: share)]
   }
 
   /// About how many bytes the past states of a merged layer would take for each choice of checkpoints. The first choice
   /// includes all others.
   private func pastByteCounts(
-    _ sources: [any LayerContents], keeping choices: [[Revision]]
+    _ sources: [any LayerContents], keeping choices: [[Revision]], meanwhile: () -> Void
   ) throws(JournalError) -> [Int] {
     do throws(ArchiveError) {
       var counts = choices.map { _ in 0 }
@@ -423,7 +455,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
           entityCount += 1
           if entityCount % 1024 == 0 {
             if isCancelled.load(ordering: .relaxed) { break }
-            writePending()
+            meanwhile()
           }
           for choice in choices.indices { counts[choice] += merge.furtherCount(keeping: choices[choice]) }
           try sample.add(merge.group) { (found) throws(ArchiveError) in
@@ -440,7 +472,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// How many bytes the past states in some layers may take, by their part of the log.
   private func share(of run: [Layer]) throws(JournalError) -> Int {
     let eventCount = progress.withLock { $0.eventCount }
-    let part = Double(run.reduce(0) { $0 + $1.eventCount }) / Double(max(eventCount, 1))
+    let part = Double(self.eventCount(of: run)) / Double(max(eventCount, 1))
     return policy.share(ofLog: Double(try chain.logByteCount()) * min(part, 1))
   }
 
@@ -523,8 +555,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     let facts = try write(
       [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),
-      to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1,
-      meanwhile: writePending)
+      to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1
+    ) { self.catchUp(after: 0, eventCount: eventCount) }
     chain.add(try chain.open(name, facts))
     options.note(
       .info, "a snapshot of revision \(version.revision) was written: \(facts.byteCount) bytes",
@@ -555,8 +587,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       // The layers that begin at this snapshot then begin at a layer with the same contents, so opening stays fast.
       let name = LayerName(from: 0, to: revision)
       let facts = try write(
-        [layer.contents], name, from: layer.start, to: [checkpoint], generation: 1,
-        meanwhile: writePending)
+        [layer.contents], name, from: layer.start, to: [checkpoint], generation: 1
+      ) { self.catchUp(after: revision, eventCount: checkpoint.eventCount) }
       chain.add(try chain.open(name, facts))
     }
     chain.remove([name])

@@ -51,6 +51,60 @@ struct LayerPaceTests {
     }
   }
 
+  /// Layers that were written during the writing of a large file used to be merged only after it. During ten million
+  /// updates, there were 160.
+  @Test func layersStayFewWhileALargeFileIsWritten() throws {
+    try withTemporaryFolder { folder in
+      let duringPiece = Lock<(@Sendable () -> Void)?>(nil)
+      let writtenCount = Atomic<Int>(0)
+      var options = JournalOptions(snapshots: .often(8))
+      options.fileHook = { operation in
+        guard operation.path.hasSuffix(".plist.new") else { return .proceed }
+        let isLayer = operation.path.split(separator: "/").last?.contains("-") == true
+        if operation.kind == .create, isLayer { writtenCount.add(1, ordering: .relaxed) }
+        if operation.kind == .write, !isLayer { duringPiece.withLock { $0 }?() }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Busy.journal"), options: options)
+      for entry in 0..<20 {
+        try journal.commit { draft in
+          for turn in 0..<1_000 {
+            let note = String(repeating: "\(entry * 1_000 + turn) ", count: 100)
+            _ = try draft.addItem(kind: "one", attributes: ["note": .string(note)])
+          }
+        }
+      }
+      journal.waitForLayers()
+      let most = Atomic<Int>(0)
+      let failure = Lock<(any Error)?>(nil)
+      duringPiece.withLock {
+        $0 = {
+          do {
+            try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
+            most.max(try journal.statistics().layerCount, ordering: .relaxed)
+          } catch {
+            failure.withLock { $0 = error }
+          }
+          Thread.sleep(forTimeInterval: 0.01)
+        }
+      }
+      writtenCount.store(0, ordering: .relaxed)
+      // On a busy machine, fewer layers are written during one snapshot.
+      while writtenCount.load(ordering: .relaxed) < 60 {
+        try journal.takeSnapshot()
+        if let failure = failure.withLock({ $0 }) { throw failure }
+      }
+      #expect(most.load(ordering: .relaxed) > 2)
+      #expect(most.load(ordering: .relaxed) <= 24)
+      duringPiece.withLock { $0 = nil }
+      journal.waitForLayers()
+      let problems = try journal.verify(deep: true).problems.map(\.description)
+      #expect(problems == [], "\(problems)")
+      try journal.close()
+    }
+  }
+
   /// What was committed while layers waited to be written became one layer with one checkpoint, at its end.
   @Test func checkpointsStayCloseWhileLayersWaitToBeWritten() throws {
     try withGarden { garden in
