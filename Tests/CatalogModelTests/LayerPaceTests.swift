@@ -54,19 +54,70 @@ struct LayerPaceTests {
   /// Layers that were written during the writing of a large file used to be merged only after it. During ten million
   /// updates, there were 160.
   @Test func layersStayFewWhileALargeFileIsWritten() throws {
+    let most = try mostLayersWhileLargeFilesAreWritten { _, _ in .proceed }
+    // Without merges, it would be 70.
+    #expect(most > 2 && most <= 24, "\(most)")
+  }
+
+  @Test func aProcessThatEndsInAMergeDuringALargeFileLosesNothing() throws {
+    let count = Atomic<Int>(0)
+    let lookCount = Atomic<Int>(0)
+    _ = try mostLayersWhileLargeFilesAreWritten { journal, url in
+      guard count.add(1, ordering: .relaxed).newValue % 100 == 0 else { return .proceed }
+      let copy = url.deletingLastPathComponent().appending(path: "Killed.journal")
+      try FileManager.default.copyItem(at: url, to: copy)
+      let killed = try CatalogJournal.open(at: copy)
+      #expect(killed.head == journal.head)
+      #expect(killed.state.items.elementsEqual(journal.state.items))
+      try killed.close()
+      try FileManager.default.removeItem(at: copy)
+      lookCount.add(1, ordering: .relaxed)
+      return .proceed
+    }
+    #expect(lookCount.load(ordering: .relaxed) > 1)
+  }
+
+  @Test func failuresInMergesDuringALargeFileCostTimeOnly() throws {
+    let count = Atomic<Int>(0)
+    _ = try mostLayersWhileLargeFilesAreWritten { _, _ in
+      count.add(1, ordering: .relaxed).newValue % 11 == 0 ? .fail(EIO) : .proceed
+    }
+    #expect(count.load(ordering: .relaxed) > 100)
+  }
+
+  /// Commits an entry for each piece of large snapshots until 60 layers were begun, and checks the journal at the end.
+  /// - Parameter decide: decides about each operation on the file of a layer.
+  /// - Returns: the most layers that there were.
+  private func mostLayersWhileLargeFilesAreWritten(
+    _ decide: @escaping @Sendable (CatalogJournal, URL) throws -> FileVerdict
+  ) throws -> Int {
     try withTemporaryFolder { folder in
-      let duringPiece = Lock<(@Sendable () -> Void)?>(nil)
-      let writtenCount = Atomic<Int>(0)
+      let url = folder.url.appending(path: "Busy.journal")
+      let busy = Lock<CatalogJournal?>(nil)
+      let layerCount = Atomic<Int>(0)
+      let most = Atomic<Int>(0)
+      let failure = Lock<(any Error)?>(nil)
       var options = JournalOptions(snapshots: .often(8))
       options.fileHook = { operation in
-        guard operation.path.hasSuffix(".plist.new") else { return .proceed }
-        let isLayer = operation.path.split(separator: "/").last?.contains("-") == true
-        if operation.kind == .create, isLayer { writtenCount.add(1, ordering: .relaxed) }
-        if operation.kind == .write, !isLayer { duringPiece.withLock { $0 }?() }
+        guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
+          return .proceed
+        }
+        do {
+          if operation.path.split(separator: "/").last?.contains("-") == true {
+            if operation.kind == .create { layerCount.add(1, ordering: .relaxed) }
+            return try decide(journal, url)
+          }
+          if operation.kind == .write {
+            try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
+            most.max(try journal.statistics().layerCount, ordering: .relaxed)
+            Thread.sleep(forTimeInterval: 0.01)
+          }
+        } catch {
+          failure.withLock { $0 = error }
+        }
         return .proceed
       }
-      let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Busy.journal"), options: options)
+      let journal = try CatalogJournal.create(at: url, options: options)
       for entry in 0..<20 {
         try journal.commit { draft in
           for turn in 0..<1_000 {
@@ -76,32 +127,16 @@ struct LayerPaceTests {
         }
       }
       journal.waitForLayers()
-      let most = Atomic<Int>(0)
-      let failure = Lock<(any Error)?>(nil)
-      duringPiece.withLock {
-        $0 = {
-          do {
-            try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
-            most.max(try journal.statistics().layerCount, ordering: .relaxed)
-          } catch {
-            failure.withLock { $0 = error }
-          }
-          Thread.sleep(forTimeInterval: 0.01)
-        }
-      }
-      writtenCount.store(0, ordering: .relaxed)
+      busy.withLock { $0 = journal }
       // On a busy machine, fewer layers are written during one snapshot.
-      while writtenCount.load(ordering: .relaxed) < 60 {
-        try journal.takeSnapshot()
-        if let failure = failure.withLock({ $0 }) { throw failure }
-      }
-      #expect(most.load(ordering: .relaxed) > 2)
-      #expect(most.load(ordering: .relaxed) <= 24)
-      duringPiece.withLock { $0 = nil }
+      while layerCount.load(ordering: .relaxed) < 60 { try journal.takeSnapshot() }
+      busy.withLock { $0 = nil }
+      if let failure = failure.withLock({ $0 }) { throw failure }
       journal.waitForLayers()
       let problems = try journal.verify(deep: true).problems.map(\.description)
       #expect(problems == [], "\(problems)")
       try journal.close()
+      return most.load(ordering: .relaxed)
     }
   }
 
