@@ -212,6 +212,55 @@ struct LayerTests {
     }
   }
 
+  /// A search in a layer begins where an entity's number suggests. Here the changed entities lie close together at both
+  /// ends, and one in the middle has most of the versions.
+  @Test func anEntityIsFoundHoweverTheChangedOnesAreSpread() throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(snapshots: .often(40))
+      options.snapshots.pastShare = 1_000
+      let url = folder.url.appending(path: "Uneven.journal")
+      let journal = try CatalogJournal.create(at: url, options: options)
+      let count = 4_000
+      var turns = [Int?](repeating: 0, count: count + 2)
+      turns[0] = nil
+      turns[count + 1] = nil
+      try journal.commit { draft in
+        for _ in 0..<count { _ = try draft.addItem(kind: "one", attributes: ["turn": .integer(0)]) }
+      }
+      var random = SeededGenerator()
+      var expected: [Revision: [Int?]] = [:]
+      for turn in 1...400 {
+        let numbers = [
+          2_000, Int.random(in: 1...90, using: &random), Int.random(in: count - 90...count, using: &random),
+        ]
+        try journal.commit { draft in
+          for number in numbers where turns[number] != nil {
+            if number != 2_000, turn % 10 == 0 {
+              try draft.deleteItem(EntityID(number))
+              turns[number] = nil
+            } else {
+              try draft.updateItem(EntityID(number), set: ["turn": .integer(Int64(turn))])
+              turns[number] = turn
+            }
+          }
+        }
+        if turn % 57 == 0 || turn == 400 { expected[journal.head.revision] = turns }
+      }
+      journal.waitForLayers()
+      try journal.close()
+      let opened = try CatalogJournal.open(at: url, options: options)
+      #expect(opened.chain.layers.contains { $0.checkpoints.count > 4 })
+      for (revision, turns) in expected {
+        let state = try opened.state(asOf: .revision(revision))
+        let found = (0..<count + 2).map { number in
+          state.item(EntityID(number)).map { $0.attributes["turn"] }
+        }
+        #expect(found == turns.map { $0.map { .integer(Int64($0)) } }, "revision \(revision)")
+      }
+      try opened.close()
+    }
+  }
+
   @Test func theNumberOfLayersGrowsWithTheLogarithmOfTheEvents() throws {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(12))
