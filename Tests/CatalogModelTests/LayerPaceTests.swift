@@ -68,7 +68,13 @@ struct LayerPaceTests {
       try FileManager.default.copyItem(at: url, to: copy)
       let killed = try CatalogJournal.open(at: copy)
       #expect(killed.head == journal.head)
-      #expect(killed.state.items.elementsEqual(journal.state.items))
+      var number = 1
+      while let item = journal.state.item(EntityID(number)) {
+        #expect(killed.state.item(item.id) == item)
+        // The later ones were added meanwhile.
+        number += number < 20_000 ? 97 : 1
+      }
+      #expect(number > 20_008)
       try killed.close()
       try FileManager.default.removeItem(at: copy)
       lookCount.add(1, ordering: .relaxed)
