@@ -31,7 +31,8 @@ struct Replay<State: EventSourced>: Sendable {
       guard first <= last else { return eventCount }
     }
     let upcast = try EventUpcast(State.self)
-    try EventPipeline.run(log, first...last, upcast) { event, revision throws(JournalError) in
+    let bases = state.parts?.tables.map(\.base) ?? []
+    try EventPipeline.run(log, first...last, upcast, over: bases) { event, revision throws(JournalError) in
       try state.apply(event, at: revision)
       eventCount += 1
     }

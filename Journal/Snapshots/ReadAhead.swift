@@ -1,6 +1,5 @@
 import Foundation
 import Locks
-import Synchronization
 
 /// Transforms the parts of a sequence on the caller's thread and on a second one, and returns the results in order.
 ///
@@ -114,22 +113,5 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     change.lock()
     change.broadcast()
     change.unlock()
-  }
-}
-
-/// The threads that read ahead: one less than the processors, because more would only take turns.
-private enum SecondThreads {
-  private static let count = Atomic<Int>(0)
-
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    let isFree = count.add(1, ordering: .relaxed).newValue < ProcessInfo.processInfo.activeProcessorCount
-    let isStarted = isFree && Threads.start { run(body) }
-    if !isStarted { count.subtract(1, ordering: .relaxed) }
-    return isStarted
-  }
-
-  private static func run(_ body: () -> Void) {
-    body()
-    count.subtract(1, ordering: .relaxed)
   }
 }

@@ -212,6 +212,59 @@ struct LayerTests {
     }
   }
 
+  /// A replay over layers reads the entities ahead that its events change. There are both few and many entries here.
+  @Test(arguments: [1, 10]) func aReplayThatReadsAheadGivesTheSameStates(eventsPerEntry: Int) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Ahead.journal")
+      let journal = try CatalogJournal.create(at: url)
+      let count = 3_000
+      try journal.commit { draft in
+        for _ in 0..<count { _ = try draft.addItem(kind: "one", attributes: ["turn": .integer(0)]) }
+      }
+      journal.waitForLayers()
+      try journal.close()
+      var random = SeededGenerator()
+      var digests: [Revision: ContentDigest] = [:]
+      let changed = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+      for turn in 1...1_200 / eventsPerEntry {
+        try changed.commit { draft in
+          for _ in 0..<eventsPerEntry {
+            let item = Catalog.Item.ID(.random(in: 1...count, using: &random))
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: _ = try draft.addItem(kind: "two")
+            case 1 where draft.state.item(item) != nil: try draft.deleteItem(item)
+            case _ where draft.state.item(item) != nil:
+              try draft.updateItem(item, set: ["turn": .integer(Int64(turn))])
+            default: _ = try draft.addItem(kind: "three")
+            }
+          }
+        }
+        if turn % 37 == 0 { digests[changed.head.revision] = StateDigest.digest(of: changed.state) }
+      }
+      digests[changed.head.revision] = StateDigest.digest(of: changed.state)
+      try changed.close()
+      func expectStates(isDamaged: Bool) throws {
+        let opened = try CatalogJournal.open(at: url, mode: .readOnly)
+        #expect(try opened.statistics().replayedEventCount >= 1_000)
+        for (revision, digest) in digests {
+          let state = try opened.state(asOf: .revision(revision))
+          #expect(StateDigest.digest(of: state) == digest, "revision \(revision)")
+        }
+        #expect(opened.snapshotProblems.isEmpty != isDamaged)
+        try opened.close()
+      }
+      try expectStates(isDamaged: false)
+      // The thread that reads ahead meets the damage first.
+      let layers = url.appending(path: "snapshots")
+      let names = try FileManager.default.contentsOfDirectory(atPath: layers.path)
+      let name = try #require(names.first { $0.hasSuffix(".plist") })
+      var bytes = try Data(contentsOf: layers.appending(path: name))
+      for start in stride(from: 50_000, to: bytes.count, by: 50_000) { bytes[start] ^= 1 }
+      try bytes.write(to: layers.appending(path: name))
+      try expectStates(isDamaged: true)
+    }
+  }
+
   /// A search in a layer begins where an entity's number suggests. Here the changed entities lie close together at both
   /// ends, and one in the middle has most of the versions.
   @Test func anEntityIsFoundHoweverTheChangedOnesAreSpread() throws {
