@@ -16,7 +16,7 @@ extension Battery {
       let findings = Findings()
       var count = 0
       // Threads and salts make each recording a little different.
-      for _ in 0..<Battery.size(1, long: 50) {
+      for number in 1...Battery.size(1, long: 50) {
         try withRecording { recording in
           let next = SeededGenerator(seed: random.next())
           var enumeration = CrashStates(model, effort: Battery.size(3, long: 12), random: next)
@@ -24,8 +24,9 @@ extension Battery {
           count += states.count
           recording.check(states, findings)
         }
+        // A long run takes hours, and what it has done counts even if it is stopped.
+        print("power loss, \(model): \(count) states of \(number) recordings, \(findings.all.count) findings")
       }
-      print("power loss, \(model): \(count) states")
       #expect(count > 0)
       findings.report()
     }

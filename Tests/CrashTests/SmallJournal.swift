@@ -36,6 +36,9 @@ struct SmallJournal: Sendable {
 
   private func isSnapshot(_ file: Int) -> Bool { state.files[file].path.hasPrefix("snapshots/") }
 
+  /// Whether a file is one of LevelDB's.
+  func isLog(_ file: Int) -> Bool { state.files[file].path.hasPrefix("entries/") }
+
   func bytes(of file: Int) -> [UInt8] { state.files[file].durable }
 
   var byteCount: Int { state.files.reduce(0) { $0 + $1.durable.count } }
