@@ -15,6 +15,10 @@ import Foundation
   /// All bytes of the entry.
   var copyOfBytes: [UInt8] { unsafe Array(bytes) }
 
+  var byteCount: Int { unsafe bytes.count }
+
+  func appendBytes(to copies: inout [UInt8]) { unsafe copies.append(contentsOf: bytes) }
+
   /// The entry's date; nothing after it is read.
   func date() throws(JournalError) -> Timestamp {
     try reading { reader throws(CBORError) in try reader.readEntryDate() }

@@ -20,6 +20,9 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   /// - Parameter capacity: how many elements can wait for the receiver.
   init(capacity: Int) { for _ in 0..<capacity { free.signal() } }
 
+  /// How many elements wait for the receiver.
+  var count: Int { state.withLock { $0.elements.count } }
+
   /// Runs `body`, which calls ``send(_:)``, and ends the queue. After all elements, the receiver gets the error that
   /// `body` threw.
   func fill(_ body: () throws(JournalError) -> Void) {
@@ -36,7 +39,10 @@ final class BoundedQueue<Element: Sendable>: Sendable {
       return state.isCancelled
     }
     filled.signal()
-    if isCancelled { throw JournalError(.closed, "the receiver has ended") }
+    guard isCancelled else { return }
+    // Otherwise the next call would wait for a receiver that has ended.
+    free.signal()
+    throw JournalError(.closed, "the receiver has ended")
   }
 
   /// Waits for the next element; nil after the last.

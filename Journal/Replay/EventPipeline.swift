@@ -1,10 +1,10 @@
 import Locks
 
-/// Reads the events of a range on one thread while another checks and applies them, because both take about as long.
+/// Reads the entries of a range on one thread, and checks and applies their events on another. The thread that has less to
+/// do decodes the entries.
 enum EventPipeline {
   /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256
-  private static let chunkCount = 512
   private static let chunksAhead = 4
 
   /// Calls `apply` with each event in order, on the calling thread.
@@ -15,52 +15,117 @@ enum EventPipeline {
     over bases: [(any EntityBase)?] = [],
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
-    func applyAll(_ chunk: [UncheckedEvent]) throws(JournalError) {
-      let ahead = EntitiesAhead.start(chunk.map(\.entity), in: bases)
+    func applyAll(_ chunk: EventChunk) throws(JournalError) {
+      let (events, failure) = chunk.events()
+      let ahead = EntitiesAhead.start(events.map(\.entity), in: bases)
       defer { ahead?.end() }
-      for event in chunk {
+      for event in events {
         try apply(try event.checked(upcast), event.revision)
         ahead?.advance()
       }
+      if let failure { throw failure }
     }
-    let queue = BoundedQueue<[UncheckedEvent]>(capacity: chunksAhead)
+    let queue = BoundedQueue<EventChunk>(capacity: chunksAhead)
     // Without a second thread, one thread reads and applies.
     guard range.count >= smallCount,
       Threads.start({
         queue.fill { () throws(JournalError) in
-          try read(log, range) { chunk throws(JournalError) in try queue.send(chunk) }
+          try read(log, range, decodes: { queue.count > chunksAhead / 2 }) { chunk throws(JournalError) in
+            try queue.send(chunk)
+          }
         }
       })
-    else { return try read(log, range, applyAll) }
+    else { return try read(log, range, decodes: { true }, applyAll) }
     // Ends the reader whenever this function ends.
     defer { queue.cancel() }
     while let chunk = try queue.receive() { try applyAll(chunk) }
   }
 
-  /// Reads events and passes them on in chunks. Those before a fault are passed on first.
+  /// Reads entries and passes them on in chunks. Those before a fault are passed on first.
+  /// - Parameter decodes: whether the reader decodes the next chunk. A large entry is always decoded, because a copy of it
+  ///   would take much memory.
   private static func read(
-    _ log: any EntryLog, _ range: ClosedRange<Revision>,
-    _ pass: ([UncheckedEvent]) throws(JournalError) -> Void
+    _ log: any EntryLog, _ range: ClosedRange<Revision>, decodes: () -> Bool,
+    _ pass: (EventChunk) throws(JournalError) -> Void
   ) throws(JournalError) {
-    var chunk: [UncheckedEvent] = []
-    func passChunk() throws(JournalError) {
-      let full = chunk
-      chunk = []
-      try pass(full)
-    }
+    var chunk = EventChunk()
+    var isDecoding = decodes()
     do throws(JournalError) {
       try log.readAll(range) { entry throws(JournalError) in
-        var events = try entry.events()
-        while let event = try events.nextUnchecked() {
-          if chunk.isEmpty { chunk.reserveCapacity(chunkCount) }
-          chunk.append(event)
-          if chunk.count == chunkCount { try passChunk() }
+        if !isDecoding, chunk.add(copyOf: entry) {
+          guard chunk.isFull else { return }
+          try pass(chunk.take())
+        } else {
+          if chunk.hasCopies { try pass(chunk.take()) }
+          var events = try entry.events()
+          while let event = try events.nextUnchecked() {
+            chunk.add(event)
+            if chunk.isFull { try pass(chunk.take()) }
+          }
+          guard chunk.isEmpty else { return }
+        }
+        isDecoding = decodes()
+      }
+    } catch {
+      try pass(chunk)
+      throw error
+    }
+    try pass(chunk)
+  }
+}
+
+/// Some events in the order of the log, or copies of the entries that have them.
+private struct EventChunk: Sendable {
+  private static let eventCount = 512
+  private static let byteCount = 128 << 10
+
+  private var decoded: [UncheckedEvent] = []
+  /// The bytes of all copies.
+  private var bytes: [UInt8] = []
+  /// The copies, and where each ends.
+  private var copies: [(revision: Revision, end: Int)] = []
+
+  var isEmpty: Bool { decoded.isEmpty && copies.isEmpty }
+  var hasCopies: Bool { !copies.isEmpty }
+  var isFull: Bool { decoded.count >= Self.eventCount || bytes.count >= Self.byteCount }
+
+  mutating func add(_ event: UncheckedEvent) {
+    if decoded.isEmpty { decoded.reserveCapacity(Self.eventCount) }
+    decoded.append(event)
+  }
+
+  /// - Returns: false if the entry is too large to be copied, or follows decoded events.
+  mutating func add(copyOf entry: EntryDecoder) -> Bool {
+    guard entry.byteCount <= Self.byteCount, decoded.isEmpty else { return false }
+    if copies.isEmpty { bytes.reserveCapacity(Self.byteCount + entry.byteCount) }
+    entry.appendBytes(to: &bytes)
+    copies.append((entry.revision, bytes.count))
+    return true
+  }
+
+  /// Empties the chunk and returns what it had.
+  mutating func take() -> EventChunk {
+    let full = self
+    self = EventChunk()
+    return full
+  }
+
+  /// All events, or those before the first fault, and the fault.
+  func events() -> ([UncheckedEvent], failure: JournalError?) {
+    var events = decoded
+    do throws(JournalError) {
+      try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
+        var start = 0
+        for copy in copies {
+          let entry = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<copy.end])
+          var decoder = try unsafe EntryDecoder(entry, revision: copy.revision).events()
+          while let event = try decoder.nextUnchecked() { events.append(event) }
+          start = copy.end
         }
       }
     } catch {
-      try passChunk()
-      throw error
+      return (events, error)
     }
-    try passChunk()
+    return (events, nil)
   }
 }

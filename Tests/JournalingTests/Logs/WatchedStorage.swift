@@ -1,7 +1,8 @@
 import Journaling
 import Locks
 
-/// A log in memory that counts what is appended, and whose appends can be made to wait or fail.
+/// A log in memory that counts what is appended, whose appends can be made to wait or fail, and whose entries can be
+/// altered.
 final class WatchedStorage: LogStorage {
   /// How many bytes an append may have.
   let byteLimit: Int
@@ -11,6 +12,8 @@ final class WatchedStorage: LogStorage {
   let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
   /// The failure of every append, nil if appends succeed.
   let failure = Lock<AppendFailure?>(nil)
+  /// Makes the bytes of an entry that a reader gets, nil for those that were appended.
+  let altered = Lock<(@Sendable (Revision) -> [UInt8]?)?>(nil)
   private let memory = MemoryStorage()
 
   init(byteLimit: Int = 1 << 30) { self.byteLimit = byteLimit }
@@ -41,7 +44,13 @@ private struct WatchedLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    try unsafe log.read(range, newestFirst: newestFirst, body)
+    let altered = storage.altered.withLock { $0 }
+    try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
+      guard let found = altered?(revision) else { return try unsafe body(revision, bytes) }
+      return try unsafe found.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
+        try unsafe body(revision, bytes)
+      }
+    }
   }
 
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
