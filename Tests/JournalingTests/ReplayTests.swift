@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// A reader passes on what it has before it reports a fault. Otherwise its thread would never end.
+  /// A reader that was ended still passes on the rest of what it has read. Its thread must end nonetheless.
   @Test func aSenderNeverWaitsForAReceiverThatHasEnded() throws {
     let queue = BoundedQueue<Int>(capacity: 1)
     let isFull = DispatchSemaphore(value: 0)
